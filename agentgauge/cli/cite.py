@@ -28,9 +28,11 @@ def main(argv: Sequence[str]) -> int:
         epilog="example: agentgauge cite wild gta_workflow > benchmarks.bib",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="a task, such as gta_atomic.e2e, or a benchmark, such as gta_atomic or"
-        " 'Apple MMAU' (default: all)"
-    )  # fmt: skip
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a task, such as gta_atomic.e2e, or a benchmark, such as gta_atomic or 'Apple MMAU' (default: all)",
+    )
     entries, without = citations(parser.parse_args(argv).names)
     print("\n\n".join(entries))
     for name in without:
@@ -63,6 +65,6 @@ def _benchmarks(tasks: Mapping[str, Task]) -> dict[str, list[Task]]:
     """Task, benchmark, or what the names of its tasks begin with, in lower case → the tasks."""
     found: dict[str, list[Task]] = {}
     for name, task in tasks.items():
-        for called in {name, name.partition(".")[0], presentation_of(task).benchmark.casefold()}:
+        for called in {each.casefold() for each in (name, name.partition(".")[0], presentation_of(task).benchmark)}:
             found.setdefault(called, []).append(task)
     return found

@@ -23,7 +23,7 @@ COMMANDS = {
     "data": ("agentgauge.cli.data", "which data sets are here; check one"),
     "report": (
         "agentgauge.cli.report",
-        "write a run's page, tables, dashboard, or the original benchmark's own files",
+        "write a run's page, tables, dashboard, or files for other programs",
     ),
     "compare": ("agentgauge.cli.compare", "what got better or worse between runs, and whether that is noise"),
     "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),

@@ -14,6 +14,9 @@ from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 
+LISTED = 20
+"""Files up to which each is named."""
+
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
@@ -46,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
         print(latex(run, unshown), end="")
     elif options.format in FORMATS:
-        print("\n".join(map(str, writer(options.format)(run, options.output, unshown))))
+        print(_listed(writer(options.format)(run, options.output, unshown), options.output))
     else:
         from agentgauge_reports.export import export
 
@@ -57,6 +60,10 @@ def main(argv: Sequence[str]) -> int:
     for sentence in unshown.told("this report"):
         print(f"agentgauge: {sentence}", file=sys.stderr)
     return 1 if unshown.problems else 0
+
+
+def _listed(files: Sequence[Path], output: Path) -> str:
+    return "\n".join(map(str, files)) if len(files) <= LISTED else f"{len(files)} files in {output}"
 
 
 def _check_report(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-SECONDS = 10.0
+SECONDS = 5.0
 """After which git is given up, as in a repository on a slow disk."""
 
 Revision = dict[str, Any]
@@ -34,7 +34,7 @@ class Revisions:
     def known(self, *, wait: bool = False) -> dict[str, Revision | None]:
         """``{"agentgauge", "project"}``, each a Revision; None where none is known, or not yet without ``wait``."""
         if wait:
-            self._thread.join(2 * SECONDS)
+            self._thread.join(2 * SECONDS)  # both are given up by then
         return dict(self._found)
 
     def _find(self) -> None:

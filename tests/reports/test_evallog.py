@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from agentgauge_reports.formats.evallog import write_eval
+from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
@@ -117,6 +119,32 @@ def test_target_is_the_gold_and_answer_the_last_reply(tmp_path):
     assert all(sample["target"] for sample in found.values())
     assert found["wild"]["target"].startswith("searchCatalogue({")
     assert found["wild"]["scores"]["wild"]["answer"] == found["wild"]["messages"][-1]["content"]
+
+
+def test_without_the_data_set_the_gold_of_records_stays(tmp_path):
+    run = shutil.copytree(EARLIER / "wild-mmau", tmp_path / "run")
+    about = json.loads((run / "run.json").read_text())
+    about["data"]["mmau.tool_single"] |= {"folder": str(tmp_path / "gone"), "official": True}
+    (run / "run.json").write_text(json.dumps(about))
+    unshown = Unshown()
+    with ZipFile(write_eval(run, tmp_path / "run.eval", unshown=unshown)) as archive:
+        samples = [json.loads(archive.read(one)) for one in archive.namelist() if one.startswith("samples/")]
+    assert {bool(one["target"]) for one in samples if one["metadata"]["task"] == "wild"} == {True}
+    assert {one["target"] for one in samples if one["metadata"]["task"] != "wild"} == {""}
+    assert [note.partition(": ")[0] for note in unshown.told("x")] == [
+        "the gold that only the data set has is left out"
+    ]
+
+
+def test_attempts_are_metrics_as_well(tmp_path):
+    run = made(tmp_path / "run", {"a": "pw"})
+    summary = json.loads((run / "summary.json").read_text())
+    figure = {"value": 50.0, "low": 1.0, "high": 99.0, "n": 1}
+    summary["tasks"]["t"]["pass"] = {"pass@k": {"1": figure, "2": figure}, "pass^k": {"1": figure, "2": figure}}
+    (run / "summary.json").write_text(json.dumps(summary))
+    [score] = member(write_eval(run, tmp_path / "run.eval"), "header.json")["results"]["scores"]
+    assert list(score["metrics"]) == ["Acc", "pass@1", "pass@2", "pass^1", "pass^2"]
+    assert score["metrics"]["pass^2"]["metadata"]["high"] == 99
 
 
 def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):

@@ -117,6 +117,16 @@ def test_every_eval_ever_has_intervals_gold_and_answers(tmp_path: Path) -> None:
     assert row["answer_attribution"][0]["extracted_value"] == row["messages"][-1]["content"]
 
 
+def test_a_case_names_no_figure_that_is_missing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [record(0)])
+    summary = json.loads((run / "summary.json").read_text())
+    summary["tasks"]["toy.say"]["metrics"]["Acc"]["value"] = None
+    (run / "summary.json").write_text(json.dumps(summary))
+    main, samples = written(run, "every-eval-ever", tmp_path / "out")
+    assert json.loads(main.read_bytes())["evaluation_results"] == []
+    assert "evaluation_result_id" not in lines(samples)[0]
+
+
 def test_an_odd_case_keeps_its_shape(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [record(0, events=TALK), record(1)], model="maker/odd:model")
     main, samples = written(run, "every-eval-ever", tmp_path / "out")

@@ -78,6 +78,13 @@ def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pyt
     assert "pip install 'agentgauge[frames]'" in capsys.readouterr().err
 
 
+def test_many_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "?"}], "reply": "!"})
+    run = write_run(tmp_path / "run", [record(number, events=[asked]) for number in range(21)])
+    assert main(["report", str(run), "--format", "atif", "--output", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == f"21 files in {tmp_path / 'out'}\n"
+
+
 def test_latex_has_figures_with_intervals_and_leaves_out_rows_that_may_not_be_compared(run: Path, capsys) -> None:
     assert main(["report", str(run), "--format", "latex"]) == 0
     text = capsys.readouterr().out

@@ -115,9 +115,10 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
     done = [case for case in attempted if case.status != "broken"]
     scores = []
     for task, part in run.summary["tasks"].items():
+        attempts = {kind.replace("k", k): one for kind, by_k in part.get("pass", {}).items() for k, one in by_k.items()}
         metrics = {
             name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
-            for name, one in part["metrics"].items()
+            for name, one in (part["metrics"] | attempts).items()
             if one["value"] is not None
         }
         scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]

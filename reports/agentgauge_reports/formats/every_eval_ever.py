@@ -56,7 +56,7 @@ def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instan
     main.parent.mkdir(parents=True, exist_ok=True)
     rows, checksum = 0, hashlib.sha256()
     with (output / samples).open("wb") as stream:
-        for line in instances.of([task.name for task in tasks], evaluation, {one.task for one in figures}):
+        for line in instances.of([task.name for task in tasks], evaluation, {one.key for one in figures}):
             stream.write(line)
             checksum.update(line)
             rows += 1

@@ -26,21 +26,20 @@ class Instances:
         self._run = run
         self._unshown = unshown
 
-    def of(self, tasks: Iterable[str], evaluation: str, with_figures: Set[str]) -> Iterator[bytes]:
-        """A line for each case of the tasks that was attempted. ``with_figures``: the tasks of which the file of
-        figures has some."""
+    def of(self, tasks: Iterable[str], evaluation: str, figures: Set[str]) -> Iterator[bytes]:
+        """A line for each case of the tasks that was attempted. ``figures``: the keys of those in the main file."""
         with self._run.reading() as read:
             for case in (
                 case for task in tasks for case in self._run.by_task.get(task, ()) if case.status != "missing"
             ):
                 try:
-                    line = encoded(self._instance(case, read(case), evaluation, case.task in with_figures)) + b"\n"
+                    line = encoded(self._instance(case, read(case), evaluation, figures)) + b"\n"
                 except Exception as error:  # whatever is in a record, the others are written
                     self._unshown.add(f"{case.task} {case.sample}", error)
                     continue
                 yield line
 
-    def _instance(self, case: CaseOutline, record: Record, evaluation: str, has_figures: bool) -> dict[str, Any]:
+    def _instance(self, case: CaseOutline, record: Record, evaluation: str, figures: Set[str]) -> dict[str, Any]:
         said = conversation(record.transcript.events if record.transcript else ())
         own = [message for message in said if not message.asked_as]
         target, answer = self.gold.of(record), last_reply(said)
@@ -51,7 +50,7 @@ class Instances:
             "evaluation_id": evaluation,
             "model_id": self.model_id,
             "evaluation_name": case.task,
-            **({"evaluation_result_id": result} if has_figures else {}),
+            **({"evaluation_result_id": result} if result in figures else {}),
             "sample_id": case.sample,
             **_exchange(own, answer),
             "input": {"raw": asked, "reference": [target] if target else []},
