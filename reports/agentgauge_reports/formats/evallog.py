@@ -23,6 +23,7 @@ from agentgauge_reports.formats.conversation import Message, conversation, last_
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import run_id
 from agentgauge_reports.load import CaseOutline, Run, load_run
+from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
 
@@ -115,10 +116,9 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
     done = [case for case in attempted if case.status != "broken"]
     scores = []
     for task, part in run.summary["tasks"].items():
-        attempts = {kind.replace("k", k): one for kind, by_k in part.get("pass", {}).items() for k, one in by_k.items()}
         metrics = {
             name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
-            for name, one in (part["metrics"] | attempts).items()
+            for name, one in (part["metrics"] | by_name(part)).items()
             if one["value"] is not None
         }
         scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]
@@ -148,15 +148,8 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
     if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
         about = {"labels": list(record.score.labels), "values": dict(record.score.values), "kind": kind_of(case)}
-        answer = last_reply(said)
-        score = {
-            case.task: {
-                "value": value,
-                "answer": answer,
-                "explanation": record.score.explanation or None,
-                "metadata": about,
-            }
-        }
+        verdict = {"value": value, "answer": last_reply(said), "explanation": record.score.explanation or None}
+        score = {case.task: verdict | {"metadata": about}}
     sample: dict[str, Any] = {
         "id": f"{case.task}/{case.sample}",
         "epoch": case.attempt,

@@ -10,6 +10,7 @@ from agentgauge.core.errors import did_you_mean
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.results.table import Table
 
@@ -42,11 +43,8 @@ class Metrics(Table[MetricResult]):
 def _figures(summary: Mapping[str, Any]) -> Iterator[MetricResult]:
     for name, part in summary["tasks"].items():
         task = find_task(name)
-        for metric, figure in part["metrics"].items():
+        for metric, figure in (part["metrics"] | by_name(part)).items():
             yield _figure(task, part, metric, figure)
-        for by_k in part.get("pass", {}).items():
-            for k, figure in by_k[1].items():
-                yield _figure(task, part, by_k[0].replace("k", k), figure)
     for benchmark, parts in summary["capabilities"].items():
         for group, scores in parts.items():
             for score, figure in scores.items():
