@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from dataclasses import replace
@@ -49,7 +50,7 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["report", str(run), "--format", "csv", "--output", str(tmp_path / "out")]) == 0
     files = [Path(line) for line in capsys.readouterr().out.split()]
     assert [file.name for file in files] == ["samples.csv", "calls.csv", "metrics.csv"]
-    samples, calls, metrics = ([*csv.DictReader(file.open(encoding="utf-8"))] for file in files)
+    samples, calls, metrics = ([*csv.DictReader(io.StringIO(file.read_text()))] for file in files)
     assert [(row["sample"], row["attempt"], row["passed"], row["labels"]) for row in samples] == [
         ("s0", "1", "True", "[]"),
         ("s1", "1", "False", '["wrong_answer"]'),
