@@ -27,6 +27,7 @@ COMMANDS = {
     ),
     "compare": ("agentgauge.cli.compare", "what got better or worse between runs, and whether that is noise"),
     "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
+    "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
     "merge": ("agentgauge.cli.merge", "put shards of one run together"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),

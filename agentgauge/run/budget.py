@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import UNREADABLE, outlined
+from agentgauge.store.jsonl import UNREADABLE
+from agentgauge.store.record_tail import RecordTail
 
 Unit = Literal["usd", "tok", "s"]
 _UNITS: dict[str, tuple[Unit, float]] = {
@@ -64,7 +64,7 @@ class BudgetWatch:
         self._records = folder.path / "records"
         self._over = over
         # a resumed run starts at 0
-        self._offsets = {path: path.stat().st_size for path in self._records.glob("*.jsonl")}
+        self._tail = RecordTail({path: path.stat().st_size for path in self._records.glob("*.jsonl")})
         self._usage = Usage()
         self._begin = time.monotonic()
         self._ended = threading.Event()
@@ -77,21 +77,12 @@ class BudgetWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(self.SECONDS):
-            for path in self._records.glob("*.jsonl"):
-                self._read(path)
+            for record, *_ in self._tail.new(self._records.glob("*.jsonl")):
+                try:
+                    if transcript := record["transcript"]:
+                        self._usage += Usage(**transcript["usage"])
+                except UNREADABLE:  # the end of the run reports it
+                    continue
             if reason := self._budget.spent(self._usage, time.monotonic() - self._begin):
                 self._over(reason)
                 return
-
-    def _read(self, path: Path) -> None:
-        with path.open("rb") as stream:
-            stream.seek(self._offsets.get(path, 0))
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    break  # still being written
-                self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                try:
-                    if transcript := outlined(line)["transcript"]:
-                        self._usage += Usage(**transcript["usage"])
-                except UNREADABLE:  # the end of the run says so
-                    continue

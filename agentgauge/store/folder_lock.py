@@ -134,6 +134,12 @@ class FolderLock:
                 folder.rmdir()
 
 
+def is_in_use(folder: Path) -> bool:
+    """Whether a process works in the folder, as far as its lock file tells. Takes no lock, which would be in the way
+    of a run that begins now."""
+    return any((folder / name).exists() and not _has_ended(_read(folder / name)) for name in (FILE, NAMED))
+
+
 def _make(folder: Path) -> list[Path]:
     """Make a folder and its parents. Returns those that were missing, the outermost first."""
     missing = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge_reports.headlines import Headline, headline, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.terminal import combined, reasons, tables
@@ -76,15 +76,18 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
 
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
     head = ("task", "cases", "passed", "broken", "", "value", "95 %", "n")
-    return [head, *((task.name, *_ends([summary["tasks"][task.name]]), *_headline(summary, [task])) for task in tasks)]
+    parts = summary["tasks"]
+    return [
+        head,
+        *((task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task]))) for task in tasks),
+    ]
 
 
 def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     rows: list[Row] = [("benchmark", "tasks", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
-        figures = _overall(summary, benchmark) or _headline(summary, tasks)
-        rows.append((benchmark, str(len(tasks)), *_ends(parts), *figures))
+        rows.append((benchmark, str(len(tasks)), *_ends(parts), *_cells(headline(summary, benchmark, tasks))))
     return rows
 
 
@@ -95,38 +98,20 @@ def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:
     return str(planned), str(passed), str(broken + missing)
 
 
-def _overall(summary: Mapping[str, Any], benchmark: str) -> Row | None:
-    """The last score that the benchmark makes of its tasks, which is of all of them; None where it makes none."""
-    scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
-    if not scores:
-        return None
-    name, score = scores[-1]
-    return name, "incomplete" if score["missing"] else number(score["value"]), interval(score["low"], score["high"]), ""
+def _cells(figure: Headline | None) -> Row:
+    if figure is None:
+        return ("", "", "", "")
+    is_part = figure.n is None and figure.value is None
+    value = "incomplete" if is_part else number(figure.value)
+    return figure.name, value, interval(figure.low, figure.high), "" if figure.n is None else str(figure.n)
 
 
 def _reliability(summary: Mapping[str, Any], benchmarks: Iterable[Sequence[Task]]) -> Iterator[Row]:
     """Of several attempts pass@k and pass^k for the most attempts, of each benchmark's leading task."""
-    for task in map(_leading, benchmarks):
+    for task in map(leading, benchmarks):
         part = summary["tasks"][task.name]
         if "pass" in part and not mostly_broken(part):
             k = list(part["pass"]["pass@k"])[-1]
             both = [part["pass"][kind][k] for kind in ("pass@k", "pass^k")]
             shown = [text for one in both for text in (number(one["value"]), interval(one["low"], one["high"]))]
             yield task.name, k, *shown, str(both[0]["n"])
-
-
-def _leading(tasks: Sequence[Task]) -> Task:
-    """The first task that names its headline, else the first."""
-    return next((task for task in tasks if presentation_of(task).headline), tasks[0])
-
-
-def _headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Row:
-    """Name, value, interval and n of the leading task's figure."""
-    task = _leading(tasks)
-    part = summary["tasks"][task.name]
-    wanted = (headline_of(task), *presentation_of(task).published)
-    name = next((each for each in wanted if each in part["metrics"]), "")
-    if not name or mostly_broken(part):
-        return ("", "", "", "")
-    metric = part["metrics"][name]
-    return name, number(metric["value"]), interval(metric["low"], metric["high"]), str(metric["n"])

@@ -28,13 +28,20 @@ _HERE = Path(__file__).parent
 
 
 def write_page(
-    run: Path, target: Path, *, embed: bool = False, loaded: Run | None = None, unshown: Unshown | None = None
+    run: Path,
+    target: Path,
+    *,
+    embed: bool = False,
+    loaded: Run | None = None,
+    unshown: Unshown | None = None,
+    links_from: Path | None = None,
 ) -> Path:
     """Write ``target`` and return it. ``loaded``: the run, where it has been read.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
     With ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place;
-    ``unshown`` collects them. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk
+    ``unshown`` collects them. ``links_from``: the folder in which the page will seem to lie, if another than that of
+    ``target``. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk
     is full.
     """
     read = loaded or load_run(run, tolerant=True)
@@ -52,7 +59,7 @@ def write_page(
     summary = read.summary
     tables = {"alarm": alarm(summary), "boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
     data = figures(read, transcripts.seen) | tables | {"embedded": embed}
-    places = {"beside": beside.name, "files": files.base(target.parent), "unseen": files.problem}
+    places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
     local = times(read, transcripts.seen) | places
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
@@ -64,16 +71,11 @@ def write_page(
 def _page(
     run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]
 ) -> Iterator[str]:
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style, script = _style(), _script()
     markup = (_HERE / "page.html").read_text(encoding="utf-8")
-    # 'strict-dynamic' lets our script, known by its hash, load the files of transcripts, and nothing else run
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}' 'strict-dynamic'; style-src '{_hash(style)}'; "
-        "img-src 'self' file: data:; media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
-    )
     inside = {f"chunk-{number}": text for number, text in enumerate(chunks)} | embedded
     values = {
-        "policy": policy,
+        "policy": policy(),
         "title": escape(f"{run.model} · AgentGauge"),
         "style": style,
         "radar": page_radar(data["capabilities"]),
@@ -84,6 +86,23 @@ def _page(
     }
     parts = markup.split("@@")  # odd ones are names: nothing inside a value is taken for a place
     return (values[part] if number % 2 else part for number, part in enumerate(parts))
+
+
+def policy() -> str:
+    """The page's Content-Security-Policy: our script, known by its hash, may load the files of transcripts
+    (``strict-dynamic``); nothing else runs."""
+    return (
+        f"default-src 'none'; script-src '{_hash(_script())}' 'strict-dynamic'; style-src '{_hash(_style())}'; "
+        "img-src 'self' file: data:; media-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _style() -> str:
+    return (_HERE / "page.css").read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    return (_HERE / "page.js").read_text(encoding="utf-8")
 
 
 def _json(value: Any) -> str:

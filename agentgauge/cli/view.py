@@ -1,0 +1,54 @@
+"""``agentgauge view``: a folder of runs in a browser, running ones live."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgauge_reports.view.server import Viewer
+from aiohttp import web
+
+from agentgauge.core.errors import UsageProblem
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge view",
+        description="Serve a folder of runs to a browser on this machine: figures over time, any two runs compared,"
+        " a running run live, finished ones with their report page. Nothing is written there. Ctrl-C ends it.",
+        epilog="example: agentgauge view runs --port 8765; from elsewhere first: ssh -L 8765:localhost:8765 MACHINE",
+    )
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path("runs"), metavar="RUNS", help="folder of runs (default: runs)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: a free one)")
+    options = parser.parse_args(argv)
+    if not 0 <= options.port <= 65535:
+        raise UsageProblem(f"--port {options.port} is no port; give a number up to 65535, or leave it out")
+    asyncio.run(_serve(options.folder, options.port))
+    return 0
+
+
+async def _serve(folder: Path, port: int) -> None:
+    viewer = Viewer(folder)
+    runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+        except OSError as error:
+            raise UsageProblem(f"--port {port} cannot be used ({error.strerror}); name another, or none") from None
+        port = runner.addresses[0][1]
+        count = len(viewer.runs.names())
+        print(f"http://localhost:{port}/?token={viewer.access.token}")
+        print(f"{count} {'run' if count == 1 else 'runs'} in {folder}; for this machine only; Ctrl-C ends", flush=True)
+        await ended.wait()
+    finally:
+        await runner.cleanup()
+        viewer.close()

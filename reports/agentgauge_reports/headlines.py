@@ -1,0 +1,49 @@
+"""The one figure of each benchmark that says how good a model is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.task import Task
+from agentgauge_reports.leaderboards import mostly_broken
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``value`` is None, with an interval of None, where the run lacks a part of what the figure is made of."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int | None  # samples; None for a score over several tasks
+
+
+def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> Headline | None:
+    """The last score that the benchmark makes of its tasks, which is made of all of them; where it makes none, the
+    headline of its tasks. ``tasks``: those of the benchmark that the run has. None where the run has no figure."""
+    scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
+    if scores:
+        name, score = scores[-1]
+        return Headline(name, score["value"], score["low"], score["high"], None)
+    return task_headline(summary, tasks)
+
+
+def leading(tasks: Sequence[Task]) -> Task:
+    """The first task that names its headline, else the first."""
+    return next((task for task in tasks if presentation_of(task).headline), tasks[0])
+
+
+def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:
+    """The figure of the leading task; None where most of its cases are broken."""
+    task = leading(tasks)
+    part = summary["tasks"][task.name]
+    wanted = (headline_of(task), *presentation_of(task).published)
+    name = next((each for each in wanted if each in part["metrics"]), "")
+    if not name or mostly_broken(part):
+        return None
+    metric = part["metrics"][name]
+    return Headline(name, metric["value"], metric["low"], metric["high"], metric["n"])

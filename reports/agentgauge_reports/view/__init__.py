@@ -1,0 +1,1 @@
+"""``agentgauge view``: a folder of runs in a browser, running ones live."""

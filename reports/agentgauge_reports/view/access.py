@@ -1,0 +1,46 @@
+"""Which requests the viewer answers.
+
+Every web page that a browser shows can send requests to a server on loopback, and can read the answers by a host name
+whose address it changes to 127.0.0.1 (DNS rebinding). It forges neither Host nor Sec-Fetch-Site, and knows no secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Access:
+    """The first visit brings ``token`` in its address and gets a cookie; every further one brings the cookie."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.cookie = secrets.token_urlsafe(24)
+
+    def refusal(self, method: str, headers: Mapping[str, str], *, token: str | None, cookie: str | None) -> str | None:
+        """Why a request is refused; None where it is not. A port forwarded by ssh may have any number."""
+        if method not in ("GET", "HEAD"):
+            return "only GET and HEAD are accepted"
+        host = headers.get("Host", "")
+        if _name(host) not in LOOPBACK:
+            return f"this viewer is not called {host[:100]!r}; use localhost, over ssh with a forwarded port"
+        if headers.get("Origin", f"http://{host}") != f"http://{host}":
+            return "requests of other web pages are refused"
+        if token is not None and hmac.compare_digest(token.encode(), self.token.encode()):
+            return None
+        if headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return "requests of other web pages are refused"
+        if cookie is not None and hmac.compare_digest(cookie.encode(), self.cookie.encode()):
+            return None
+        return "open the address that agentgauge view has printed, with its token"
+
+
+def _name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None

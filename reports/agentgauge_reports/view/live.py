@@ -1,0 +1,92 @@
+"""How far a run is, read from its folder while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Status
+from agentgauge.run.time_left import TimeLeft
+from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import UNREADABLE, CaseId, Line
+from agentgauge.store.record_merge import worker_files
+from agentgauge.store.record_tail import RecordTail
+
+FAILURES = 20
+"""Wrong and broken cases that are shown, the latest first."""
+
+RATE_SECONDS = 60.0
+"""Cases that ended in so many seconds make the rate."""
+
+WORDS = 300
+"""Characters of an explanation that are shown."""
+
+
+class LiveRun:
+    """What is known of a run that goes on. ``read`` takes up what is new in its folder; the run itself notices
+    nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = RunFolder(path)
+        self._tail = RecordTail()
+        self._lines: dict[CaseId, Line] = {}
+        self._planned: Counter[str] = Counter()
+        self._time_left: TimeLeft | None = None
+        self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
+
+    def read(self, started: float) -> None:
+        """Take up new records. ``started``: seconds since the epoch; what ended before is of an earlier run."""
+        if self._time_left is None:
+            try:
+                self._planned = Counter(task for task, _, _ in self._folder.plan())
+            except UsageProblem:  # its workers still collect
+                return
+            self._time_left = TimeLeft(self._planned)
+        path = self._folder.path
+        new = self._tail.new([path / "records.jsonl", *worker_files(path)])
+        for line, case, record in sorted(_readable(new), key=lambda found: found[0].at):
+            earlier = self._lines.get(case)
+            if earlier is None or line.rank >= earlier.rank:
+                self._lines[case] = line
+            if earlier is None or (line.at >= started > earlier.at):
+                self._time_left.add(case[0], line.seconds if line.at >= started else None, line.at)
+            if line.status != "passed" and line.at >= started:
+                why = str((record["score"] or {}).get("explanation") or record["error"] or "")
+                self._failures.appendleft(
+                    {"case": list(case), "status": line.status, "why": why.partition("\n")[0][:WORDS]}
+                )
+
+    def state(self, now: float | None = None) -> dict[str, Any]:
+        """What the page shows of it, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
+        now = time.time() if now is None else now
+        counts = Counter((case[0], line.status) for case, line in self._lines.items())
+        statuses: tuple[Status, ...] = ("passed", "wrong", "broken")
+        recent = [line for line in self._lines.values() if line.at > now - RATE_SECONDS]
+        return {
+            "planned": self._planned.total(),
+            "counts": {status: sum(counts[task, status] for task in self._planned) for status in statuses},
+            "tasks": [
+                {"name": task, "planned": planned, **{status: counts[task, status] for status in statuses}}
+                for task, planned in self._planned.items()
+            ],
+            "tokens": sum(line.tokens for line in self._lines.values()),
+            "usd": round(sum(line.usd for line in self._lines.values()), 6),
+            "per_minute": len(recent) * 60 / RATE_SECONDS,
+            "left": self._time_left.estimate(now) if self._time_left else None,
+            "failures": list(self._failures),
+        }
+
+
+def _readable(
+    found: Iterable[tuple[dict[str, Any], Path, int, int]],
+) -> Iterable[tuple[Line, CaseId, dict[str, Any]]]:
+    for record, file, start, size in found:
+        try:
+            line = Line.of(record, file, start, size)
+            yield line, (record["task"], record["sample"], record["attempt"]), record
+        except UNREADABLE:  # the end of the run reports it
+            continue

@@ -1,0 +1,266 @@
+"""The web server of ``agentgauge view``: pages of ours, and an agent's files, which nothing trusts.
+
+Files of a run are served so that no script in them runs (CSP ``sandbox``) and no browser guesses their kind. Our pages
+run our scripts alone: the report page by its hash, and transcripts only where they are plain base64.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+
+from aiohttp import web
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge_reports.comparison.compare import compare
+from agentgauge_reports.comparison.page import page as comparison_page
+from agentgauge_reports.page.build import policy, write_page
+from agentgauge_reports.view.access import Access
+from agentgauge_reports.view.beneath import open_beneath
+from agentgauge_reports.view.live import LiveRun
+from agentgauge_reports.view.runs import Runs
+
+SECONDS = 1.0
+"""Between two looks at a run that goes on."""
+
+QUIET = 15
+"""Looks without news after which a sign of life goes out, so that a browser that has gone is noticed."""
+
+BLOCK = 1 << 16
+
+_HERE = Path(__file__).parent
+_STATIC = {
+    "view.js": (_HERE / "view.js", "text/javascript"),
+    "view.css": (_HERE / "view.css", "text/css"),
+    "page.css": (_HERE.parent / "page" / "page.css", "text/css"),
+}
+_CHUNK = re.compile(rb'agentgaugeChunk\(\d+, "[A-Za-z0-9+/=]*"\);\n')
+
+_NO_FRAME = "; frame-ancestors 'none'"
+_OURS = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+    " base-uri 'none'; form-action 'none'" + _NO_FRAME
+)
+_COMPARISON = "default-src 'none'; style-src 'unsafe-inline'" + _NO_FRAME
+_FOREIGN = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:" + _NO_FRAME
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Viewer:
+    """Serves one folder of runs. ``close`` removes what it has written."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises UsageProblem where there is no such folder."""
+        self.runs = Runs(root)
+        self.access = Access()
+        self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it
+        self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
+        self._scratch = TemporaryDirectory(prefix="agentgauge-view-")
+        self._pages: dict[str, tuple[object, asyncio.Task[Path]]] = {}
+        self._ending = asyncio.Event()
+
+    def close(self) -> None:
+        self._scratch.cleanup()
+
+    def app(self) -> web.Application:
+        async def end(app: web.Application) -> None:
+            self._ending.set()
+
+        app = web.Application(middlewares=[self._guard])
+        app.on_shutdown.append(end)
+        app.router.add_get("/", self._index)
+        app.router.add_get("/static/{name}", self._static)
+        app.router.add_get("/events", self._events)
+        app.router.add_get("/run/-/compare", self._compare)
+        app.router.add_get("/run/{path:.+}", self._run)
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        token = request.query.get("token") if request.path == "/" else None
+        cookie = request.cookies.get(_cookie(request))
+        reason = self.access.refusal(request.method, request.headers, token=token, cookie=cookie)
+        if reason is not None:
+            return _text(403, f"{reason[:1].upper()}{reason[1:]}.")
+        try:
+            if token is None:
+                return await handler(request)
+            # a page, not a redirect: from a link elsewhere a browser would not send the strict cookie along with that
+            answer = _page('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Runs</a>', _OURS)
+            name, value = _cookie(request), self.access.cookie
+            answer.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
+        except UsageProblem as problem:
+            return _text(400, str(problem))
+        except (web.HTTPException, OSError):
+            return _text(404, "There is no such page; the list of runs is at /.")
+        return answer
+
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        return _page((_HERE / "view.html").read_text(encoding="utf-8"), _OURS)
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["name"] not in _STATIC:
+            raise web.HTTPNotFound
+        file, kind = _STATIC[request.match_info["name"]]
+        return web.Response(body=file.read_bytes(), content_type=kind, charset="utf-8", headers=_headers(_OURS))
+
+    # -- what goes on
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Server-sent events: the list of runs, or with ``?run=NAME`` the state of one, whenever it has changed."""
+        found = self.runs.find(request.query.get("run", ""))
+        if "run" in request.query and (found is None or found[1]):
+            raise web.HTTPNotFound
+        answer = web.StreamResponse(headers=_headers(_FOREIGN) | {"Content-Type": "text/event-stream"})
+        await answer.prepare(request)
+        try:
+            async for news in self._news(found[0] if found else None):
+                await answer.write(news)
+        except ConnectionError:  # the browser has gone
+            pass
+        return answer
+
+    async def _news(self, name: str | None) -> AsyncIterator[bytes]:
+        last, quiet = b"", 0
+        while not self._ending.is_set():
+            told = await self._state(name) if name else await self._list()
+            text = json.dumps(told, separators=(",", ":")).encode()
+            if text != last or quiet >= QUIET:
+                yield b"data: " + text + b"\n\n"
+                last, quiet = text, 0
+            quiet += 1
+            try:
+                await asyncio.wait_for(self._ending.wait(), SECONDS)
+            except TimeoutError:
+                continue
+
+    async def _list(self) -> dict[str, Any]:
+        runs = await asyncio.to_thread(self.runs.list)
+        return {"root": str(self.runs.root), "runs": [await self._with_counts(entry) for entry in runs]}
+
+    async def _with_counts(self, entry: dict[str, Any]) -> dict[str, Any]:
+        if entry["state"] != "running":
+            return entry
+        live = (await self._state(entry["name"]))["live"]
+        return entry | {key: live[key] for key in ("counts", "planned", "left")}
+
+    async def _state(self, name: str) -> dict[str, Any]:
+        """The entry of a run; ``live`` while it goes on, and for one that has stopped."""
+        entry = await asyncio.to_thread(lambda: self.runs.entry(name) | {"state": self.runs.state(name)})
+        if entry["state"] == "finished":
+            self._live.pop(name, None)
+            return entry
+        started = entry["started"] or 0.0
+        if name not in self._live or self._live[name][0] != started:
+            self._live[name] = (started, LiveRun(self.runs.root / name), asyncio.Lock())
+            self._states.pop(name, None)
+        _, live, lock = self._live[name]
+        async with lock:  # however many browsers look
+            looked, state = self._states.get(name, (0.0, {}))
+            if time.monotonic() - looked >= SECONDS * 0.9:
+                await asyncio.to_thread(live.read, started)
+                state = await asyncio.to_thread(live.state)
+                self._states[name] = (time.monotonic(), state)
+        return entry | {"live": state, "now": time.time()}
+
+    # -- what is finished
+
+    async def _run(self, request: web.Request) -> web.StreamResponse:
+        """The report page of a run, its transcripts, and files."""
+        found = self.runs.find(request.match_info["path"])
+        if found is None:
+            raise web.HTTPNotFound
+        name, rest = found
+        if not rest:
+            return _page(f'<!doctype html><meta http-equiv="refresh" content="0;url={Path(name).name}/">', _OURS)
+        if rest == "files" or rest.startswith("files/"):
+            return await _file(request, open_beneath(self.runs.root / name, rest.split("/")), rest)
+        written = await self._written(name)
+        if rest == "report.html":
+            return _page((written / rest).read_text(encoding="utf-8"), policy() + _NO_FRAME)
+        folder, _, file = rest.partition("/")
+        if folder != "report-data":
+            raise web.HTTPNotFound
+        stream = open_beneath(written, ["report-data", *file.split("/")])
+        if not file.endswith(".js"):
+            return await _file(request, stream, rest)
+        with stream:
+            body = await asyncio.to_thread(stream.read)
+        if not _CHUNK.fullmatch(body):
+            raise web.HTTPNotFound
+        return web.Response(body=body, content_type="text/javascript", charset="utf-8", headers=_headers(_FOREIGN))
+
+    async def _written(self, name: str) -> Path:
+        """The folder of a run's page, which is written anew from the records: what lies in a run folder may be of
+        another version, or of another's making. Raises UsageProblem for a run that has not finished."""
+        version = self.runs.entry(name) | {"state": self.runs.state(name)}
+        if name not in self._pages or self._pages[name][0] != version:
+            folder = Path(self._scratch.name) / str(len(self._pages)) / f"{time.monotonic_ns()}"
+            run = self.runs.root / name
+            self._pages[name] = (version, asyncio.create_task(asyncio.to_thread(_write, run, folder)))
+        return await asyncio.shield(self._pages[name][1])
+
+    async def _compare(self, request: web.Request) -> web.StreamResponse:
+        """``?run=A&run=B``: what ``agentgauge compare A B`` writes."""
+        found = [self.runs.find(name) for name in request.query.getall("run", [])]
+        names = [one[0] for one in found if one and not one[1]]
+        if len(names) != len(found):
+            raise web.HTTPNotFound
+        paths = [self.runs.root / name for name in names]
+        # this page lies beside the runs, so that links lead to theirs
+        data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
+        return _page(comparison_page(data), _COMPARISON)
+
+
+def _write(run: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    write_page(run, folder / "report.html", links_from=run)
+    return folder
+
+
+def _cookie(request: web.Request) -> str:
+    """Another for each viewer: a browser sends a host's cookies to all its ports."""
+    transport = request.transport
+    return f"agentgauge-view-{transport.get_extra_info('sockname')[1] if transport else ''}"
+
+
+def _headers(content_policy: str) -> dict[str, str]:
+    return {**_HEADERS, "Content-Security-Policy": content_policy}
+
+
+def _page(html: str, content_policy: str) -> web.Response:
+    return web.Response(text=html, content_type="text/html", headers=_headers(content_policy))
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=f"{text}\n", content_type="text/plain", headers=_headers(_FOREIGN))
+
+
+async def _file(request: web.Request, stream: BinaryIO, name: str) -> web.StreamResponse:
+    """A file as it is. Pictures, sound and video are shown; everything else is saved by the browser."""
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers: Mapping[str, str] = _headers(_FOREIGN) | {"Content-Type": kind}
+    if not kind.startswith(("image/", "audio/", "video/")):
+        headers = {**headers, "Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+    answer = web.StreamResponse(headers=headers)
+    with stream:
+        await answer.prepare(request)
+        while block := await asyncio.to_thread(stream.read, BLOCK):
+            await answer.write(block)
+    await answer.write_eof()
+    return answer

@@ -1,0 +1,168 @@
+"use strict";
+// Whatever a model, a tool or a run folder says comes in as JSON and goes into the page as text, never as markup.
+(() => {
+  const STATUSES = ["passed", "wrong", "broken", "missing"];
+  const main = document.getElementById("main");
+  const whole = new Intl.NumberFormat("en");
+  const chosen = new Set(); // names of runs that are to be compared
+  let events = null;
+
+  function make(tag, properties, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties || {})) {
+      if (name === "class") element.className = value;
+      else if (name.includes("-") || name === "role") element.setAttribute(name, value);
+      else element[name] = value;
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+    return element;
+  }
+
+  const pathOf = (name) => `/run/${name.split("/").map(encodeURIComponent).join("/")}/report.html`;
+  const liveOf = (name) => `#run=${encodeURIComponent(name)}`;
+  const date = (seconds) => (seconds ? new Date(seconds * 1000).toLocaleString() : "");
+  const figure = (value) => (value === null ? "incomplete" : value.toFixed(2));
+  function duration(seconds) {
+    const all = Math.round(seconds);
+    if (all >= 3600) return `${Math.floor(all / 3600)} h ${Math.floor((all % 3600) / 60)} min`;
+    return all >= 60 ? `${Math.floor(all / 60)} min ${all % 60} s` : `${all} s`;
+  }
+
+  function table(kind, heads, rows) {
+    return make("div", { class: "wide" }, make("table", { class: kind },
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows)));
+  }
+
+  function bar(counts, planned, kind) {
+    const said = STATUSES.filter((status) => counts[status]).map((status) => `${counts[status]} ${status}`).join(", ");
+    const element = make("div", { class: kind, role: "img", "aria-label": said || "no case has ended", title: said });
+    for (const status of STATUSES) {
+      if (!counts[status]) continue;
+      const part = make("i", { class: `is-${status}` });
+      part.style.width = `${(100 * counts[status]) / (planned || 1)}%`;
+      element.append(part);
+    }
+    return element;
+  }
+
+  // -- the list
+
+  function list({ root, runs }) {
+    document.title = "Runs · AgentGauge";
+    document.getElementById("title").textContent = "Runs";
+    const running = runs.filter((run) => run.state === "running").length;
+    document.getElementById("line").textContent = `${whole.format(runs.length)} in ${root}${running ? `, ${running} running` : ""}`;
+    for (const name of chosen) if (!runs.some((run) => run.name === name)) chosen.delete(name);
+    const held = document.activeElement?.dataset.key; // the page is drawn anew, the focus stays
+    main.replaceChildren(runs.length ? runsTable(runs) : make("section", {}, make("p", {}, "No run is here yet. A run appears as soon as it begins.")), overTime(runs));
+    if (held) [...main.querySelectorAll("[data-key]")].find((one) => one.dataset.key === held)?.focus();
+  }
+
+  function runsTable(runs) {
+    const compare = make("button", { type: "button", disabled: chosen.size < 2, "data-key": "compare" }, "Compare the chosen runs");
+    compare.addEventListener("click", () => {
+      const oldest = runs.map((run) => run.name).filter((name) => chosen.has(name)).reverse(); // the others are compared with the first
+      location.assign(`/run/-/compare?${oldest.map((name) => `run=${encodeURIComponent(name)}`).join("&")}`);
+    });
+    const rows = runs.map((run) => {
+      const box = make("input", { type: "checkbox", checked: chosen.has(run.name), disabled: run.state !== "finished", "aria-label": `Compare ${run.name}`, "data-key": `box ${run.name}` });
+      box.addEventListener("change", () => { if (box.checked) chosen.add(run.name); else chosen.delete(run.name); compare.disabled = chosen.size < 2; });
+      const done = STATUSES.slice(0, 3).reduce((sum, status) => sum + (run.counts[status] || 0), 0);
+      const state = run.state === "running" ? `running, ${whole.format(done)} of ${whole.format(run.planned)}${run.left ? `, about ${duration(run.left)} left` : ""}` : run.state;
+      return make("tr", {}, make("td", {}, box),
+        make("td", { class: "name" }, make("a", { href: run.state === "finished" ? pathOf(run.name) : liveOf(run.name), "data-key": `link ${run.name}` }, run.name), run.problem ? make("div", { class: "error" }, run.problem) : ""),
+        make("td", {}, run.model), make("td", {}, make("span", { class: `state ${run.state}` }, state)), make("td", {}, date(run.started)),
+        make("td", {}, run.finished && run.started ? duration(run.finished - run.started) : ""), make("td", {}, bar(run.counts, run.planned, "share")),
+        make("td", {}, ...run.figures.map((one) => make("span", { class: "figure", title: one.low === null ? "" : `95 % interval ${one.low.toFixed(1)} to ${one.high.toFixed(1)}` },
+          `${one.benchmark} ${one.name} `, make("b", {}, figure(one.value))))));
+    });
+    return make("section", {}, table("runs", ["", "run", "model", "state", "began", "took", "cases", "headline figures"], rows), make("p", {}, compare));
+  }
+
+  // Figures of runs on the same data, in the order in which the runs began.
+  function overTime(runs) {
+    const series = new Map();
+    for (const run of [...runs].sort((one, other) => one.started - other.started)) for (const one of run.figures) {
+      if (one.value === null) continue;
+      const key = JSON.stringify([one.benchmark, one.name, one.data]);
+      if (!series.has(key)) series.set(key, { title: `${one.benchmark} ${one.name}`, points: [] });
+      series.get(key).points.push({ value: one.value, name: run.name });
+    }
+    const several = [...series.values()].filter((one) => one.points.length > 1);
+    if (!several.length) return "";
+    const rows = several.map(({ title, points }) => make("tr", { class: "spark-row" }, make("td", {}, title), make("td", {}, spark(points, title)),
+      make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
+    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", ["figure", "", "first", "last", "runs"], rows));
+  }
+
+  function spark(points, title) {
+    const space = "http://www.w3.org/2000/svg";
+    const values = points.map((point) => point.value);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const place = (point, number) => [(150 * number) / (points.length - 1) + 5, high === low ? 17 : 30 - (26 * (point.value - low)) / (high - low)];
+    const picture = document.createElementNS(space, "svg");
+    picture.setAttribute("class", "spark");
+    picture.setAttribute("viewBox", "0 0 160 34");
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", `${title}: ${values.map((value) => value.toFixed(2)).join(", ")}`);
+    const line = document.createElementNS(space, "path");
+    line.setAttribute("d", points.map((point, number) => `${number ? "L" : "M"}${place(point, number).join(" ")}`).join(""));
+    picture.append(line);
+    points.forEach((point, number) => {
+      const [x, y] = place(point, number);
+      const dot = document.createElementNS(space, "circle");
+      dot.setAttribute("cx", x);
+      dot.setAttribute("cy", y);
+      dot.setAttribute("r", 3);
+      const told = document.createElementNS(space, "title");
+      told.textContent = `${point.name}: ${point.value.toFixed(2)}`;
+      dot.append(told);
+      picture.append(dot);
+    });
+    return picture;
+  }
+
+  // -- a run that goes on
+
+  function live(run) {
+    document.title = `${run.model} · AgentGauge`;
+    document.getElementById("title").textContent = run.model || run.name;
+    const back = make("p", {}, make("a", { href: "#" }, "All runs"));
+    if (run.state === "finished") {
+      document.getElementById("line").textContent = `${run.name}: finished${run.finished && run.started ? ` in ${duration(run.finished - run.started)}` : ""}`;
+      main.replaceChildren(make("section", {}, bar(run.counts, run.planned, "progress"),
+        make("p", {}, STATUSES.map((status) => `${whole.format(run.counts[status] || 0)} ${status}`).join(" · ")), make("p", {}, make("a", { href: pathOf(run.name) }, "Open the report")), back));
+      return;
+    }
+    const now = run.live;
+    const done = now.counts.passed + now.counts.wrong + now.counts.broken;
+    const total = (value, name) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, name));
+    const how = run.state === "stopped" ? "stopped before its end; go on with pytest --resume" : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";
+    document.getElementById("line").textContent = `${run.name}: ${how}`;
+    const rows = now.tasks.map((task) => make("tr", {}, make("td", {}, task.name), make("td", {}, bar(task, task.planned, "progress")),
+      make("td", { class: "num" }, `${whole.format(task.passed + task.wrong + task.broken)} of ${whole.format(task.planned)}`), make("td", { class: "num" }, whole.format(task.passed))));
+    main.replaceChildren(make("section", {}, make("div", { class: "totals" }, total(`${whole.format(done)} of ${whole.format(now.planned)}`, "cases"),
+      ...STATUSES.slice(0, 3).map((status) => total(whole.format(now.counts[status]), status)), total(whole.format(Math.round(now.per_minute)), "cases a minute"), total(whole.format(now.tokens), "tokens"),
+      now.usd ? total(`$${now.usd.toFixed(2)}`, "cost") : "", now.left && run.state === "running" ? total(`about ${duration(now.left)}`, "left") : ""), bar(now.counts, now.planned, "progress"), back),
+    make("section", {}, make("h2", {}, "Tasks"), table("full bars", ["task", "", "ended", "passed"], rows)),
+    make("section", {}, make("h2", {}, "Wrong or broken just now"), now.failures.length ? make("ul", { class: "failures" }, ...now.failures.map((one) => make("li", {},
+      make("span", { class: `chip status is-${one.status}` }, one.status), ` ${one.case[0]} ${one.case[1]}${one.case[2] > 1 ? `, attempt ${one.case[2]}` : ""} `, make("span", { class: "quiet" }, one.why)))) : make("p", { class: "quiet" }, "None.")));
+  }
+
+  // -- what the address says is shown, and renewed by the server
+
+  function follow() {
+    events?.close();
+    let name = location.hash.startsWith("#run=") ? location.hash.slice(5) : "";
+    try { name = decodeURIComponent(name); } catch { name = ""; }
+    const source = new EventSource(name ? `/events?run=${encodeURIComponent(name)}` : "/events");
+    events = source;
+    source.addEventListener("message", (event) => { (name ? live : list)(JSON.parse(event.data)); });
+    source.addEventListener("error", () => {
+      const gone = source.readyState === EventSource.CLOSED;
+      document.getElementById("line").textContent = gone ? "There is no such run, or agentgauge view was started anew: open the address that it has printed." : "The connection is lost; trying again …";
+    });
+  }
+  window.addEventListener("hashchange", follow);
+  follow();
+})();

@@ -1,0 +1,262 @@
+"""The viewer over real sockets: whom it answers, what it serves, what it says of a run that goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from agentgauge_reports.view.beneath import open_beneath
+from agentgauge_reports.view.live import LiveRun
+from agentgauge_reports.view.runs import Runs
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.types import Event
+from agentgauge.store import RunFolder
+from tests.model.fault_server import FaultServer, answer
+from tests.plugin.project import Project, python
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import PNG, record, write_run
+from tests.reports.view.viewer import served
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """Runs, and around them what nobody may read."""
+    root = tmp_path_factory.mktemp("view") / "runs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(known_tasks(), Toy.name, Toy())
+        drawn = [{"type": "image", "content": "{RUN}/files/toy.say/s0-a1/0001.png"}]
+        events = [Event("tool", "Draw", 0, 1.5, {"arguments": {}, "result": drawn})]
+        for name in ("one", "deep/two"):
+            write_run(root / name, [record(0, events=events), record(1, passed=False)])
+            about = json.loads((root / name / "run.json").read_text())
+            about |= {"started": 900.0, "finished": 960.0, "planned": 2}
+            about.setdefault("settings", {})["model"] = {"name": "m"}
+            (root / name / "run.json").write_text(json.dumps(about))
+    place = root / "one" / "files" / "toy.say" / "s0-a1"
+    place.mkdir(parents=True)
+    (place / "0001.png").write_bytes(PNG)
+    (place / "page.html").write_text("<script>alert(1)</script>")
+    (place / "picture.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    secret = root.parent / "secret.txt"
+    secret.write_text("secret")
+    (place / "link.txt").symlink_to(secret)
+    (place / "folder").symlink_to(root.parent)
+    os.mkfifo(place / "pipe")
+    (root / "linked").symlink_to(root / "one")
+    (root / "one" / "report.html").write_text("<script>window.hurt = 1</script>")
+    (root / "one" / "report-data").mkdir(exist_ok=True)
+    (root / "one" / "report-data" / "0.js").write_text("window.hurt = 1")
+    return root
+
+
+@pytest.fixture(scope="module")
+def viewer(root, tmp_path_factory):
+    with served(root, tmp_path_factory.mktemp("scratch")) as viewer:
+        yield viewer
+
+
+@pytest.mark.parametrize(
+    ("headers", "method", "status"),
+    [
+        ({}, "GET", 200),
+        ({"Host": "127.0.0.1:1"}, "GET", 200),  # a forwarded port
+        ({"Host": "[::1]:9"}, "GET", 200),
+        ({"Host": "evil.example"}, "GET", 403),
+        ({"Cookie": ""}, "GET", 403),
+        ({"Cookie": "agentgauge-view-1=x"}, "GET", 403),
+        ({"Origin": "http://evil.example"}, "GET", 403),
+        ({"Origin": "null"}, "GET", 403),
+        ({"Sec_Fetch_Site": "same-origin"}, "GET", 200),
+        ({"Sec_Fetch_Site": "same-site"}, "GET", 403),  # another port of localhost
+        ({"Sec_Fetch_Site": "cross-site"}, "GET", 403),
+        ({}, "POST", 403),
+        ({}, "PUT", 403),
+    ],
+)
+def test_whom_it_answers(viewer, headers, method, status):
+    for path in ("/", "/run/one/report.html", "/static/view.js"):
+        found = viewer.get(path, method=method, **headers)
+        assert found.status == status, path
+        assert (
+            found.headers["X-Content-Type-Options"] == "nosniff" and found.headers["Referrer-Policy"] == "no-referrer"
+        )
+    assert viewer.get("/?token=wrong", method=method, **({"Cookie": ""} | headers)).status == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("files/toy.say/s0-a1/0001.png", 200),
+        ("files/toy.say/s0-a1/page.html", 200),
+        ("files/toy.say/s0-a1/link.txt", 404),
+        ("files/toy.say/s0-a1/folder/secret.txt", 404),
+        ("files/toy.say/s0-a1/pipe", 404),
+        ("files/toy.say/s0-a1", 404),
+        ("files/../run.json", 404),
+        ("files/%2e%2e/run.json", 404),
+        ("files/..%2f..%2f..%2fsecret.txt", 404),
+        ("files//etc/passwd", 404),
+        ("run.json", 404),
+        ("records.jsonl", 404),
+        ("../../secret.txt", 404),
+        ("report-data/0.js", 200),
+        ("report-data/..%2freport.html", 404),
+    ],
+)
+def test_what_it_serves_of_a_run(viewer, path, status):
+    found = viewer.get(f"/run/one/{path}")
+    assert found.status == status, found
+    assert b"secret" not in found.body and b"hurt" not in found.body
+    assert "sandbox" in found.headers["Content-Security-Policy"]
+
+
+def test_only_runs_below_the_folder_are_served(viewer):
+    for path in ("/run/linked/report.html", "/run/nothing/report.html", "/run/../secret.txt", "/events?run=../x"):
+        assert viewer.get(path).status == 404, path
+    assert viewer.get("/run/deep/two/report.html").status == 200
+
+
+def test_a_page_that_an_agent_made_is_saved_and_not_shown(viewer):
+    for name, kind in (
+        ("page.html", "application/octet-stream"),
+        ("picture.svg", "image/svg+xml"),
+        ("0001.png", "image/png"),
+    ):
+        found = viewer.get(f"/run/one/files/toy.say/s0-a1/{name}")
+        assert found.headers["Content-Type"].partition(";")[0] == kind
+        assert ("attachment" in found.headers.get("Content-Disposition", "")) is (name == "page.html")
+        assert found.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+
+
+def test_the_report_page_is_written_anew_from_the_records(viewer):
+    page = viewer.get("/run/one/report.html")
+    assert b"hurt" not in page.body and b"AgentGauge" in page.body
+    assert "script-src 'sha256-" in page.headers["Content-Security-Policy"]
+    assert viewer.get("/run/one/report-data/0.js").body.startswith(b"agentgaugeChunk(0,")
+
+
+def test_a_comparison_links_to_the_pages_of_its_runs(viewer):
+    found = viewer.get("/run/-/compare?run=one&run=deep/two")
+    assert found.status == 200 and b"Comparison" in found.body
+    assert viewer.get("/run/-/compare?run=one").status == 400
+    assert viewer.get("/run/-/compare?run=one&run=%2e%2e").status == 404
+
+
+def test_the_list_names_every_run_with_its_figures(viewer):
+    told = next(viewer.events("/events"))
+    assert {run["name"]: (run["state"], run["model"]) for run in told["runs"]} == {
+        "one": ("finished", "m"),
+        "deep/two": ("finished", "m"),
+    }
+    [figure] = told["runs"][0]["figures"]
+    assert (figure["name"], figure["value"], figure["n"]) == ("Acc", 50.0, 2)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_is_shown_while_it_goes_on_and_after_its_end(tmp_path, workers):
+    project, goes_on = Project.make(tmp_path / "project", samples=8), threading.Event()
+
+    def choose(seen):
+        word = str(seen.body["messages"][-1]["content"]).split()[-1]
+        if word in ("word6", "word7"):
+            goes_on.wait(60)
+        return answer("no" if word == "word0" else word)
+
+    runs = project.path / "runs"
+    runs.mkdir()
+    with FaultServer(choose=choose) as endpoint, served(runs, tmp_path) as viewer:
+        assert next(viewer.events("/events"))["runs"] == []
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--run-dir", "runs/live", *workers)
+        try:
+            seen = next(
+                live
+                for told in viewer.events("/events")
+                for live in told["runs"]
+                if live["state"] == "running" and sum(live["counts"].values()) == 6
+            )
+            assert seen["planned"] == 8 and seen["counts"] == {"passed": 5, "wrong": 1, "broken": 0}
+            told = next(viewer.events("/events?run=live"))
+            assert told["live"]["tasks"] == [{"name": "toy.say", "planned": 8, "passed": 5, "wrong": 1, "broken": 0}]
+            [failure] = told["live"]["failures"]
+            assert failure["case"] == ["toy.say", "s0", 1] and "expected 'word0'" in failure["why"]
+            goes_on.set()
+            last = next(told for told in viewer.events("/events?run=live") if told["state"] == "finished")
+            assert last["counts"] == {"passed": 7, "wrong": 1, "broken": 0, "missing": 0}
+            assert viewer.get("/run/live/report.html").status == 200
+        finally:
+            goes_on.set()
+            output, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, output
+
+
+def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path):
+    folder = tmp_path / "runs" / "one"
+    folder.mkdir(parents=True)
+    about = {"started": 5.0, "finished": None, "planned": 1, "settings": {"model": {"name": "m"}}}
+    (folder / "run.json").write_text(json.dumps(about))
+    (folder / "lock").write_text(json.dumps({"pid": 2**22 + 1, "host": os.uname().nodename}))
+    assert Runs(tmp_path / "runs").state("one") == "stopped"
+    (folder / "lock").write_text(json.dumps({"pid": os.getpid(), "host": os.uname().nodename}))
+    assert Runs(tmp_path / "runs").state("one") == "running"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"started": 1}', "null"])
+def test_a_run_that_cannot_be_read_is_listed_with_the_reason(tmp_path, text):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.json").write_text(text)
+    [entry] = Runs(tmp_path).list()
+    assert entry["name"] == "bad" and entry["problem"]
+
+
+def test_a_runs_own_folder_shows_that_run_alone(root):
+    runs = Runs(root / "one")
+    assert runs.names() == ["one"] and runs.find("one/report.html") == ("one", "report.html")
+    assert runs.find("deep/two/report.html") is None
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(UsageProblem, match="is no folder; name a folder of runs"):
+        Runs(tmp_path / "none")
+    for arguments in (("none",), (".", "--port", "70000")):
+        told = python("-m", "agentgauge.cli.main", "view", *arguments, cwd=tmp_path)
+        assert told.status == 4 and len(told.output.splitlines()) == 1
+
+
+def test_a_resumed_case_counts_once_and_kept_ones_say_nothing_of_the_rate(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(4)})
+    earlier = folder.appender("main")
+    for number in (0, 1):
+        earlier.append(record(number, passed=number == 0))
+    earlier.close()
+    live = LiveRun(tmp_path)
+    live.read(started=100.0)
+    assert live.state(100.0)["counts"] == {"passed": 1, "wrong": 1, "broken": 0} and not live.state(100.0)["failures"]
+    appender = folder.appender("gw0")
+    again = record(1)
+    object.__setattr__(again, "finished", 101.0)
+    appender.append(again)
+    with (tmp_path / "records" / "gw0.jsonl").open("ab") as stream:
+        stream.write(b'{"torn')
+    live.read(started=100.0)
+    appender.close()
+    state = live.state(102.0)
+    assert state["counts"] == {"passed": 2, "wrong": 0, "broken": 0} and state["per_minute"] == 1.0
+
+
+def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "file").write_text("x")
+    (tmp_path / "out").write_text("y")
+    (tmp_path / "in" / "link").symlink_to("../out")
+    with open_beneath(tmp_path, ["in", "file"]) as stream:
+        assert stream.read() == b"x"
+    for parts in ([], ["in"], ["in", "link"], ["in", "..", "out"], ["in/file"], ["in", ""], ["in", "file\0"]):
+        with pytest.raises(OSError):  # noqa: PT011
+            open_beneath(tmp_path, parts)

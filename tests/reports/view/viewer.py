@@ -1,0 +1,80 @@
+"""``agentgauge view`` as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.plugin.project import Project
+
+TASKS = "from agentgauge.core.task_registry import announce\nfrom tests.plugin.toy import Toy\nannounce(Toy())\n"
+
+
+@dataclass
+class Served:
+    url: str  # with the token
+    port: int
+    cookie: str = ""
+
+    def get(self, path: str, *, method: str = "GET", **headers: str) -> Answer:
+        """A request with exactly these headers, besides a Host of ours and the cookie."""
+        given = {"Host": f"localhost:{self.port}", "Cookie": self.cookie}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(connection):
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in given.items():
+                if value:
+                    connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.headers), answer.read())
+
+    def events(self, path: str) -> Iterator[dict[str, Any]]:
+        """What the server sends, event by event, until the caller has enough."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers={"Cookie": self.cookie})
+            for line in connection.getresponse():
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@contextlib.contextmanager
+def served(folder: Path, scratch: Path) -> Iterator[Served]:
+    """The viewer over ``folder``, with the cookie that a first visit brings."""
+    tasks = scratch / "viewed_tasks.py"
+    tasks.write_text(TASKS)
+    command = [sys.executable, "-m", "agentgauge.cli.main", "--tasks", str(tasks), "view", str(folder)]
+    environment = Project(scratch).environment()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://localhost:\d+/\?token=\S+", line), line + process.stdout.read()
+        viewer = Served(line, urlsplit(line).port or 0)
+        first = viewer.get(f"/?{urlsplit(line).query}")
+        assert first.status == 200 and "HttpOnly" in first.headers["Set-Cookie"], first
+        viewer.cookie = first.headers["Set-Cookie"].partition(";")[0]
+        yield viewer
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        process.stdout.close()
