@@ -122,7 +122,7 @@ def _usage(record: Record) -> dict[str, Any]:
     return {
         "total_prompt_tokens": usage.prompt_tokens,
         "total_completion_tokens": usage.completion_tokens,
-        "total_cost_usd": usage.usd,
+        **({"total_cost_usd": usage.usd} if usage.usd else {}),  # 0 where the prices are not known
     }
 
 
