@@ -46,7 +46,7 @@ def model_id(name: str) -> str:
 
 
 def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instances: Instances) -> list[Path]:
-    collection = re.sub(r"[^a-z0-9]+", "-", benchmark.lower()).strip("-")
+    collection = re.sub(r"[^a-z0-9]+", "-", benchmark.lower()).strip("-") or "benchmark"
     developer, _, model = instances.model_id.partition("/")
     name = UUID(bytes=hashlib.sha256(f"{run_id(run)} {benchmark}".encode()).digest()[:16], version=4)
     place = Path("data", collection, _portable(developer), _portable(model))
@@ -90,7 +90,8 @@ def _figures(run: Run, tasks: Iterable[Task]) -> list[MetricResult]:
         one
         for one in Metrics(run.summary)
         if one.value is not None and not one.warning and not one.is_count
-        if one.name in published.get(one.task, ()) or (one.task in published and one.name.startswith("pass"))
+        if one.name in published.get(one.task, ())
+        or (one.task in published and one.name.startswith(("pass@", "pass^")))
     ]
 
 
