@@ -1,9 +1,12 @@
-"""What the author of a benchmark needs. Names are loaded when they are first used; nothing inside imports from here."""
+"""What authors of benchmarks and readers of runs need. Names load when first used; no module inside imports them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentgauge_reports.results.compared import compare
+    from agentgauge_reports.results.run import read_run
+
     from agentgauge.core.capabilities import (
         Artifact,
         Breakdown,
@@ -90,9 +93,11 @@ __all__ = [
     "benchmark",
     "benchmark_task",
     "build_index",
+    "compare",
     "line_entries",
     "list_entries",
     "object_entries",
+    "read_run",
     "role_option",
 ]
 
@@ -132,6 +137,8 @@ _MODULES = {
     "agentgauge.pytest_plugin.fixtures": ("Outcome",),
     "agentgauge.short_form.sample_files": ("SampleFiles",),
     "agentgauge.pytest_plugin.benchmark": ("benchmark",),
+    "agentgauge_reports.results.compared": ("compare",),
+    "agentgauge_reports.results.run": ("read_run",),
 }
 
 

@@ -140,6 +140,19 @@ def reference_rows(task: str, file: Path) -> list[dict[str, Any]]:
 
 
 _PAPER = "arXiv:2407.18961"
+
+CITATION = """\
+@misc{yin2024mmau,
+  title = {{MMAU}: A Holistic Benchmark of Agent Capabilities Across Diverse Domains},
+  author = {Yin, Guoli and Bai, Haoping and Ma, Shuang and Nan, Feng and Sun, Yanchao and Xu, Zhaoyang and Ma, Shen
+            and Lu, Jiarui and Kong, Xiang and Zhang, Aonan and Yap, Dian Ang and Zhang, Yizhe and Ahnert, Karsten
+            and Kamath, Vik and Berglund, Mathias and Walsh, Dominic and Gindele, Tobias and Wiest, Juergen
+            and Lai, Zhengfeng and Wang, Xiaoming and Shan, Jiulong and Cao, Meng and Pang, Ruoming and Wang, Zirui},
+  year = {2024},
+  eprint = {2407.18961},
+  archivePrefix = {arXiv},
+}"""
+"""The paper, as BibTeX."""
 _PASS_RATE = ("contest_standard", "contest_planner", "contest_solver", "contest_retry")
 _COMBINED = ("domains", "capabilities")
 _TABLES = (

@@ -83,6 +83,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
     data: MmauData
     benchmark = "Apple MMAU"
     published_dialects = ("native",)
+    citation = average.CITATION
     kinds = tables.KINDS
     dialects = ("native",)
     samples_needed = False

@@ -1,4 +1,4 @@
-"""The published tables of WildToolBench."""
+"""The published tables of WildToolBench, and their paper."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import Leaderboard, columns_of
+
+CITATION = """\
+@inproceedings{yu2026wildtoolbench,
+  title = {Benchmarking {LLM} Tool-Use in the Wild},
+  author = {Yu, Peijie and Liu, Wei and Yang, Yifan and Li, Jinjian and Zhang, Zelong and Feng, Xiao and Zhang, Feng},
+  booktitle = {The Fourteenth International Conference on Learning Representations},
+  year = {2026},
+  eprint = {2604.06185},
+  archivePrefix = {arXiv},
+}"""
+"""The paper, as BibTeX; authors in the order of the release."""
 
 _TABLES = (
     (

@@ -36,7 +36,7 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
 from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
-from bench_wild.leaderboards import leaderboards
+from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.release2025.breakdown import breakdowns
@@ -158,6 +158,7 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
     published = tuple(PUBLISHED_AS.values())
     headline = PUBLISHED_AS["task_accuracy"]
     published_dialects = ("native", *OURS)
+    citation = CITATION
     kinds = KINDS
     skills = MappingProxyType(
         {

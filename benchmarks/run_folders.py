@@ -143,14 +143,14 @@ WORK: Mapping[str, Callable[[Path], object]] = {
     "compare": lambda run: _report("comparison.compare", "compare")([run, run], run),
     "table": lambda run: _report("tables", "rows")(run, "md"),
     "items": lambda run: _report("items", "items")([run, run, run]),
-    "eval": lambda run: _report("evallog", "write_eval")(run, run / "run.eval"),
+    "eval": lambda run: _report("formats.evallog", "write_eval")(run, run / "run.eval"),
     "merge": _merge,
 }
 
 
 def main(name: str, run: Path) -> None:
     announce_toys()
-    for each in ("comparison.compare", "evallog", "page", "run"):  # what is imported is not what a case costs
+    for each in ("comparison.compare", "formats.evallog", "page", "run"):  # what is imported is not what a case costs
         import_module(f"agentgauge_reports.{each}")
     begin, start, wall = kib("VmHWM"), time.process_time(), time.perf_counter()
     kept = WORK[name](run)

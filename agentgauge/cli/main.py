@@ -23,9 +23,10 @@ COMMANDS = {
     "data": ("agentgauge.cli.data", "which data sets are here; check one"),
     "report": (
         "agentgauge.cli.report",
-        "write a run's page, tables, dashboard, or the original benchmark's own files",
+        "write a run's page, tables, dashboard, or files for other programs",
     ),
     "compare": ("agentgauge.cli.compare", "what got better or worse between runs, and whether that is noise"),
+    "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
     "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
     "merge": ("agentgauge.cli.merge", "put shards of one run together"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),

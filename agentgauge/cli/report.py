@@ -1,4 +1,4 @@
-"""``agentgauge report``: writes a run's page, tables, dashboard, log, or prediction files."""
+"""``agentgauge report``: writes a run's page, tables, dashboard, or files for other programs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
+
+LISTED = 20
+"""Files up to which each is named."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -37,9 +41,15 @@ def main(argv: Sequence[str]) -> int:
 
         print(rows(run, options.table, unshown=unshown))
     elif options.eval is not None:
-        from agentgauge_reports.evallog import write_eval
+        from agentgauge_reports.formats.evallog import write_eval
 
         print(write_eval(run, options.eval, unshown=unshown))
+    elif options.format == "latex" and options.output is None:
+        from agentgauge_reports.formats.latex import latex
+
+        print(latex(run, unshown), end="")
+    elif options.format in FORMATS:
+        print(_listed(writer(options.format)(run, options.output, unshown), options.output))
     else:
         from agentgauge_reports.export import export
 
@@ -52,6 +62,10 @@ def main(argv: Sequence[str]) -> int:
     return 1 if unshown.problems else 0
 
 
+def _listed(files: Sequence[Path], output: Path) -> str:
+    return "\n".join(map(str, files)) if len(files) <= LISTED else f"{len(files)} files in {output}"
+
+
 def _check_report(options: argparse.Namespace) -> None:
     """Find the run. Raises UsageProblem for options of ``report`` that do not go together."""
     for name in ("html", "allure"):  # report --allure RUN: the optional value has taken the run
@@ -62,8 +76,11 @@ def _check_report(options: argparse.Namespace) -> None:
         raise UsageProblem("report names no run; give its folder, such as runs/mine")
     if len(options.folders) > 1 and not options.items:
         raise UsageProblem(f"report takes one run and got {len(options.folders)}; only --items takes several")
-    if options.format and options.output is None:
-        raise UsageProblem(f"--format {options.format} needs a folder to write to; give --output DIR")
+    if options.format and options.output is None and options.format != "latex":
+        what, place = ("file", "FILE.eval") if options.format == "eval" else ("folder", "DIR")
+        raise UsageProblem(f"--format {options.format} needs a {what} to write to; give --output {place}")
+    if options.data and options.format in FORMATS:
+        raise UsageProblem(f"--data goes with formats of the original benchmarks, not with {options.format}")
     for name, wants, with_it in (
         ("--json", "--items", options.items or not options.json),
         ("--embed", "--html", options.html is not None or not options.embed),
@@ -74,15 +91,23 @@ def _check_report(options: argparse.Namespace) -> None:
             raise UsageProblem(f"{name} goes with {wants} only; give both, or neither")
 
 
+def _prediction_formats() -> list[str]:
+    """What the tasks write. Raises UsageProblem where one has the name of a format that every run has."""
+    tasks = [task for task in known_tasks().values() if isinstance(task, PredictionFiles)]
+    if taken := [(task.name, name) for task in tasks for name in task.exporters() if name in FORMATS]:
+        raise UsageProblem(
+            f"the task {taken[0][0]} has prediction files named {taken[0][1]}, which is a format of every run; rename"
+            " them in its exporters()"
+        )
+    return sorted({name for task in tasks for name in task.exporters()})
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge report",
         description="Write about a finished run what one of the first six options asks for; the others go with one of"
         " these.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
-    )
-    formats = sorted(
-        {name for task in known_tasks().values() if isinstance(task, PredictionFiles) for name in task.exporters()}
     )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -107,12 +132,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
     what.add_argument(
-        "--format", choices=formats, help="predictions as the original benchmark's own files; with --output"
+        "--format",
+        choices=(*FORMATS, *_prediction_formats()),
+        help="the run for other programs (the first six), or predictions as the original benchmark's own files; with"
+        " --output",
     )
     parser.add_argument("--json", action="store_true", help="with --items: as JSON")
     parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="with --format: folder to write to")
     parser.add_argument(
-        "--data", metavar="DIR", help="with --format: the data that the run used (default: where it was)"
+        "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval and latex"
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", help="with --format of an original: the data that the run used (default: where it was)"
     )
     return parser

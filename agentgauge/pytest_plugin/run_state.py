@@ -20,6 +20,7 @@ from agentgauge.run.settings import Settings
 from agentgauge.run.stop_file import StopFile
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
+from agentgauge.store.revisions import Revisions
 
 
 @dataclass
@@ -39,6 +40,7 @@ class RunState:
     summary: dict[str, Any] | None = None
     problems: list[str] = field(default_factory=list)  # why the exit status is 1
     notes: list[str] = field(default_factory=list)  # what else a person should know at the end
+    revisions: Revisions | None = None  # from when the run is first described
     started: float = field(default_factory=time.time)
 
     @property
@@ -66,6 +68,8 @@ class RunState:
         return f"{cannot_write(self.folder.path, error)}; go on with --resume={self.folder.path}"
 
     def write_run_json(self, finished: float | None) -> None:
+        """``finished``: when the run ended, seconds since the epoch; None while it goes on."""
+        self.revisions = self.revisions or Revisions(self.config.rootpath)
         about = run_json(
             self.settings,
             selection(self.config),
@@ -75,5 +79,6 @@ class RunState:
             gates=self.gates,
             started=self.started,
             finished=finished,
+            revisions=self.revisions.known(wait=finished is not None),
         )
         self.folder.write_json("run.json", about)

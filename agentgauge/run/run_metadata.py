@@ -79,7 +79,7 @@ def run_json(
 
     ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that
     a model wrote; ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds
-    since the epoch.
+    since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
@@ -91,6 +91,7 @@ def run_json(
     return {
         "format": FORMAT,
         "agentgauge": version("agentgauge"),
+        "revisions": {"agentgauge": None, "project": None},
         "python": platform.python_version(),
         "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
         "selection": earlier.get("selection") or selection,

@@ -49,6 +49,7 @@ class ShortTask(Task, Presentation, OwnOptions, Prompts):
         self.columns = metrics.names
         self.published = metrics.shares
         self.counts = metrics.counts
+        self.citation = getattr(author, "citation", "")
         self._tools: str | Sequence[Function] = getattr(
             author, "tools", ()
         )  # functions, or a sample's field of schemas

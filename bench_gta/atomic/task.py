@@ -30,6 +30,7 @@ from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
+from bench_gta import citations
 from bench_gta.atomic import data, oracle
 from bench_gta.atomic.export import write_predictions
 from bench_gta.atomic.files import score_entries
@@ -89,6 +90,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     benchmark = "GTA-Atomic"
     counts = frozenset({"ToolCalls", "ToolErrors"})
     published_dialects = ("react",)
+    citation = citations.ATOMIC
     kinds = kinds(
         wrong_argument="argument_error, wrong_drawing",
         missing_call="missing_tool, missing_drawing",

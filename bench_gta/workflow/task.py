@@ -34,6 +34,7 @@ from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
+from bench_gta import citations
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import GtaTools
 from bench_gta.workflow import data, oracle
@@ -138,6 +139,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
     published = PUBLISHED
     headline = "Root SR"
     published_dialects = ("react",)
+    citation = citations.WORKFLOW
     kinds = kinds(stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged")
     skills = MappingProxyType(
         {

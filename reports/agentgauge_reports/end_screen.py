@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.headlines import Headline, headline, task_headline
+from agentgauge_reports.headlines import Headline, headline, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
+from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.terminal import combined, reasons, tables
 from agentgauge_reports.text import WIDTH, aligned, fill
 
@@ -60,6 +61,9 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full or len(benchmarks) == 1 else _by_benchmark(summary))
         yield ""
+    if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
+        yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
+        yield ""
     if full or len(benchmarks) == 1:
         yield from combined(summary)
     if not full and len(tasks) > FEW:
@@ -100,3 +104,14 @@ def _cells(figure: Headline | None) -> Row:
     is_part = figure.n is None and figure.value is None
     value = "incomplete" if is_part else number(figure.value)
     return figure.name, value, interval(figure.low, figure.high), "" if figure.n is None else str(figure.n)
+
+
+def _reliability(summary: Mapping[str, Any], benchmarks: Iterable[Sequence[Task]]) -> Iterator[Row]:
+    """Of several attempts pass@k and pass^k for the most attempts, of each benchmark's leading task."""
+    for task in map(leading, benchmarks):
+        part = summary["tasks"][task.name]
+        if "pass" in part and not mostly_broken(part):
+            k = list(part["pass"]["pass@k"])[-1]
+            both = [part["pass"][kind][k] for kind in ("pass@k", "pass^k")]
+            shown = [text for one in both for text in (number(one["value"]), interval(one["low"], one["high"]))]
+            yield task.name, k, *shown, str(both[0]["n"])

@@ -15,6 +15,7 @@ from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.record_merge import LeftOut, left_out_notes
+from agentgauge_reports.formats.output import empty_folder
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:
@@ -29,13 +30,7 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     configure_tasks(settings["options"])
     roots, _ = find_data(data, Path.cwd()) if data else find_used_data(about, Path.cwd())
     refuse_other_data(folder, about, roots)
-    if output.exists() and not output.is_dir():
-        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
-    before = set(output.rglob("*"))
-    if taken := [path for path in before if path.is_file()]:
-        raise UsageProblem(
-            f"--output {output} holds files already, such as {taken[0].name}; give an empty folder or a new one"
-        )
+    empty_folder(output)
     left_out: list[LeftOut] = []
     lines = folder.lines(left_out=left_out)
     notes = list(left_out_notes(run, left_out))

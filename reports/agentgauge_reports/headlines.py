@@ -32,9 +32,14 @@ def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) 
     return task_headline(summary, tasks)
 
 
+def leading(tasks: Sequence[Task]) -> Task:
+    """The first task that names its headline, else the first."""
+    return next((task for task in tasks if presentation_of(task).headline), tasks[0])
+
+
 def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:
-    """The figure of the first task that names its own, else of the first task; None where most cases are broken."""
-    task = next((task for task in tasks if presentation_of(task).headline), tasks[0])
+    """The figure of the leading task; None where most of its cases are broken."""
+    task = leading(tasks)
     part = summary["tasks"][task.name]
     wanted = (headline_of(task), *presentation_of(task).published)
     name = next((each for each in wanted if each in part["metrics"]), "")

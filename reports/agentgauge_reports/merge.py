@@ -250,6 +250,7 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
     first = shards[0].about
     return {
         **first,
+        "revisions": {name: _same([_revision(shard, name) for shard in shards]) for name in ("agentgauge", "project")},
         "settings": {**first["settings"], "tools": _tools(shards), "rescore": None},
         "data": _data(shards),
         "selection": {},
@@ -259,3 +260,12 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
         "finished": None if None in ended else max(ended),
         "merged": [shard.folder.path.name for shard in shards],
     }
+
+
+def _revision(shard: Shard, name: str) -> Any:
+    return shard.about.get("revisions", {}).get(name)  # earlier versions did not know it
+
+
+def _same(values: Sequence[Any]) -> Any:
+    """The value where all are the same, else None."""
+    return values[0] if all(value == values[0] for value in values) else None

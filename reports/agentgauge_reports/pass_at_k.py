@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentgauge.core.estimate import MetricFormula, Values, estimate
@@ -11,6 +11,11 @@ from agentgauge.core.types import Metric, Score
 
 Try = tuple[str, Score]
 """A sample, and how one attempt at it ended."""
+
+
+def by_name(part: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """``pass@1`` and so on → figure, of a task's part of ``summary.json``; empty for one attempt."""
+    return {f"{kind[:-1]}{k}": one for kind, by_k in part.get("pass", {}).items() for k, one in by_k.items()}
 
 
 def pass_at(k: int, tried: int, right: int) -> float:

@@ -95,7 +95,7 @@ def tables_of_tasks(run: Run) -> list[Table]:
     return [
         _breakdown(name, table.to_json(), run.summary)
         for name, part in run.summary["tasks"].items()
-        for table in task_tables(find_task(name), part["metrics"], run.by_task.get(name, ()))
+        for table in task_tables(find_task(name), part, run.by_task.get(name, ()))
     ]
 
 

@@ -11,13 +11,15 @@ from agentgauge_reports.keywords import passed_by_keyword
 from agentgauge_reports.load import CaseOutline
 
 
-def task_tables(
-    task: Task, metrics: Mapping[str, Mapping[str, Any]], cases: Iterable[CaseOutline]
-) -> Iterator[Breakdown]:
-    """``metrics``: as in ``summary.json``. Without keywords that tell samples apart there is no second table."""
+def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
+    """``figures``: the task's part of ``summary.json``. The table of attempts is there where a run has several, that of
+    keywords where they tell samples apart."""
     shown = presentation_of(task)
     part = "" if shown.title == shown.benchmark else f", {shown.title}"
+    metrics = figures["metrics"]
     yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
+    if attempts := figures.get("pass"):
+        yield _reliability(f"Reliability over attempts{part}", attempts)
     shares = list(passed_by_keyword(cases))
     if shares:
         yield Breakdown(
@@ -31,6 +33,27 @@ def task_tables(
             counts=("samples",),
             note="Finished samples that passed, with the 95 % interval.",
         )
+
+
+def _reliability(title: str, figures: Mapping[str, Mapping[str, Any]]) -> Breakdown:
+    """A row for each number of attempts."""
+    kinds, keys = tuple(figures), ("value", "low", "high")
+    names = [kind if key == "value" else f"{kind} {key}" for kind in kinds for key in keys]
+    rows = {
+        k: (
+            *(Cell(figures[kind][k][key], figures[kind][k]["n"]) for kind in kinds for key in keys),
+            Cell(figures[kinds[0]][k]["n"], figures[kinds[0]][k]["n"]),
+        )
+        for k in figures[kinds[0]]
+    }
+    return Breakdown(
+        title,
+        "attempts",
+        (*names, "samples"),
+        rows,
+        counts=("samples",),
+        note="pass@k: at least one of k attempts is right; pass^k: all of them are. With the 95 % interval.",
+    )
 
 
 def _figures(title: str, metrics: Mapping[str, Mapping[str, Any]]) -> Breakdown:

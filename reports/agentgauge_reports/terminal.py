@@ -37,6 +37,7 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
         if not mostly_broken(part):
             yield from _metrics(task, part["metrics"], width)
+            yield from _reliability(part.get("pass", {}))
         broken = [f"broken: {count} × {cause}" for cause, count in part["causes"].items()]
         for note in (*task_notes(task, part), *broken):
             yield from fill(_INDENT, note, width, hanging="  ")
@@ -85,6 +86,17 @@ def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str
     if counted:
         told = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
         yield from fill(_INDENT, f"counted: {told}", width, hanging="  ")
+
+
+def _reliability(figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each number of attempts; none for a run with one attempt."""
+    if not figures:
+        return
+    rows = [("attempts", *(cell for kind in figures for cell in (kind, "95 %")), "n")]
+    for k in figures["pass@k"]:
+        shown = [_column(k, by_k[k]) for by_k in figures.values()]
+        rows.append((k, *(cell for _, value, ends, _, _ in shown for cell in (value, ends)), shown[0][-1]))
+    yield from (_INDENT + line for line in aligned(rows, left=()))
 
 
 def _column(name: str, metric: Mapping[str, Any]) -> Row:

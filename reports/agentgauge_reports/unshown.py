@@ -6,10 +6,12 @@ from agentgauge.core.atomic_write import is_disk_full
 
 
 class Unshown:
-    """Collects over one report. ``problems``: lines of the run that could not be read, a sentence each."""
+    """Collects over one report. ``problems``: lines of the run that could not be read, a sentence each. ``notes``: what
+    else a person must know of the report."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
+        self.notes: list[str] = []
         self._cases: list[str] = []  # names
         self._first = ""  # why the first of them is not shown
 
@@ -28,7 +30,7 @@ class Unshown:
     def told(self, where: str) -> list[str]:
         """Sentences for a person; none where all is shown."""
         if not self._cases:
-            return self.problems
+            return [*self.problems, *self.notes]
         cases = "1 case" if len(self._cases) == 1 else f"{len(self._cases)} cases"
         first = f"{self._cases[0]} ({self._first})"
-        return [*self.problems, f"{cases} cannot be shown in {where}, the first of them {first}"]
+        return [*self.problems, *self.notes, f"{cases} cannot be shown in {where}, the first of them {first}"]

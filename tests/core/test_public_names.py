@@ -61,9 +61,11 @@ NAMES = [
     "benchmark",
     "benchmark_task",
     "build_index",
+    "compare",
     "line_entries",
     "list_entries",
     "object_entries",
+    "read_run",
     "role_option",
 ]
 

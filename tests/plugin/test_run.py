@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,15 @@ def test_why_a_run_stopped_is_said_once(project, model):
     (project.path / "conftest.py").write_text(CONFTEST + LINGER)
     result = project.run(*model, "--maxfail", "1", "--run-dir", "run")
     assert result.output.count("stopping after 1 failures") == 1, result.output
+
+
+def test_run_json_has_the_projects_commit_and_the_summary_has_not(project, model):
+    git = ("git", "-C", str(project.path), "-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "conftest.py"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    result = project.run(*model, "--limit", "1", "--run-dir", "run")
+    about = json.loads((result.path / "run" / "run.json").read_text())
+    assert about["revisions"]["project"] == {"commit": commit, "dirty": False}
+    assert about["revisions"].keys() == {"agentgauge", "project"}
+    assert commit not in (result.path / "run" / "summary.json").read_text()

@@ -55,7 +55,7 @@ def made(
     (folder / "planned.json").write_text(
         json.dumps([[task, sample, attempt, f"test_t.py::test[{sample}]"] for sample, attempt, _ in cases])
     )
-    about = {"configs": {task: "config"}, "started": 900.0, "finished": 1100.0}
+    about = {"configs": {task: "config"}, "settings": {"options": {}}, "started": 900.0, "finished": 1100.0}
     (folder / "run.json").write_text(json.dumps(about))
     (folder / "summary.json").write_text(json.dumps(summary or told(model, task, cases)))
     return folder

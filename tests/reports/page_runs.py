@@ -76,7 +76,12 @@ def write_run(
     folder.write_plan(plan)
     folder.write_json(
         "run.json",
-        {"settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1}, "started": 1.0, "finished": 9.0},
+        {
+            "configs": dict.fromkeys(names, "c"),
+            "settings": {"data": "mini", "options": {}, "tools": {}, "attempts": 1},
+            "started": 1.0,
+            "finished": 9.0,
+        },
     )
     outlines = folder.merge_records(plan)
     sum_up(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.evallog import write_eval
+from agentgauge_reports.formats.evallog import write_eval
+from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
 from tests.reports.folders import made
 
+EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = {
     "role": "user",
     "content": [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "x"}}],
@@ -27,7 +31,7 @@ TALK = (
         "m",
         1.0,
         0.5,
-        {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"image": "a"}'}]},
+        {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"image":"{ROOT}/a.png"}'}]},
     ),
     Event("tool", "OCR", 1.5, 0.1, {"arguments": {}, "result": []}),
     Event("model", "m", 2.0, 0.5, {"messages": ANSWERED, "reply": "It is a \ud800 cat."}),
@@ -101,6 +105,60 @@ def test_unreadable_arguments_are_kept_as_text(tmp_path, arguments, flaw):
     log = write_eval(made(tmp_path / "run", {"a": "w"}, events=talk), tmp_path / "run.eval")
     [call] = member(log, "samples/t/a_epoch_1.json")["messages"][-1]["tool_calls"]
     assert call["arguments"] == {"raw": arguments} and call["parse_error"].startswith(flaw)
+
+
+def test_target_is_the_gold_and_answer_the_last_reply(tmp_path):
+    """GTA and WildToolBench keep the gold in the record; the oracle answers from the data set for Apple MMAU."""
+    found = {}
+    for name in ("gta", "wild-mmau"):
+        log = write_eval(EARLIER / name, tmp_path / f"{name}.eval")
+        with ZipFile(log) as archive:
+            samples = [json.loads(archive.read(one)) for one in archive.namelist() if one.startswith("samples/")]
+        found |= {task: sample for sample in samples for task in sample["scores"]}
+    assert {"gta_atomic.e2e", "gta_atomic.step", "wild"} <= found.keys()
+    assert all(sample["target"] for sample in found.values())
+    assert found["wild"]["target"].startswith("searchCatalogue({")
+    assert found["wild"]["scores"]["wild"]["answer"] == found["wild"]["messages"][-1]["content"]
+
+
+def test_without_the_data_set_the_gold_of_records_stays(tmp_path):
+    run = shutil.copytree(EARLIER / "wild-mmau", tmp_path / "run")
+    about = json.loads((run / "run.json").read_text())
+    about["data"]["mmau.tool_single"] |= {"folder": str(tmp_path / "gone"), "official": True}
+    (run / "run.json").write_text(json.dumps(about))
+    unshown = Unshown()
+    with ZipFile(write_eval(run, tmp_path / "run.eval", unshown=unshown)) as archive:
+        samples = [json.loads(archive.read(one)) for one in archive.namelist() if one.startswith("samples/")]
+    known = {(one["metadata"]["task"], bool(one["target"])) for one in samples if one["scores"]}  # broken: no output
+    assert ("wild", True) in known and ("wild", False) not in known and ("mmau.tool_single", True) not in known
+    assert [note.partition(": ")[0] for note in unshown.notes] == ["the gold that only the data set has is left out"]
+
+
+def test_attempts_are_metrics_as_well(tmp_path):
+    run = made(tmp_path / "run", {"a": "pw"})
+    summary = json.loads((run / "summary.json").read_text())
+    figure = {"value": 50.0, "low": 1.0, "high": 99.0, "n": 1}
+    summary["tasks"]["t"]["pass"] = {"pass@k": {"1": figure, "2": figure}, "pass^k": {"1": figure, "2": figure}}
+    (run / "summary.json").write_text(json.dumps(summary))
+    [score] = member(write_eval(run, tmp_path / "run.eval"), "header.json")["results"]["scores"]
+    assert list(score["metrics"]) == ["Acc", "pass@1", "pass@2", "pass^1", "pass^2"]
+    assert score["metrics"]["pass^2"]["metadata"]["high"] == 99
+
+
+def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):
+    given = [{"role": "assistant", "content": "the gold"}, {"role": "user", "content": "go on"}]
+    talk = [
+        Event("model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "wrong"}),
+        Event("model", "m", 2.0, 0.5, {"messages": given, "reply": "done"}),
+    ]
+    log = write_eval(made(tmp_path / "run", {"a": "w"}, events=talk), tmp_path / "run.eval")
+    messages = member(log, "samples/t/a_epoch_1.json")["messages"]
+    assert [(one["content"], one.get("model")) for one in messages[1:]] == [
+        ("wrong", "m"),
+        ("the gold", None),
+        ("go on", None),
+        ("done", "m"),
+    ]
 
 
 def test_scores_say_why_and_broken_cases_have_an_error_and_no_score(log):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,14 @@ def test_a_damaged_record_is_told_and_the_others_are_counted(run: Path) -> None:
     unshown = Unshown()
     assert "| even | 2 |" in rows(run, "md", unshown=unshown)
     assert len(unshown.problems) == 1
+
+
+def test_several_attempts_have_a_table_of_their_reliability(tmp_path: Path) -> None:
+    cases = [record(number, passed=number == 0) for number in range(2)]
+    run = write_run(tmp_path / "run", [*cases, *(replace(case, attempt=2) for case in cases)])
+    table = next(one for one in json.loads(rows(run, "json")) if one["table"] == "Reliability over attempts, say it")
+    assert [row["row"] for row in table["rows"]] == ["1", "2"]
+    assert [row["values"]["pass@k"] for row in table["rows"]] == [50, 50]
+    low, high = (table["rows"][1]["values"][f"pass^k {end}"] for end in ("low", "high"))
+    assert 0 < low < 50 < high < 100 and table["rows"][1]["values"]["samples"] == 2
+    assert "| attempts | pass@k | pass@k low | pass@k high | pass^k |" in rows(run, "md")

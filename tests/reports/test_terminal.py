@@ -311,3 +311,26 @@ def test_a_run_prints_no_escape_codes_when_piped_and_leaves_a_valid_junit_file(t
         "skipped": "0",
     }
     assert sum(case.find("failure") is not None for case in suite.iter("testcase")) == 1
+
+
+def over_attempts():
+    tries = {k: metric(value, value - 10, value + 10, n=4) for k, value in (("1", 50.0), ("2", 75.0))}
+    return {"pass": {"pass@k": tries, "pass^k": {"1": metric(50.0, 40.0, 60.0, n=4), "2": metric(None, n=0)}}}
+
+
+def test_attempts_have_a_line_each_with_intervals(tasks):
+    text = "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()))))
+    assert (
+        "    attempts  pass@k       95 %  pass^k       95 %  n\n"
+        "           1   50.00  40.0–60.0   50.00  40.0–60.0  4\n"
+        "           2   75.00  65.0–85.0       –             4\n"
+    ) in text
+    assert "attempts" not in "\n".join(end_screen(summary(toy_say=part({"Acc": metric(50.0)}))))
+
+
+def test_the_short_form_has_the_most_attempts(tasks, monkeypatch):
+    monkeypatch.setattr(end_screen_module, "FEW", 1)
+    told = summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()), toy_wide=part(WIDE))
+    lines = list(end_screen(told))
+    assert "toy.say   2   75.00  65.0–85.0       –        4" in lines
+    assert sum("pass@k" in line for line in lines) == 1

@@ -33,6 +33,7 @@ class Presentation(ABC):
     headline: str = ""  # of these, the figure that says how good a model is; "": the first
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
     skills: Mapping[str, Sequence[str]] = {}  # what its cases say of a model → keywords of those that do; none: all
+    citation: str = ""  # of the benchmark's paper, as a BibTeX entry
     kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:

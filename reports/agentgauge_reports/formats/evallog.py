@@ -9,23 +9,31 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from agentgauge.agent.model_json import read_json
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.types import Event, Json, Record
+from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
+from agentgauge_reports.formats.conversation import Message, conversation, last_reply
+from agentgauge_reports.formats.gold import Gold
+from agentgauge_reports.formats.output import run_id
 from agentgauge_reports.load import CaseOutline, Run, load_run
+from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
 
 LONGEST = 500
 """Characters of an input that the list of samples holds."""
+
+
+def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
+    """``write_eval`` as one of several formats."""
+    return [write_eval(run, output, unshown=unshown)]
 
 
 def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Path:
@@ -44,6 +52,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
     loaded = load_run(run, tolerant=True)
     unshown = Unshown() if unshown is None else unshown
     unshown.problems += loaded.problems
+    gold = Gold(loaded)
     attempted = [case for case in loaded.cases if case.status != "missing"]
     started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
@@ -54,7 +63,8 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
             with loaded.reading() as read:
                 for place, case in enumerate(attempted):
                     try:
-                        sample = _sample(loaded, case, read(case))
+                        record = read(case)
+                        sample = _sample(loaded, case, record, gold.of(record))
                         text = json.dumps(sample)
                     except Exception as error:  # whatever is in a record, the others are shown
                         sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
@@ -68,6 +78,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
             ended = {"status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)}
             archive.writestr(_entry("header.json"), json.dumps(started | ended))
         scratch.replace(target)
+        unshown.notes += [gold.note] if gold.note else []
     finally:
         scratch.unlink(missing_ok=True)
     return target
@@ -89,7 +100,7 @@ def _spec(run: Run) -> dict[str, Any]:
     samples = list(dict.fromkeys(f"{case.task}/{case.sample}" for case in run.cases))
     return {
         "eval_id": digest(["eval", run.about["configs"], run.about["started"]]),
-        "run_id": digest(["run", run.about["configs"], run.about["started"]]),
+        "run_id": run_id(run),
         "created": _time(run.about["started"]),
         "task": "agentgauge",
         "task_id": digest(run.about["configs"]),
@@ -107,7 +118,7 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
     for task, part in run.summary["tasks"].items():
         metrics = {
             name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
-            for name, one in part["metrics"].items()
+            for name, one in (part["metrics"] | by_name(part)).items()
             if one["value"] is not None
         }
         scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]
@@ -129,19 +140,21 @@ def _tokens(prompt: int, completion: int) -> dict[str, int]:
     return {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _sample(run: Run, case: CaseOutline, record: Record) -> dict[str, Any]:
-    messages = list(_messages(record.transcript.events if record.transcript else ()))
-    told = [message for message in messages if message["role"] == "user"]
+def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> dict[str, Any]:
+    said = conversation(record.transcript.events if record.transcript else ())
+    messages = [_message(message) for message in said]
+    told = [message.text for message in said if message.role == "user"]
     score = {}
     if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
         about = {"labels": list(record.score.labels), "values": dict(record.score.values), "kind": kind_of(case)}
-        score = {case.task: {"value": value, "explanation": record.score.explanation or None, "metadata": about}}
+        verdict = {"value": value, "answer": last_reply(said), "explanation": record.score.explanation or None}
+        score = {case.task: verdict | {"metadata": about}}
     sample: dict[str, Any] = {
         "id": f"{case.task}/{case.sample}",
         "epoch": case.attempt,
-        "input": told[0]["content"] if told else "",
-        "target": "",
+        "input": told[0] if told else "",
+        "target": target,
         "messages": messages,
         "output": _output(run.model, messages),
         "scores": score,
@@ -182,72 +195,16 @@ def _output(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {"model": model, "choices": choices}
 
 
-# -- what was said
-
-
-def _messages(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
-    """The conversation in one line. A request repeats the last reply where it belongs to the same conversation."""
-    reply: dict[str, Any] | None = None
-    names: dict[str, str] = {}  # of calls, by id
-    for event in events:
-        if event.kind != "model":
-            continue
-        new = [_message(message, names) for message in event.detail.get("messages", ())]
-        if reply and not (new and new[0]["role"] == "assistant"):
-            yield reply
-        yield from new
-        reply = _reply(event)
-    if reply:
-        yield reply
-
-
-def _message(message: Mapping[str, Json], names: dict[str, str]) -> dict[str, Any]:
-    role = message.get("role")
-    role = role if role in ("system", "user", "assistant", "tool") else "user"
-    told: dict[str, Any] = {"role": role, "content": _text(message.get("content"))}
-    if calls := message.get("tool_calls"):
+def _message(message: Message) -> dict[str, Any]:
+    told: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.model:
+        told["model"] = message.model
+    if message.calls:
         told["tool_calls"] = [
-            _call(call["function"]["name"], call["function"]["arguments"], str(call.get("id") or "")) for call in calls
+            {"id": call.id, "function": call.name, "type": "function", "arguments": call.arguments}
+            | ({"parse_error": call.problem} if call.problem else {})
+            for call in message.calls
         ]
-        names |= {call["id"]: call["function"] for call in told["tool_calls"]}
-    if role == "tool":
-        number = str(message.get("tool_call_id") or "")
-        told |= {"tool_call_id": number, "function": names.get(number) or message.get("name")}
+    if message.role == "tool":
+        told |= {"tool_call_id": message.call_id, "function": message.tool or None}
     return told
-
-
-def _reply(event: Event) -> dict[str, Any] | None:
-    """What the model answered; None where the endpoint failed."""
-    detail = event.detail
-    if "reply" not in detail:
-        return None
-    said = detail["reply"] or detail.get("refusal") or ""
-    told: dict[str, Any] = {"role": "assistant", "content": said, "model": event.name}
-    if calls := detail.get("tool_calls"):
-        told["tool_calls"] = [
-            _call(call["name"], call["arguments"], f"call_{number}") for number, call in enumerate(calls)
-        ]
-    return told
-
-
-def _call(name: str, arguments: Json, number: str) -> dict[str, Any]:
-    """Arguments that are no object are kept as text, and said to be unreadable."""
-    call = {"id": number, "function": name, "type": "function"}
-    problem = "the arguments are no object"
-    try:
-        read = read_json(arguments) if isinstance(arguments, str) else arguments
-    except ValueError as error:
-        read, problem = None, str(error)
-    if isinstance(read, dict):
-        return {**call, "arguments": read}
-    return {**call, "arguments": {"raw": arguments}, "parse_error": problem}
-
-
-def _text(content: Json) -> str:
-    """A message's text; other parts are named by their kind."""
-    if isinstance(content, list):
-        return "\n".join(
-            str(part.get("text") or f"[{part.get('type', 'part')}]") if isinstance(part, dict) else str(part)
-            for part in content
-        )
-    return "" if content is None else str(content)

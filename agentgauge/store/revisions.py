@@ -1,0 +1,73 @@
+"""The commits that a run was made with: of AgentGauge, and of the user's own project."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+SECONDS = 5.0
+"""After which git is given up, as in a repository on a slow disk."""
+
+Revision = dict[str, Any]
+"""``{"commit": its id, "dirty": whether tracked files differ from it}``."""
+
+_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=no")
+_PLACES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Variables that a hook of git sets, and that would name another repository."""
+
+
+class Revisions:
+    """Found in the background while the run goes on."""
+
+    def __init__(self, project: Path) -> None:
+        """``project``: a folder of the user's project."""
+        self._found: dict[str, Revision | None] = {"agentgauge": None, "project": None}
+        self._project = project
+        self._thread = threading.Thread(target=self._find, name="agentgauge-revisions", daemon=True)
+        self._thread.start()
+
+    def known(self, *, wait: bool = False) -> dict[str, Revision | None]:
+        """``{"agentgauge", "project"}``, each a Revision; None where none is known, or not yet without ``wait``."""
+        if wait:
+            self._thread.join(2 * SECONDS)  # both are given up by then
+        return dict(self._found)
+
+    def _find(self) -> None:
+        self._found["project"] = revision_of(self._project)
+        self._found["agentgauge"] = own_revision(Path(__file__).parents[2])
+
+
+def own_revision(folder: Path) -> Revision | None:
+    """Of AgentGauge, which lies in ``folder``: a checkout, or what was installed from a repository."""
+    if (folder / ".git").exists():
+        return revision_of(folder)
+    try:
+        told = distribution("agentgauge").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    commit = json.loads(told or "{}").get("vcs_info", {}).get("commit_id")
+    return {"commit": commit, "dirty": False} if commit else None
+
+
+def revision_of(folder: Path) -> Revision | None:
+    """Of the repository that holds a folder. None without a repository, a commit or git itself."""
+    environment = {name: value for name, value in os.environ.items() if name not in _PLACES}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *_STATUS],
+            env=environment | {"GIT_OPTIONAL_LOCKS": "0"},  # the user may be committing
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None  # which is what the caller is told: no revision is known
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "(initial)")
+    return None if commit == "(initial)" else {"commit": commit, "dirty": any(line[0] != "#" for line in lines)}

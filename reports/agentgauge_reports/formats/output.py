@@ -1,0 +1,40 @@
+"""Where the formats write to, and how they write JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+from agentgauge.model.cassette_file import digest
+from agentgauge_reports.load import Run
+
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+"""Characters that end a line for some readers of JSON Lines, and need no escape in JSON."""
+
+
+def empty_folder(output: Path) -> None:
+    """Make the folder. Raises UsageProblem where it is a file or holds files, and where it cannot be made."""
+    if output.exists() and not output.is_dir():
+        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
+    if taken := next((path for path in output.rglob("*") if path.is_file()), None):
+        raise UsageProblem(
+            f"--output {output} holds files already, such as {taken.name}; give an empty folder or a new one"
+        )
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageProblem(f"--output {output} cannot be made ({error.strerror}); give another folder") from None
+
+
+def run_id(run: Run) -> str:
+    """Of one run, the same whenever it is written."""
+    return digest(["run", run.about["configs"], run.about["started"]])
+
+
+def encoded(value: Json, *, indent: int | None = None) -> bytes:
+    """JSON in UTF-8, without a line end where there is no ``indent``. A lone surrogate, which a model may write,
+    becomes a question mark: readers refuse it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return text.translate(_LINE_ENDS).encode("utf-8", "replace")

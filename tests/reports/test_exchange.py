@@ -1,0 +1,217 @@
+"""The formats that other projects define: Every Eval Ever, and ATIF.
+
+The published schemas are in ``schemas``. The packages' own checks need an environment with Python 3.12:
+
+    python3.12 -m venv ENV && ENV/bin/pip install every-eval-ever==0.3.0 pydantic
+    ENV/bin/pip install --no-deps harbor==0.25.0
+    AGENTGAUGE_EXCHANGE=ENV pytest tests/reports/test_exchange.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agentgauge_reports.formats import writer
+from agentgauge_reports.unshown import Unshown
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.types import Event
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import record, write_run
+
+HERE = Path(__file__).parent
+EARLIER = HERE.parent / "run_folders" / "2026-11"
+ENVIRONMENT = os.environ.get("AGENTGAUGE_EXCHANGE", "")
+opt_in = pytest.mark.skipif(not ENVIRONMENT, reason="AGENTGAUGE_EXCHANGE names no environment of the packages")
+
+ASKED = {"role": "user", "content": "What is on it? \u2028"}
+GIVEN = {"role": "assistant", "content": "gold", "tool_calls": []}
+CALL = {"name": "OCR", "arguments": "[1]"}
+TALK = (
+    Event(
+        "model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": "[1]"}]}
+    ),
+    Event(
+        "model",
+        "m",
+        2.0,
+        0.5,
+        {"messages": [GIVEN, {"role": "tool", "tool_call_id": "c9", "content": "text"}], "reply": "a \ud800 cat"},
+    ),
+    Event("model", "j", 3.0, 0.5, {"messages": [ASKED], "role": "--judge", "reply": "yes"}),
+)
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+
+
+@pytest.fixture(params=["gta", "wild-mmau", "odd"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    if request.param != "odd":
+        return EARLIER / request.param
+    broken = replace(record(2), status="broken", score=None, error="model m: HTTP 500", cause="http 500")
+    cases = [record(0, events=TALK), replace(record(0, events=TALK[:1]), attempt=2), record(1, passed=False), broken]
+    return write_run(tmp_path / "run", cases, model="maker/odd:model", missing=[("toy.say", "s9")])
+
+
+def schema(name: str) -> Any:
+    return json.loads((HERE / "schemas" / f"{name}.json").read_text())
+
+
+def written(run: Path, name: str, output: Path) -> list[Path]:
+    unshown = Unshown()
+    files = writer(name)(run, output, unshown)
+    assert [each for each in unshown.told("x") if not each.startswith("the gold")] == []
+    return files
+
+
+def lines(file: Path) -> list[Any]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_every_eval_ever_keeps_to_the_published_schemas(run: Path, tmp_path: Path) -> None:
+    figures, instances = Draft7Validator(schema("every_eval_ever")), Draft7Validator(schema("every_eval_ever_instance"))
+    files = written(run, "every-eval-ever", tmp_path / "out")
+    attempted = (run / "records.jsonl").read_bytes().count(b"\n")
+    counted = 0
+    for main, samples in zip(files[::2], files[1::2], strict=True):
+        told, rows = json.loads(main.read_bytes()), lines(samples)
+        figures.validate(told)
+        for row in rows:
+            instances.validate(row)
+        detailed = told["detailed_evaluation_results"]
+        assert tmp_path / "out" / detailed["file_path"] == samples == main.with_name(f"{main.stem}_samples.jsonl")
+        assert detailed["total_rows"] == len(rows)
+        assert detailed["checksum"] == hashlib.sha256(samples.read_bytes()).hexdigest()
+        results = {one["evaluation_result_id"] for one in told["evaluation_results"]}
+        assert {row.get("evaluation_result_id") for row in rows} <= results | {None}
+        assert {row["evaluation_id"] for row in rows} == {told["evaluation_id"]}
+        counted += len(rows)
+    assert counted == attempted
+
+
+def test_every_eval_ever_has_intervals_gold_and_answers(tmp_path: Path) -> None:
+    files = written(EARLIER / "wild-mmau", "every-eval-ever", tmp_path / "out")
+    assert sorted({file.relative_to(tmp_path / "out").as_posix().rpartition("/")[0] for file in files}) == [
+        "data/apple-mmau/unknown/m",
+        "data/wildtoolbench/unknown/m",
+    ]
+    main, samples = (file for file in files if "wildtoolbench" in str(file))
+    results = {one["evaluation_result_id"]: one for one in json.loads(main.read_bytes())["evaluation_results"]}
+    details = results["wild.Task"]["score_details"]
+    assert details["uncertainty"]["confidence_interval"]["lower"] < details["score"]
+    assert "bundled samples" in details["details"]["not_comparable"]
+    row = lines(samples)[0]
+    assert (row["interaction_type"], row["evaluation_result_id"]) == ("agentic", "wild.Task")
+    assert row["input"]["reference"][0].startswith("searchCatalogue(")
+    assert row["answer_attribution"][0]["extracted_value"] == row["messages"][-1]["content"]
+
+
+def test_a_case_names_no_figure_that_is_missing(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [record(0)])
+    summary = json.loads((run / "summary.json").read_text())
+    summary["tasks"]["toy.say"]["metrics"]["Acc"]["value"] = None
+    (run / "summary.json").write_text(json.dumps(summary))
+    main, samples = written(run, "every-eval-ever", tmp_path / "out")
+    assert json.loads(main.read_bytes())["evaluation_results"] == []
+    assert "evaluation_result_id" not in lines(samples)[0]
+
+
+def test_an_odd_case_keeps_its_shape(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [record(0, events=TALK), record(1)], model="maker/odd:model")
+    main, samples = written(run, "every-eval-ever", tmp_path / "out")
+    assert main.parent == tmp_path / "out" / "data" / "toy" / "maker" / "odd_model"
+    first, second = lines(samples)
+    assert [(each["role"], each["content"]) for each in first["messages"]] == [
+        ("user", "What is on it? \u2028"),
+        ("assistant", ""),
+        ("assistant", "gold"),
+        ("tool", "text"),
+        ("assistant", "a ? cat"),
+    ]
+    assert first["messages"][1]["tool_calls"] == [{"id": "call_0", "name": "OCR", "arguments": {"raw": "[1]"}}]
+    assert first["evaluation"]["num_turns"] == 2
+    assert (second["interaction_type"], second["output"], second["messages"]) == ("single_turn", {"raw": []}, None)
+
+
+def test_atif_keeps_to_the_published_schema(run: Path, tmp_path: Path) -> None:
+    check = Draft202012Validator(schema("atif"))
+    for file in written(run, "atif", tmp_path / "out"):
+        told = json.loads(file.read_bytes())
+        check.validate(told)
+        assert [step["step_id"] for step in told["steps"]] == [*range(1, len(told["steps"]) + 1)]
+        for step in told["steps"]:
+            calls = {call["tool_call_id"] for call in step.get("tool_calls", ())}
+            named = {one.get("source_call_id") for one in step.get("observation", {"results": []})["results"]}
+            assert named <= calls | {None}
+            assert step["source"] == "agent" or not {"tool_calls", "reasoning_content", "metrics"} & step.keys()
+
+
+def test_a_trajectory_has_the_models_steps_alone(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [record(0, events=TALK), record(1)])
+    (file,) = written(run, "atif", tmp_path / "out")  # in the other case no model was asked
+    assert file == tmp_path / "out" / "toy.say" / "s0-a1.json"
+    told = json.loads(file.read_bytes())
+    assert [(step["source"], step["message"], step.get("is_copied_context")) for step in told["steps"]] == [
+        ("user", "What is on it? \u2028", None),
+        ("agent", "", None),
+        ("agent", "gold", True),
+        ("agent", "a ? cat", None),
+    ]
+    assert told["steps"][1]["tool_calls"][0]["extra"] == {"parse_error": "the arguments are no object"}
+    assert told["steps"][2]["observation"] == {"results": [{"content": "text"}]}
+    assert told["extra"]["figure"]["key"] == "toy.say.Acc" and told["extra"]["figure"]["low"] is not None
+    assert (told["extra"]["status"], told["final_metrics"]["total_steps"]) == ("passed", 4)
+
+
+def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:
+    files = written(EARLIER / "gta", "atif", tmp_path / "out")
+    told = json.loads(next(file for file in files if "e2e" in str(file)).read_bytes())
+    called = [step for step in told["steps"] if step.get("tool_calls")]
+    assert called
+    for step in called:
+        assert [one["source_call_id"] for one in step["observation"]["results"]] == [
+            call["tool_call_id"] for call in step["tool_calls"]
+        ]
+
+
+def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
+    for name in ("every-eval-ever", "atif"):
+        one, two = (
+            {file.relative_to(tmp_path / f"{name}{n}"): file.read_bytes() for file in files}
+            for n in "12"
+            for files in [written(EARLIER / "wild-mmau", name, tmp_path / f"{name}{n}")]
+        )
+        assert one == two and one
+
+
+@opt_in
+def test_the_package_of_every_eval_ever_accepts_it(run: Path, tmp_path: Path) -> None:
+    written(run, "every-eval-ever", tmp_path / "out")
+    command = [f"{ENVIRONMENT}/bin/every_eval_ever", "validate", "--format", "json", "data/*/*/*/*.json*"]
+    done = subprocess.run(command, cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 2), done.stdout + done.stderr  # 2: warnings, of a model without a developer
+    assert ("names no datastore directory" in done.stdout) == (done.returncode == 2), done.stdout
+
+
+@opt_in
+def test_the_models_of_harbor_accept_it(run: Path, tmp_path: Path) -> None:
+    files = written(run, "atif", tmp_path / "out")
+    code = (
+        "import pathlib, sys; from harbor.models.trajectories import Trajectory\n"
+        "for name in sys.argv[1:]: Trajectory.model_validate_json(pathlib.Path(name).read_bytes())"
+    )
+    done = subprocess.run(
+        [f"{ENVIRONMENT}/bin/python", "-c", code, *files], capture_output=True, text=True, check=False
+    )
+    assert files and done.returncode == 0, done.stderr

@@ -1,0 +1,184 @@
+"""A run in tables, in LaTeX, and the command that writes the formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from agentgauge_reports.formats import FORMATS, writer
+from agentgauge_reports.formats.latex import escaped, latex
+from agentgauge_reports.formats.output import encoded
+from agentgauge_reports.unshown import Unshown
+
+from agentgauge.cli.main import main
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.types import Event
+from tests.packages import absent
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import record, write_run
+
+EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
+HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
+
+
+class Published(Toy):
+    """With published rows, beside which a run of the bundled data may not stand."""
+
+    official = False
+
+    def published_rows(self):
+        return [{"edition": "of 50% & more", "model": "other_model", "Acc": 50.0}]
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(known_tasks(), Toy.name, Published())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    cases = [record(0, events=[HOSTILE]), record(1, passed=False)]
+    return write_run(tmp_path / "run", [*cases, *(replace(case, attempt=2) for case in cases)], model="my_model")
+
+
+def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(run), "--format", "csv", "--output", str(tmp_path / "out")]) == 0
+    files = [Path(line) for line in capsys.readouterr().out.split()]
+    assert [file.name for file in files] == ["samples.csv", "calls.csv", "metrics.csv"]
+    samples, calls, metrics = ([*csv.DictReader(io.StringIO(file.read_text()))] for file in files)
+    assert [(row["sample"], row["attempt"], row["passed"], row["labels"]) for row in samples] == [
+        ("s0", "1", "True", "[]"),
+        ("s1", "1", "False", '["wrong_answer"]'),
+        ("s0", "2", "True", "[]"),
+        ("s1", "2", "False", '["wrong_answer"]'),
+    ]
+    assert [row["output"] for row in calls] == ['"=1+?"'] * 2  # no spreadsheet takes it for a formula
+    assert [(row["key"], row["value"], row["n"], float(row["low"]) < 50) for row in metrics[:1]] == [
+        ("toy.say.Acc", "50.0", "2", True)
+    ]
+
+
+def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    files = writer("parquet")(run, tmp_path / "out", Unshown())
+    samples, calls, metrics = map(polars.read_parquet, files)
+    assert samples["passed"].to_list() == [True, False, True, False]
+    assert calls["output"].to_list() == ["=1+?"] * 2
+    assert {"value", "low", "high", "n", "broken"} <= set(metrics.columns)
+    assert metrics.filter(polars.col("name") == "pass@2")["value"].to_list() == [50]
+
+
+def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    absent(monkeypatch, "polars")
+    assert main(["report", str(run), "--format", "parquet", "--output", str(tmp_path / "out")]) == 4
+    assert "pip install 'agentgauge[frames]'" in capsys.readouterr().err
+
+
+def test_many_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "?"}], "reply": "!"})
+    run = write_run(tmp_path / "run", [record(number, events=[asked]) for number in range(21)])
+    assert main(["report", str(run), "--format", "atif", "--output", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == f"21 files in {tmp_path / 'out'}\n"
+
+
+def test_latex_has_figures_with_intervals_and_leaves_out_rows_that_may_not_be_compared(run: Path, capsys) -> None:
+    assert main(["report", str(run), "--format", "latex"]) == 0
+    text = capsys.readouterr().out
+    assert r"toy.say & Acc & 50.00 & 9.5--90.5 & 2 \\" in text
+    assert r"toy.say & 2 & 50.00 & 9.5--90.5 & 50.00 & 9.5--90.5 \\" in text
+    assert (
+        r"\caption{Toy: of 50\% \& more. Published rows are left out, beside which this run may not stand: bundled"
+        in text
+    )
+    assert r"my\_model & 50.00 \\" in text and r"\quad 95\,\% & {\scriptsize 9.5--90.5} \\" in text
+    assert "other" not in text
+    check_latex(text)
+
+
+def test_latex_has_published_rows_that_may_be_compared(run: Path, tmp_path: Path) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    summary["run"]["data"]["toy.say"]["official"] = True
+    (run / "summary.json").write_text(json.dumps(summary))
+    (file,) = writer("latex")(run, tmp_path / "run.tex", Unshown())
+    assert "\\midrule\nother\\_model & 50.00 \\\\\n\\bottomrule" in file.read_text()
+    check_latex(file.read_text())
+
+
+@pytest.mark.parametrize("name", ["gta", "wild-mmau"])
+def test_latex_of_the_bundled_benchmarks(name: str) -> None:
+    check_latex(latex(EARLIER / name, Unshown()))
+
+
+def check_latex(text: str) -> None:
+    """Braces and floats close, and each row has as many cells as its table has columns."""
+    bare = re.sub(r"\\[&%$#_{}\\,]", lambda found: "\n" if found[0] == "\\\\" else "", text)
+    assert bare.count("{") == bare.count("}")
+    assert text.count("\\begin{") == text.count("\\end{") > 0
+    for columns, body in re.findall(r"\\begin{tabular}{([lr]+)}(.*?)\\end{tabular}", bare, re.DOTALL):
+        rows = [line for line in body.splitlines() if "&" in line]
+        assert rows and {line.count("&") + 1 for line in rows} == {len(columns)}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("50 % & more_$#{}", r"50 \% \& more\_\$\#\{\}"),
+        ("\\input{x}", r"\textbackslash{}input\{x\}"),
+        ("a~b^c<d>|e", r"a\textasciitilde{}b\textasciicircum{}c\textless{}d\textgreater{}\textbar{}e"),
+        ("one\n\ntwo", "one two"),
+    ],
+)
+def test_latex_shows_any_text(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_json_lines_stay_lines() -> None:
+    text = encoded({"a": "x\u2028y\x85z\ud800"})
+    assert len(text.decode().splitlines()) == 1 and json.loads(text) == {"a": "x\u2028y\x85z?"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--format", "csv"), "--format csv needs a folder to write to; give --output DIR"),
+        (("--format", "eval"), "--format eval needs a file to write to; give --output FILE.eval"),
+        (("--format", "atif", "--output", "out", "--data", "x"), "formats of the original benchmarks, not with atif"),
+        (("--format", "latex", "--output", "no/run.tex"), "name a file in a folder that exists"),
+        (("--format", "csv", "--output", "run"), "holds files already, such as"),
+        (("--format", "atif", "--output", "run/run.json"), "is a file; give an empty folder"),
+        (("--format", "atif", "--output", "run/run.json/x"), "cannot be made (Not a directory)"),
+    ],
+)
+def test_what_cannot_be_written_is_told(
+    run: Path, words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run.parent)
+    assert main(["report", "run", *words]) == 4
+    assert told in capsys.readouterr().err
+
+
+def test_prediction_files_may_not_take_the_name_of_a_format(run: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    wild = known_tasks()["wild"]
+    monkeypatch.setattr(wild, "exporters", lambda: {"csv": lambda *words, **more: []})
+    assert main(["report", str(run), "--format", "csv", "--output", "out"]) == 4
+    assert "the task wild has prediction files named csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_damaged_record_is_named_and_the_others_are_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = Event("model", "m", 1.0, 0.5, {"messages": [], "reply": "x" * 9000})
+    run = write_run(tmp_path / "run", [record(0, events=[long]), record(1)])
+    lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
+    (run / "records.jsonl").write_text(lines[0].replace('"zstd":"', '"zstd":"AAAA') + lines[1][:40] + "\n")
+    output = tmp_path / ("run.eval" if name == "eval" else "out")
+    assert main(["report", str(run), "--format", name, "--output", str(output)]) == 1
+    told = capsys.readouterr().err
+    assert "records.jsonl is damaged in line 2" in told
+    assert ("toy.say s0 (" in told) == (name != "latex")  # which reads no record
