@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 import pytest
 
 from agentgauge.pytest_plugin.fixtures import outcome, sample
-from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM
+from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
     add_task_options,
-    has_unknown,
     is_any_given,
     names_benchmarks,
+    refuse_mistyped,
     refuse_paths_elsewhere,
+    unknown_options,
 )
 from agentgauge.pytest_plugin.own_fixtures import (
     agentgauge_case,
@@ -64,8 +65,9 @@ def pytest_load_initial_conftests(
     yield
     import_named(early_config)
     # by now the project's own options are known, and its conftest.py has announced its tasks
-    if early_config.known_args_namespace.help or has_unknown(parser, args):
+    if early_config.known_args_namespace.help or unknown_options(parser, args):
         add_task_options(parser)
+        refuse_mistyped(unknown_options(parser, args))
 
 
 def pytest_cmdline_main(config: pytest.Config) -> None:
@@ -98,17 +100,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             collection.generate(metafunc, marker.args[0])
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Before ``-k`` and ``-m`` are applied."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Before ``-k`` and ``-m`` are applied, and after that."""
     if any(map(uses_us, items)):
         from agentgauge.pytest_plugin.activation import activate_late
 
         activate_late(config)
     if (problem := config.stash.get(PROBLEM, None)) is not None:
         raise problem
-    if (collection := config.stash.get(COLLECTION, None)) is not None:
-        collection.choose(items)
+    collection = config.stash.get(COLLECTION, None)
+    try:
+        if collection is not None:
+            collection.choose(items)
+        yield
+    except pytest.UsageError as error:
+        if (output := getattr(config, "workeroutput", None)) is not None:  # xdist drops the message
+            output[REFUSED] = str(error)
+        raise
+    if collection is not None:
+        collection.is_chosen = True
 
 
 def _is_wanted(config: pytest.Config) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
@@ -33,6 +33,7 @@ class Collection:
         self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
+        self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
         """Make one case per sample of a test function that is marked with the task."""
@@ -52,6 +53,7 @@ class Collection:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
         self._plan_items(items)
         self._plan_own(items)
+        self._refuse_unknown_markers(items)
         earlier = self._earlier_plan()
         if outside := [item for item in items if self._is_outside(item, earlier)]:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
@@ -76,7 +78,7 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if cases and not self.config.option.collectonly and self.worker.number == 0:
+        if cases and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
     def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
@@ -107,7 +109,7 @@ class Collection:
         return self._cases[task.name]
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
-        named = set(re.split(r"[\s()]+", self.config.option.markexpr or ""))
+        named = self._named_markers()
         tasks: dict[tuple[pytest.Item | pytest.Collector | None, str | None], Task | None] = {}  # of test functions
         for item in items:
             function = (item.parent, getattr(item, "originalname", None))
@@ -127,6 +129,21 @@ class Collection:
                     self._markers.add(tag)
                     self.config.addinivalue_line("markers", f"{tag}: keyword of a benchmark sample")
                 item.add_marker(tag)
+
+    def _named_markers(self) -> set[str]:
+        words = re.findall(r"[^\s()]+", self.config.option.markexpr or "")
+        return {word for word in words if word not in ("and", "or", "not")}
+
+    def _refuse_unknown_markers(self, items: Sequence[pytest.Item]) -> None:
+        """Raises UsageError for a marker of ``-m`` that no test has and that is like one of ours."""
+        registered = {line.partition(":")[0].partition("(")[0].strip() for line in self.config.getini("markers")}
+        for name in self._named_markers() - registered:
+            if any(name in item.keywords for item in items):
+                continue
+            tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
+            ours = [task.replace(".", "_") for task in self._tasks]
+            if meant := did_you_mean(name, sorted({*ours, *tags})):
+                raise pytest.UsageError(f"-m names the marker {name!r}, which no test has{meant}")
 
     def _earlier_plan(self) -> dict[CaseId, str]:
         """The plan of the run that is resumed or scored again; empty for a new run."""

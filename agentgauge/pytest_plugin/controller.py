@@ -19,6 +19,7 @@ from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.interrupts import Interrupts
+from agentgauge.pytest_plugin.keys import COLLECTION, REFUSED
 from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -66,7 +67,8 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Serial runs: the plan has just been written."""
-        if not self.config.option.collectonly and not is_distributed(self.config):
+        collection = self.config.stash.get(COLLECTION, None)
+        if collection is not None and collection.is_chosen and not self.config.option.collectonly:
             self._begin()
 
     @pytest.hookimpl(optionalhook=True)
@@ -95,6 +97,8 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if refused := getattr(node, "workeroutput", {}).get(REFUSED):
+            raise pytest.UsageError(refused)
         if error and node.gateway.id in self._numbers:
             self._free_numbers.append(self._numbers[node.gateway.id])
 

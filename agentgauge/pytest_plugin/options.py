@@ -129,9 +129,20 @@ def _taken(parser: pytest.Parser, names: Iterable[str]) -> frozenset[str]:
         return frozenset().union(*(_taken(parser, [name]) for name in names))
 
 
-def has_unknown(parser: pytest.Parser, words: list[str]) -> bool:
-    """Whether the command line has options that nobody has added so far."""
-    return any(word.startswith("--") for word in parser.parse_known_and_unknown_args(words)[1])
+def unknown_options(parser: pytest.Parser, words: list[str]) -> list[str]:
+    """The long options of the command line that no plugin has added so far."""
+    unknown = parser.parse_known_and_unknown_args(words)[1]
+    return [word.partition("=")[0] for word in unknown if word.startswith("--")]
+
+
+def refuse_mistyped(unknown: Iterable[str]) -> None:
+    """Raises UsageError for an option that no plugin has, if it is like one of ours. Loads every benchmark."""
+    from agentgauge.core.errors import did_you_mean
+    from agentgauge.core.task_registry import known_options
+
+    for name in unknown:
+        if meant := did_you_mean(name, [*OPTIONS, *known_options(reserved=OPTIONS)]):
+            raise pytest.UsageError(f"there is no option {name}{meant}")
 
 
 def given(option: Namespace) -> Namespace:

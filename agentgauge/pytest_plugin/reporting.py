@@ -13,6 +13,7 @@ import pytest
 
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.types import Usage
+from agentgauge.pytest_plugin.github import error_commands
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.progress import Progress
@@ -138,6 +139,8 @@ class Reporting:
                     terminalreporter.write_line(line, red=True, bold=True)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
+        for line in error_commands(state):
+            terminalreporter.write_line(line)
         if state.summary is None:
             return
         if state.stop_reason:

@@ -12,6 +12,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.rates import FILE as RATES
+from agentgauge.pytest_plugin.github import write_summary
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.gates import Gate, Threshold
 from agentgauge.run.run_metadata import describe
@@ -51,6 +52,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         similarity=settings.similarity,
     )
     status = _judge(state, exitstatus)
+    write_summary(state)
     state.write_run_json(finished=time.time())
     unshown = Unshown()
     loaded = load_run(folder.path, state.plan, outlines)

@@ -59,7 +59,7 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from tables(summary, width)
         yield from reasons(summary, width)
     if len(tasks) > 1:
-        yield from aligned(_by_task(summary, tasks) if full or len(benchmarks) == 1 else _by_benchmark(summary))
+        yield from aligned(_by_task(summary, tasks) if full else overview(summary))
         yield ""
     if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
@@ -72,6 +72,12 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
             f"not comparable with published rows for {count} {'reason' if count == 1 else 'reasons'}; " if count else ""
         )
         yield from fill("", f"{why}every figure and reason: -v, report.html, leaderboard.md", width, hanging="  ")
+
+
+def overview(summary: Mapping[str, Any]) -> list[Row]:
+    """A head and a row for each benchmark; for each task where the run has one benchmark."""
+    tasks = [find_task(name) for name in summary["tasks"]]
+    return _by_task(summary, tasks) if len(by_benchmark(summary)) == 1 else _by_benchmark(summary)
 
 
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:

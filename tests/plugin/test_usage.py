@@ -32,6 +32,8 @@ import pytest
         (("--resume", "nowhere"), "nowhere is not a run folder"),
         (("--rescore", "nowhere"), "nowhere is not a run folder"),
         (("--resume", "a", "--rescore", "b"), "--resume and --rescore cannot be used together"),
+        (("--modle", "m"), "there is no option --modle (did you mean --model"),
+        (("--in-flght=3",), "there is no option --in-flght (did you mean --in-flight?)"),
         (("--run-dir", "taken"), "already holds a run; continue it with --resume"),
     ],
 )
@@ -45,6 +47,23 @@ def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
     assert "Traceback" not in result.output
     assert "collected" not in result.output
     assert len([line for line in result.output.splitlines() if line.startswith("ERROR")]) == 1
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.parametrize("strict", [(), ("--strict-markers",)], ids=["", "strict"])
+def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers, strict):
+    result = project.run(*model, "-m", "toy_sy or even", "--run-dir", "run", *strict, *workers)
+    assert result.status == 4, result.output
+    assert "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)" in result.output
+    assert not (project.path / "run").exists()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_refused_expression_of_markers_leaves_no_folder(project, model, workers):
+    result = project.run(*model, "-m", "toy_say and (", "--run-dir", "run", *workers)
+    assert result.status == 4 and "Wrong expression passed to '-m'" in result.output, result.output
+    assert "agentgauge:" not in result.output and "Traceback" not in result.output
+    assert not (project.path / "run").exists()
 
 
 @pytest.mark.parametrize(

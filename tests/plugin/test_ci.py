@@ -1,0 +1,123 @@
+"""What a run tells a CI service, and the examples for two of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from agentgauge_reports.formats.job_summary import job_summary
+
+from tests.model.fault_server import FaultServer, answer, status
+from tests.plugin.project import ROOT, Project
+
+EXAMPLES = ROOT / "examples" / "ci"
+
+
+@pytest.fixture
+def endpoint():
+    """One right answer, one wrong, one fault; the rest right."""
+
+    def choose(seen):
+        word = str(seen.body["messages"][-1]["content"]).split()[-1]
+        return {"word0": answer("no"), "word1": status(400)}.get(word) or answer(word)
+
+    with FaultServer(choose=choose) as server:
+        yield server
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_job_has_a_summary_and_annotations_for_faults_alone(tmp_path, endpoint, workers):
+    project = Project.make(tmp_path / "project")
+    env = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_ACTIONS": "true"}
+    (tmp_path / "summary.md").write_text("# before\n")
+    gates = ("--gate", "toy.say.Acc>=99", "--gate", "toy.say.Acc>=1")
+    result = project.run("--model", "m", "--model-url", endpoint.url, *gates, "--run-dir", "run", *workers, env=env)
+    assert result.status == 1, result.output
+    annotations = [line for line in result.output.splitlines() if line.startswith("::")]
+    assert len(annotations) == 2 and annotations[0] == "::error title=AgentGauge::1 case is broken"
+    assert annotations[1].startswith("::error title=AgentGauge::") and "toy.say.Acc>=99" in annotations[1]
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("# before\n## m\n")
+    assert "| toy.say | 6 | 4 | 1 | Acc | 66.67 |" in summary
+    assert "- gate `toy.say.Acc&gt;=99`: fails" in summary and "- gate `toy.say.Acc&gt;=1`: holds" in summary
+    assert "- **1 case is broken**" in summary
+
+
+def test_a_run_elsewhere_writes_neither(tmp_path, endpoint):
+    project = Project.make(tmp_path / "project", samples=2)
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run")
+    assert "::error" not in result.output
+
+
+def test_a_summary_that_cannot_be_written_is_noted(tmp_path, endpoint):
+    project = Project.make(tmp_path / "project", samples=1)
+    env = {"GITHUB_STEP_SUMMARY": str(tmp_path)}
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", env=env)
+    assert result.status == 0 and "cannot be written (Is a directory); the job has no summary" in result.output
+
+
+def test_texts_of_a_summary_are_no_markup(tmp_path, endpoint):
+    project = Project.make(tmp_path / "project", samples=1)
+    result = project.run("--model", "a|<img src=x>", "--model-url", endpoint.url, "--run-dir", "run")
+    assert result.status == 0, result.output
+    text = job_summary(result.summary("run") | {"tasks": {}, "capabilities": {}}, [{"text": "<b>", "problem": None}])
+    assert "<" not in text and "a\\|&lt;img" in text
+
+
+def test_cases_have_properties_in_junits_file(tmp_path, endpoint):
+    project = Project.make(tmp_path / "project", samples=3)
+    arguments = ("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", "--junitxml", "junit.xml")
+    project.run(*arguments)
+    cases = ElementTree.parse(project.path / "junit.xml").getroot().iter("testcase")
+    found = [{one.get("name"): one.get("value") for one in case.iter("property")} for case in cases]
+    assert [one["agentgauge.status"] for one in found] == ["wrong", "broken", "passed"]
+    assert all(one["agentgauge.task"] == "toy.say" for one in found)
+    assert float(found[2]["agentgauge.seconds"]) > 0 and int(found[2]["agentgauge.tokens"]) > 0
+
+
+def _scripts(name: str) -> list[str]:
+    """The shell scripts of an example that run and keep a run, in their order."""
+    job = yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8"))
+    if name == "gitlab.yml":
+        lines = [*job["agents"]["script"], *job["agents"]["after_script"]]
+        return ["\n".join(line for line in lines if not line.startswith("pip "))]
+    steps = job["jobs"]["benchmarks"]["steps"]
+    return [step["run"] for step in steps if step.get("name") in ("Run", "Keep the run")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["github.yml", "gitlab.yml"])
+def test_the_examples_run_twice_and_compare_the_second_with_the_first(tmp_path, name):
+    """With a stand-in for the model; what the CI services do by themselves is left out."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    wrapper = folder / "pytest"
+    wrapper.write_text(
+        f"""#!/bin/sh
+for word; do shift
+case $word in --model=gpt-4o) word=--model=baseline;; --limit=20) word=--limit=1;; esac
+set -- "$@" "$word"; done
+exec {sys.executable} -m pytest -c /dev/null --rootdir . "$@"
+"""
+    )
+    wrapper.chmod(0o755)
+    project = Project(tmp_path)
+    environment = project.environment({"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)})
+    outputs = []
+    for _ in range(2):
+        shutil.rmtree(tmp_path / "runs" / "now", ignore_errors=True)  # each job begins with a fresh clone
+        for script in _scripts(name):
+            done = subprocess.run(
+                ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            outputs.append(done.stdout)
+    assert "no significant regression" not in outputs[0] and (tmp_path / "runs" / "before" / "summary.json").exists()
+    assert ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite") is not None
+    gates = (tmp_path / "runs" / "now" / "run.json").read_text()
+    assert "no significant regression against runs/before" in gates
