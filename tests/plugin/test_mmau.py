@@ -202,7 +202,7 @@ def test_replies_on_which_the_published_evaluator_stops(tmp_path):
     call = {"tool_calls": [{"name": "book", "arguments": {}}]}
     tested = script(tmp_path / "tested.json", rest=[call])
     options = ("--model", tested, "--data", data(tmp_path))
-    output = run_mmau(*options, "--run-dir", "parity", cwd=tmp_path).output
+    output = run_mmau(*options, "-v", "--run-dir", "parity", cwd=tmp_path).output
     assert "the published evaluator stops on replies of 3 cases" in " ".join(output.split())
     found = summary(tmp_path / "parity")["tasks"]
     assert {name for name, task in found.items() if task["broken"] or task["missing"]} == set()
