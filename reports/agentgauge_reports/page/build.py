@@ -1,6 +1,7 @@
 """Puts the page together: markup, style, script, figures, and transcripts in chunks.
 
-``write_page`` calls the functions that make the figures. page.js draws them, and adds up counts, tokens and costs.
+``write_page`` calls the functions that make the figures. The files in ``script/`` draw them, and add up counts, tokens
+and costs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,21 @@ from agentgauge_reports.terminal import alarm
 from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
+_PARTS = (
+    "elements",
+    "overview",
+    "boards",
+    "curves",
+    "address",
+    "search",
+    "cases",
+    "chunks",
+    "steps",
+    "story",
+    "case",
+    "start",
+)
+"""Of the script, in the order in which they are needed."""
 
 
 def write_page(
@@ -64,7 +80,8 @@ def write_page(
 def _page(
     run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]
 ) -> Iterator[str]:
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    script = _script()
     markup = (_HERE / "page.html").read_text(encoding="utf-8")
     # 'strict-dynamic' lets our script, known by its hash, load the files of transcripts, and nothing else run
     policy = (
@@ -84,6 +101,12 @@ def _page(
     }
     parts = markup.split("@@")  # odd ones are names: nothing inside a value is taken for a place
     return (values[part] if number % 2 else part for number, part in enumerate(parts))
+
+
+def _script() -> str:
+    """One script of all parts, in a scope of its own."""
+    parts = ((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _PARTS)
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _json(value: Any) -> str:
