@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 BUNDLED := $(VENV)/.installed-bundled
 CHECK := $(VENV)/.installed-check
 DEV := $(VENV)/.installed-dev
-ALLURE := $(VENV)/.tried-allure
+NPM := $(VENV)/.tried-npm
 
 PEERS := $(VENV)/peers
 BESIDE := $(VENV)/beside
@@ -33,11 +33,11 @@ $(VENV)/.installed-%: pyproject.toml
 bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
-# for the tests of dashboards, where npm is there; without it they are skipped
-$(ALLURE):
+# for the tests of dashboards and of accessibility, where npm is there; without it they are skipped
+$(NPM):
 	@mkdir -p $(VENV); if command -v npm >/dev/null; then \
-	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 \
-	|| echo "Allure could not be installed by npm; the tests of its dashboard will be skipped"; fi
+	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 axe-core@4 \
+	|| echo "Allure and axe-core could not be installed by npm; the tests of dashboards and of accessibility will be skipped"; fi
 	@touch $@
 
 # tests/tools is left out whole: some of its files import torch
@@ -50,7 +50,7 @@ $(BESIDE)/.tried: pyproject.toml
 	|| { rm -rf $(BESIDE); echo "pytest's other plugins could not be installed; the tests of running beside them will be skipped"; }
 	@mkdir -p $(BESIDE) && touch $@
 
-test: $(DEV) $(ALLURE) $(BESIDE)/.tried
+test: $(DEV) $(NPM) $(BESIDE)/.tried
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=ci; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 faults: $(DEV)

@@ -3,19 +3,19 @@
 function header() {
   put(byId("model"), data.model);
   const date = times.started ? new Date(times.started * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC" : "";
-  put(byId("facts"), [...data.facts.map(([name, value]) => `${name} ${value}`), times.name, date].filter(Boolean).join(" · "));
+  const took = times.finished && times.started ? span(times.finished - times.started) : "";
+  put(byId("facts"), [...data.facts.map(([name, value]) => `${name} ${value}`), times.name, date, took && !times.resumed ? `took ${took}` : ""].filter(Boolean).join(" · "));
   const sums = STATUSES.map((status) => data.tasks.reduce((sum, task) => sum + task[status], 0));
   const all = sums.reduce((sum, count) => sum + count, 0);
   const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
-  const took = times.finished && times.started ? span(times.finished - times.started) : "";
   const heads = data.boards.filter((board) => board.columns.length).map((board) => ({ board, ours: board.ours[board.headline], name: board.columns[board.headline] }));
   byId("heads").append(...heads.map(({ board, ours, name }) => make("a", { href: "#results", class: "total" }, make("b", {}, ours.value, make("small", {}, ours.interval)), put(make("span"), `${board.benchmark}: ${name}`))));
   if (data.alarm) byId("totals").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
-  if (took) byId("totals").append(total(took, times.resumed ? "took the last session of this run" : "took the run"));
+  if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
-    total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "", total(span(times.total), "summed over cases"), shares);
+    total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "", total(span(times.total), "time summed over cases"), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
 }
 

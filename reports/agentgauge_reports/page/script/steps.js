@@ -2,7 +2,8 @@
 
 const TAGS = new Set(["div", "table", "caption", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code", "br"]);
 function grown([tag, children]) {
-  const element = document.createElement(TAGS.has(tag) ? tag : "span");
+  const empty = tag === "th" && !children.length; // then it heads nothing
+  const element = document.createElement(empty ? "td" : TAGS.has(tag) ? tag : "span");
   for (const child of children) if (typeof child === "string") put(element, child); else element.append(grown(child));
   return element;
 }
