@@ -86,7 +86,7 @@ def test_a_page_of_100_000_cases(tmp_path, monkeypatch, benchmark, figure):
     words = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(5000)]
 
     def events(case):
-        question = f"{' '.join(dice.choices(words, k=25))} q{case}q"
+        question = f"{' '.join(dice.choices(words, k=15))} q{case}q"
         asked = {"messages": [{"role": "user", "content": question}], "reply": question}
         yield Event("model", "m", 0, 0.1, asked)
         yield Event("tool", f"Tool{case % 40}", 0, 0.1, {"arguments": {}, "result": []})
