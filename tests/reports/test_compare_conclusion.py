@@ -34,8 +34,8 @@ SIX, SEVEN, NEVER = figure(seen=6.04), figure(seen=7.25), figure(seen=None)
         ([UP], "B is better than A on 1 of 1 published figure."),
         (
             [UP, UP, SIX, SEVEN],
-            "B is better than A on 2 of 4 published figures; on the other 2, differences of less than 6.0 to 7.2 points,"
-            " depending on the figure, could have gone unseen.",
+            "B is better than A on 2 of 4 published figures; on the other 2, differences of less than 6.0 to 7.2"
+            " points, depending on the figure, could have gone unseen.",
         ),
         (
             [UP, DOWN, SIX],
