@@ -5,6 +5,7 @@
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the floors of the packages, dead code
 # make docs    draws the picture of docs/architecture.md from the code
+# make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
 # Each installs what it needs into .venv first; make bench, check and lint do without torch.
@@ -23,7 +24,7 @@ BESIDE := $(VENV)/beside
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults coverage lint docs benchmarks perf release-notes
+.PHONY: bench check test faults coverage lint docs screenshots benchmarks perf release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -71,6 +72,9 @@ lint: $(CHECK)
 
 docs: $(CHECK)
 	$(BIN)/python docs/draw_architecture.py
+
+screenshots: $(DEV)
+	$(BIN)/python docs/take_screenshots.py
 
 # about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)
