@@ -107,7 +107,7 @@ def test_replies_are_searched_on_demand(watched, page_file):
     page = watched.open(page_file, "#words=oracle")
     assert found(page) == "0 of 130 cases"
     page.get_by_role("button", name="Search these words in replies").click()
-    page.locator("#replies-state", has_text="All transcripts searched: 1 cases").wait_for()
+    page.locator("#replies-state", has_text="All transcripts searched: 1 case found.").wait_for()
     assert column(page, "sample") == ["s0"]
     page.locator("#words").fill("zwolle")
     assert column(page, "sample") == ["s1"] and page.locator("#replies-state").inner_text() == ""
@@ -121,7 +121,7 @@ def test_a_search_in_replies_can_be_stopped(watched, page_file):
     )
     page.get_by_role("button", name="Search these words in replies").click()
     page.get_by_role("button", name="Stop").click()
-    page.locator("#replies-state", has_text="Stopped: 1 cases").wait_for()
+    page.locator("#replies-state", has_text="Stopped: 1 case found.").wait_for()
     assert not page.locator("#replies-bar").is_visible() and column(page, "sample") == ["s0"]
 
 

@@ -77,7 +77,7 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         "tests": family,
         "note": NOTE.format(family=family),
         "comparisons": [
-            _with(
+            _compared(
                 letter,
                 run,
                 first,
@@ -88,7 +88,7 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
     }
 
 
-def _with(letter: str, run: Run, first: Run, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _compared(letter: str, run: Run, first: Run, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """A run's comparison with the first: ``conclusion`` is what it comes to, in a sentence."""
     warnings = list(differences(first, run, common_tasks(first, run)))
     told = conclusion(letter, tasks, warned=bool(warnings))

@@ -11,11 +11,12 @@ from agentgauge_reports.comparison.forest import STYLE, forest
 from agentgauge_reports.comparison.text import COLUMNS, between, cells, heading, letters, moves
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --sure: #1d4ed8; --soft: #8881; --soft-ink: #6b7280; --yes: #1b6e3c; --no: #955800 }
-@media (prefers-color-scheme: dark) { :root { --sure: #93c5fd; --soft-ink: #98a2ad; --yes: #63c08a; --no: #e0a64a } }
+html { background: var(--paper); color: var(--ink) }
+:root { color-scheme: light dark; --paper: #fff; --ink: #1d2126; --line: #8884; --sure: #1d4ed8; --soft: #8881; --soft-ink: #6b7280; --yes: #1b6e3c; --no: #955800 }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171a; --ink: #e4e7ea; --sure: #93c5fd; --soft-ink: #98a2ad; --yes: #63c08a; --no: #e0a64a } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2.5rem } h3 { font-size: 1rem; margin: 2rem 0 .3rem }
-.wide { overflow-x: auto }
+.wide { overflow-x: auto } code { overflow-wrap: anywhere }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
 th:first-child { text-align: left; padding-left: 0 } thead th { font-weight: 500; opacity: .85 }
@@ -59,7 +60,7 @@ def page(data: Mapping[str, Any]) -> str:
 
 def _task(task: str, part: Mapping[str, Any], letter: str) -> Iterator[str]:
     yield f"<h3>{escape(task)}</h3><div>{escape(heading(task, part).partition(': ')[2])}</div>"
-    yield '<div class="wide"><table><thead><tr><th scope="col">figure</th>'
+    yield '<div class="wide" tabindex="0"><table><thead><tr><th scope="col">figure</th>'
     yield "".join(f'<th scope="col">{name}</th>' for name in (*letters(letter), *COLUMNS)) + "</tr></thead><tbody>"
     for name, figure in part["figures"].items():
         row = "".join(f"<td>{escape(cell)}</td>" for cell in cells(figure))
@@ -68,7 +69,7 @@ def _task(task: str, part: Mapping[str, Any], letter: str) -> Iterator[str]:
     if flips := list(moves(part, letter)):
         count = sum(len(samples) for _, samples in flips)
         title = "; ".join(words for words, _ in flips)
-        yield f'<details{" open" if count <= _OPEN else ""}><summary>{title}</summary><div class="wide">'
+        yield f'<details{" open" if count <= _OPEN else ""}><summary>{title}</summary><div class="wide" tabindex="0">'
         heads = "".join(f'<th scope="col">{name}</th>' for name in ("sample", "A", letter))
         yield f'<table class="cases"><thead><tr>{heads}</tr></thead><tbody>'
         for _, samples in flips:

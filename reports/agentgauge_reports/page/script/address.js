@@ -26,21 +26,21 @@ function readAddress(hash) {
   const columns = [...found.columns.split(","), found.sort.replace(/^-/, "")].filter(Boolean);
   for (const name of columns) if (!COLUMNS.some((column) => column.id === name)) throw new Error(`The link asks for the column “${name}”, which this page does not have.`);
   if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is no number.`);
-  if (found.case && !placeOf(found.case)) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
+  if (found.case && placeOf(found.case) < 0) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
   return found;
 }
 
-let places = null; // of cases, by their names; made when the first is asked for
+let placeByName = null; // of cases, by their names; made when the first is asked for
 function placeOf(name) {
-  places ??= new Map(cases.sample.map((_, place) => [caseName(place), place]));
-  return places.has(name) ? { place: places.get(name) } : null;
+  placeByName ??= new Map(cases.sample.map((_, place) => [caseName(place), place]));
+  return placeByName.get(name) ?? -1;
 }
 
 // Changes the state, and the address with it. Quietly: the last entry of the browser's history is replaced.
 function go(changes, quietly = false) {
   state = { ...state, ...changes };
   keepAddress(quietly);
-  shown();
+  showState();
 }
 
 function keepAddress(quietly) {
@@ -52,7 +52,7 @@ function keepAddress(quietly) {
 function follow() {
   byId("problem").hidden = true;
   if (location.hash && !location.hash.includes("=")) { // a part of this page
-    shown();
+    showState();
     byId(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
     return;
   }
@@ -62,13 +62,12 @@ function follow() {
     put(byId("problem-text"), `${error.message} All cases are listed instead.`);
     byId("problem").hidden = false;
   }
-  shown();
+  showState();
 }
 
-function shown() {
+function showState() {
   list();
-  const found = state.case && placeOf(state.case);
-  if (found) openCase(found.place);
+  if (state.case) openCase(placeOf(state.case));
   else if (byId("case").open) byId("case").close();
 }
 

@@ -21,12 +21,18 @@ async function openCase(place) {
     const { said, seconds: took } = chunk[place - starts[cases.chunk[place]]];
     Object.assign(opened, { said, took });
     folded.clear();
-    body.replaceChildren(...story(place, said, took));
+    showParts(story(place, said, took));
     body.scrollTop = 0;
     tools(true);
   } catch (error) {
     if (opened.place === place) body.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
   }
+}
+
+// Shows the parts of a case; those that scroll can be reached by keys.
+function showParts(parts) {
+  byId("case-body").replaceChildren(...parts);
+  for (const part of byId("case-body").querySelectorAll(".text, .artifact, .wide")) if (part.scrollHeight > part.clientHeight || part.scrollWidth > part.clientWidth) part.tabIndex = 0;
 }
 
 function tools(ready) {
@@ -42,7 +48,7 @@ const rawCase = () => JSON.stringify({ task: taskName(opened.place), sample: cas
 function showRaw() {
   const raw = byId("raw").getAttribute("aria-pressed") !== "true";
   folded.clear();
-  byId("case-body").replaceChildren(...(raw ? [textBlock(rawCase(), "mono")] : story(opened.place, opened.said, opened.took)));
+  showParts(raw ? [textBlock(rawCase(), "mono")] : story(opened.place, opened.said, opened.took));
   byId("raw").setAttribute("aria-pressed", String(raw));
   if (byId("within").value) searchWithin();
 }

@@ -8,7 +8,7 @@ const caseLink = (place, long) => put(make("a", { href: caseHash(place), title: 
 const statusMark = (place) => make("span", {}, make("i", { class: `dot is-${STATUSES[cases.status[place]]}` }), STATUSES[cases.status[place]]);
 const plain = (text) => put(make("span"), text);
 
-// key: what a case is sorted by; shown: its cell, made of that key unless cell is given; off: only where it is chosen.
+// key: what a case is sorted by, and what its cell shows unless cell is given; off: the column is shown where it is chosen.
 const COLUMNS = [
   { id: "task", key: taskName },
   { id: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
@@ -48,7 +48,7 @@ function unitKey(column, unit) {
 }
 
 function arrange() {
-  const places = found();
+  const places = foundCases();
   const units = groups ? [...places.reduce((all, place) => {
     const group = groups.of[place];
     if (!all.has(group)) all.set(group, []);
@@ -71,12 +71,12 @@ function list() {
   for (const id of ["words", "task", "status", "kind"]) if (byId(id).value !== state[id]) byId(id).value = state[id];
   for (const box of byId("columns").querySelectorAll("input")) box.checked = chosen().some(({ id }) => id === box.value);
   byId("replies").disabled = !wordsOf(words).length;
-  stopReplies();
+  endOutdated();
   const pages = Math.max(1, Math.ceil(view.units.length / PAGE));
   const number = Math.min(Number(page) || 1, pages);
   const rows = view.units.slice((number - 1) * PAGE, number * PAGE).flatMap(unitRows);
   byId("case-table").replaceChildren(make("table", { class: "cases full" }, make("thead", {}, make("tr", {}, ...chosen().map(headCell))), make("tbody", {}, ...rows)));
-  byId("found").textContent = `${whole.format(view.cases.length)} of ${whole.format(cases.sample.length)} cases${groups ? `, attempts at ${whole.format(view.units.length)} samples` : ""}`;
+  byId("found").textContent = `${whole.format(view.cases.length)} of ${whole.format(cases.sample.length)} cases${groups ? `, attempts at ${counted(view.units.length, "sample")}` : ""}`;
   const turn = (name, step) => make("button", { type: "button", disabled: number + step < 1 || number + step > pages, onclick: () => { go({ page: number + step > 1 ? String(number + step) : "" }); byId("cases").scrollIntoView(); } }, name);
   byId("pager").replaceChildren(turn("← Before", -1), `page ${whole.format(number)} of ${whole.format(pages)}`, turn("After →", 1));
 }

@@ -46,6 +46,7 @@ function textBlock(text, kind) {
   return make("div", {}, element, button);
 }
 
+const counted = (count, name) => `${whole.format(count)} ${name}${count === 1 ? "" : "s"}`;
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1) ?? "");
 const seconds = (value) => (value === undefined || value === null ? "" : value >= 100 ? `${value.toFixed(0)} s` : value >= 1 ? `${value.toFixed(1)} s` : `${Math.round(value * 1000)} ms`);
 const span = (value) => { // of minutes and hours, as a person says it
@@ -74,7 +75,7 @@ function table(columns, rows, { kind = "", sorted = null, sortable = true, wrap 
     head.append(cell);
   });
   if (sorted) order(...sorted); else fill();
-  return make("div", { class: `wide ${wrap}` }, make("table", { class: kind }, make("thead", {}, head), body));
+  return make("div", { class: `wide ${wrap}`, tabIndex: sortable ? -1 : 0 }, make("table", { class: kind }, make("thead", {}, head), body));
 }
 
 // Empty values come last in both directions.

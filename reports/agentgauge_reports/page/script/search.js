@@ -8,7 +8,7 @@ const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 // The last search in replies: its words, the cases that it found, and whether it goes on.
 const replies = { words: "", found: new Set(), running: false };
 
-function found() {
+function foundCases() {
   const words = wordsOf(state.words);
   const inReplies = replies.words && replies.words === words.join(" ") ? replies.found : new Set();
   const [task, status, kind] = [data.tasks.findIndex(({ name }) => name === state.task), STATUSES.indexOf(state.status), data.kinds.findIndex(([name]) => name === state.kind)];
@@ -45,11 +45,11 @@ async function searchReplies() {
       });
     } catch (error) { told = error.message; break; }
     if (replies.found !== mine) return;
-    progress((number + 1) / count, `${whole.format(number + 1)} of ${whole.format(count)} parts of the transcripts searched, ${whole.format(mine.size)} cases found`);
+    progress((number + 1) / count, `${whole.format(number + 1)} of ${whole.format(count)} parts of the transcripts searched, ${counted(mine.size, "case")} found`);
     if (performance.now() - drawn > 500) { list(); drawn = performance.now(); }
   }
   if (replies.found !== mine) return;
-  progress(null, told || `${replies.running ? "All transcripts searched" : "Stopped"}: ${whole.format(mine.size)} cases have these words in what was said.`);
+  progress(null, told || `${replies.running ? "All transcripts searched" : "Stopped"}: ${counted(mine.size, "case")} found.`);
   replies.running = false;
   list();
 }
@@ -60,7 +60,9 @@ function progress(share, text) {
   byId("replies-state").textContent = text;
 }
 
-function stopReplies() {
-  if (replies.running) replies.running = false;
-  else if (replies.words && replies.words !== wordsOf(state.words).join(" ")) progress(null, "");
+// Ends the search in replies where the reader has changed the words.
+function endOutdated() {
+  if (!replies.words || replies.words === wordsOf(state.words).join(" ")) return;
+  Object.assign(replies, { words: "", found: new Set(), running: false });
+  progress(null, "");
 }

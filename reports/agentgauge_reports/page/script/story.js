@@ -28,7 +28,7 @@ function facts(place, said) {
   if (said.unshown) return put(make("p", { class: "unshown" }), said.unshown);
   if (!said.usage) return make("p", {}, "This case was not attempted.");
   const [requests, prompt, completion, usd] = said.usage;
-  const parts = [`${whole.format(requests)} ${requests === 1 ? "request" : "requests"}`, `${whole.format(prompt)} tokens in, ${whole.format(completion)} tokens out`, usd ? dollars(usd) : "", seconds(times.seconds[place]), `seed ${said.seed}`];
+  const parts = [`${counted(requests, "request")}`, `${whole.format(prompt)} tokens in, ${whole.format(completion)} tokens out`, usd ? dollars(usd) : "", seconds(times.seconds[place]), `seed ${said.seed}`];
   return make("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
 }
 
