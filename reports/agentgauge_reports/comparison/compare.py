@@ -77,20 +77,17 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         "tests": family,
         "note": NOTE.format(family=family),
         "comparisons": [
-            _compared(
-                letter,
-                run,
-                first,
-                {one.task: _task(one, letter, (first, run), corrected, base) for one in found[letter]},
-            )
-            for letter, run in others.items()
+            _compared(letter, (first, run), found[letter], corrected, base) for letter, run in others.items()
         ],
     }
 
 
-def _compared(letter: str, run: Run, first: Run, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A run's comparison with the first: ``conclusion`` is what it comes to, in a sentence."""
-    warnings = list(differences(first, run, common_tasks(first, run)))
+def _compared(
+    letter: str, runs: tuple[Run, Run], found: Sequence[TaskPairs], corrected: Corrected, base: Path
+) -> dict[str, Any]:
+    """The second run's comparison with the first. ``conclusion`` is what it comes to, in a sentence."""
+    tasks = {one.task: _task(one, letter, runs, corrected, base) for one in found}
+    warnings = list(differences(*runs, common_tasks(*runs)))
     told = conclusion(letter, tasks, warned=bool(warnings))
     return {"run": letter, "against": "A", "conclusion": told, "warnings": warnings, "tasks": tasks}
 

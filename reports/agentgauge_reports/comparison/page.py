@@ -52,7 +52,8 @@ def page(data: Mapping[str, Any]) -> str:
         parts.append(f"<h2>{one['run']} and {one['against']}</h2>")
         parts.append(f'<p class="conclusion">{escape(one["conclusion"])}</p>')
         parts += [f"<p class=warning>Warning: {escape(between(one, data) + reason)}</p>" for reason in one["warnings"]]
-        parts.append(f'<div class="wide" tabindex="0" role="region" aria-label="Forest plot">{forest(one)}</div>')
+        if plot := forest(one):
+            parts.append(f'<div class="wide" tabindex="0" role="region" aria-label="Forest plot">{plot}</div>')
         for task, part in one["tasks"].items():
             parts += _task(task, part, one["run"])
     return "\n".join([*parts, f"<footer>{escape(data['note'])}</footer></main></body></html>", ""])
@@ -79,7 +80,7 @@ def _task(task: str, part: Mapping[str, Any], letter: str) -> Iterator[str]:
 
 def _flip(name: str, each: Mapping[str, Any]) -> str:
     """A sample's row, which a link to ``#B/TASK/SAMPLE`` finds; its cells lead to the case in each run's page."""
-    sample = f'<a href="#{escape(quote(name))}">{escape(each["sample"])}</a>'
+    sample = f'<a href="#{escape(quote(name, errors="replace"))}">{escape(each["sample"])}</a>'
     sides = zip((each["a"], each["b"]), each["passed"], strict=True)
     cells = (
         f'<td><a class="{"yes" if share else "no"}" href="{escape(link)}">{_outcome(share)}</a></td>'

@@ -73,8 +73,8 @@ def _why(record: Record) -> str:
 
 def _question(told: Mapping[str, Any]) -> str:
     content = told["steps"][told["asked"]].get("content", "") if told["asked"] is not None else ""
-    if isinstance(content, str):
-        return content
+    if not isinstance(content, list):
+        return str(content)
     return "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text"))
 
 

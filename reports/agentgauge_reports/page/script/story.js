@@ -1,6 +1,6 @@
 // An opened case: the question and its pictures, how it ended and why, the expected steps beside the actual ones, the transcript.
 
-const contentOf = (content) => (typeof content === "string" ? content : (content || []).map((part) => (part.type === "text" ? part.text : asText(part))).join("\n"));
+const contentOf = (content) => (Array.isArray(content) ? content.map((part) => (part?.type === "text" ? asText(part.text) : asText(part))).join("\n") : asText(content ?? ""));
 
 function story(place, said, took) {
   const status = STATUSES[cases.status[place]];
