@@ -5,6 +5,7 @@
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the floors of the packages, dead code
 # make docs    draws the picture of docs/architecture.md from the code
+# make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
 # Each installs what it needs into .venv first; make bench, check and lint do without torch.
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 BUNDLED := $(VENV)/.installed-bundled
 CHECK := $(VENV)/.installed-check
 DEV := $(VENV)/.installed-dev
-ALLURE := $(VENV)/.tried-allure
+NPM := $(VENV)/.tried-npm
 
 PEERS := $(VENV)/peers
 BESIDE := $(VENV)/beside
@@ -23,7 +24,7 @@ BESIDE := $(VENV)/beside
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults coverage lint docs benchmarks perf release-notes
+.PHONY: bench check test faults coverage lint docs screenshots benchmarks perf release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -33,11 +34,11 @@ $(VENV)/.installed-%: pyproject.toml
 bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
-# for the tests of dashboards, where npm is there; without it they are skipped
-$(ALLURE):
+# for the tests of dashboards and of accessibility, where npm is there; without it they are skipped
+$(NPM):
 	@mkdir -p $(VENV); if command -v npm >/dev/null; then \
-	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 \
-	|| echo "Allure could not be installed by npm; the tests of its dashboard will be skipped"; fi
+	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 axe-core@4 \
+	|| echo "Allure and axe-core could not be installed by npm; the tests of dashboards and of accessibility will be skipped"; fi
 	@touch $@
 
 # tests/tools is left out whole: some of its files import torch
@@ -50,7 +51,7 @@ $(BESIDE)/.tried: pyproject.toml
 	|| { rm -rf $(BESIDE); echo "pytest's other plugins could not be installed; the tests of running beside them will be skipped"; }
 	@mkdir -p $(BESIDE) && touch $@
 
-test: $(DEV) $(ALLURE) $(BESIDE)/.tried
+test: $(DEV) $(NPM) $(BESIDE)/.tried
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=ci; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 faults: $(DEV)
@@ -71,6 +72,9 @@ lint: $(CHECK)
 
 docs: $(CHECK)
 	$(BIN)/python docs/draw_architecture.py
+
+screenshots: $(DEV)
+	$(BIN)/python docs/take_screenshots.py
 
 # about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)

@@ -76,9 +76,10 @@ def _judge(state: RunState, exitstatus: int) -> int:
         if count := sum(part[word] for part in tasks):
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
     for gate in state.settings.gates:
-        problem = check_gate(gate, state.summary, state.folder.path)
+        problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})
         state.problems += [problem] if problem else []
+        state.notes += [f"gate {gate.text} holds: {seen}"] if seen else []
     if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or state.interrupted:
         return exitstatus
     if state.service_problem:
@@ -88,14 +89,17 @@ def _judge(state: RunState, exitstatus: int) -> int:
     return pytest.ExitCode.TESTS_FAILED if state.problems or state.ordinary_failures else pytest.ExitCode.OK
 
 
-def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> str | None:
-    """What is wrong, in a sentence, or None where the gate holds. ``summary``: of the run in ``folder``."""
+def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[str | None, str]:
+    """What is wrong, in a sentence, or None where the gate holds; and what a gate that holds would have found.
+
+    ``summary``: of the run in ``folder``.
+    """
     if isinstance(gate, Threshold):
-        return gate.check(summary)
+        return gate.check(summary), ""
     from agentgauge_reports.comparison.regression import regression
 
     try:
-        reason = regression(gate.run, folder, gate.task, gate.metric)
-    except UsageProblem as problem:  # the other run's folder has changed since the gate was read
-        reason = str(problem)
-    return reason and f"gate {gate.text}: {reason}"
+        problem, seen = regression(gate.run, folder, gate.task, gate.metric)
+    except UsageProblem as gone:  # the other run's folder has changed since the gate was read
+        problem, seen = str(gone), ""
+    return problem and f"gate {gate.text}: {problem}", seen

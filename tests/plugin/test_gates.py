@@ -87,7 +87,7 @@ def test_a_regression_may_be_of_all_of_a_task_or_of_a_metric(here, text, task, m
 def test_a_number_is_compared_with_the_summary(here, text, problem):
     gate = parse_gate(text, COLUMNS)
     assert isinstance(gate, Threshold)
-    assert check_gate(gate, SUMMARY, here) == problem
+    assert check_gate(gate, SUMMARY, here) == (problem, "")
 
 
 @pytest.mark.parametrize("what", ["", f"{PLANS} ", f"{PLANS}.Accuracy "])
@@ -101,18 +101,39 @@ def test_a_fall_fails_the_gate_where_it_is_significant(here, what, lost, gained,
     after = {f"s{number}": [lost <= number < lost + gained or number > 15] for number in range(20)}
     written(here / "old", {PLANS: before})
     written(here / "new", {PLANS: after})
-    problem = check_gate(parse_gate(f"{what}no significant regression against old", COLUMNS), {}, here / "new")
+    problem, _ = check_gate(parse_gate(f"{what}no significant regression against old", COLUMNS), {}, here / "new")
     assert (problem is None) == holds
 
 
 def test_the_message_has_metric_difference_interval_and_p(here):
     written(here / "new", {PLANS: AFTER})
-    problem = check_gate(parse_gate("no significant regression against before", COLUMNS), {}, here / "new")
+    problem, _ = check_gate(parse_gate("no significant regression against before", COLUMNS), {}, here / "new")
     # seven of twelve pairs fell: p = 1 / 2**7; -50 ± 2.160 * 17.4 with two further pairs
     assert (
         problem == f"gate no significant regression against before: {PLANS}.Accuracy fell from 100.00 to 41.67 "
         "(-58.33, 95 % interval -87.6 to -12.4; p 0.008 one-sided, Holm-corrected; 12 pairs)"
     )
+
+
+@pytest.mark.parametrize(
+    ("samples", "says"),
+    [
+        # two pairs and two that swing fully: t of 3 degrees of freedom times an error of 40.8, more than all there is
+        (2, "these runs are too small to show any fall"),
+        # (2.160 + 0.842) * 10.48, and one pair of twelve
+        (
+            12,
+            "a fall of 39.8 points would have been found in about four of five cases; a smaller one could have gone"
+            " unseen",
+        ),
+    ],
+)
+def test_a_gate_that_holds_says_what_it_would_have_found(here, samples, says):
+    same = {f"s{number}": [number % 2 == 0] for number in range(samples)}
+    for name in ("old", "new"):
+        written(here / name, {PLANS: same})
+    gate = parse_gate(f"{PLANS} no significant regression against old", COLUMNS)
+    assert check_gate(gate, {}, here / "new") == (None, says)
 
 
 def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
@@ -121,8 +142,8 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
     written(here / "both", {PLANS: BEFORE, other: BEFORE})
     written(here / "new", {PLANS: five, other: five})
     text = "no significant regression against both"
-    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") is None
-    assert check_gate(parse_gate(f"{PLANS} {text}", COLUMNS), {}, here / "new") is not None
+    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new")[0] is None
+    assert check_gate(parse_gate(f"{PLANS} {text}", COLUMNS), {}, here / "new")[0] is not None
 
 
 @pytest.mark.parametrize(
@@ -164,14 +185,14 @@ def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):
 def test_runs_that_cannot_be_compared_fail_the_gate(here, tasks, change, what, says):
     written(here / "new", tasks, *change)
     text = f"{what}no significant regression against before"
-    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") == f"gate {text}: {says}"
+    assert check_gate(parse_gate(text, COLUMNS), {}, here / "new") == (f"gate {text}: {says}", "")
 
 
 def test_a_run_whose_files_are_gone_fails_the_gate(here):
     gate = parse_gate("no significant regression against before", COLUMNS)
     (here / "before" / "records.jsonl").unlink()
     written(here / "new", {PLANS: AFTER})
-    assert "records.jsonl does not exist" in str(check_gate(gate, {}, here / "new"))
+    assert "records.jsonl does not exist" in str(check_gate(gate, {}, here / "new")[0])
 
 
 def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):
@@ -183,6 +204,9 @@ def test_a_run_that_is_worse_fails_with_the_reason(tmp_path):
             return project.run("--model", "m", "--model-url", server.url, "--run-dir", name, *options)
 
     assert run(say, "before").status == 0
+    same = run(say, "same", *gates)
+    assert same.status == 0
+    assert "gate no significant regression against before holds: a fall of" in " ".join(same.output.split())
     worse = run(lambda seen: answer("no"), "worse", *gates)
     assert worse.status == 1
     assert (

@@ -24,19 +24,19 @@ PNG = base64.b64decode(
 """10 × 10 pixels."""
 
 
-def record(number, *, events=(), passed=True, output=None, task="toy.say", sample="", tags=("even",)):
+def record(number, *, events=(), passed=True, output=None, task="toy.say", sample="", attempt=1, tags=("even",)):
     """A case of the toy benchmark; its sample is s and the number."""
     verdict = Score(
         passed, {"right": float(passed), "all": 1.0}, () if passed else ("wrong_answer",), "expected 'a', got 'b'"
     )
-    told = Transcript(output, tuple(events), Usage(1, 100, 10), 0.5, number)
+    said = Transcript(output, tuple(events), Usage(1, 100, 10), 0.5, number)
     return Record(
         task,
         sample or f"s{number}",
-        1,
+        attempt,
         "c",
         "passed" if passed else "wrong",
-        told,
+        said,
         verdict,
         tags=tags,
         finished=float(number),

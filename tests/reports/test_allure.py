@@ -107,17 +107,17 @@ def told(tmp_path) -> dict[str, dict]:
 
 def test_every_planned_case_has_a_result_with_its_status(told):
     assert {name: result["status"] for name, result in told.items()} == {
-        "wild a": "passed", "wild a (attempt 2)": "failed", "wild b": "failed", "wild c": "broken", "wild d": "skipped",
+        "a": "passed", "a (attempt 2)": "failed", "b": "failed", "c": "broken", "d": "skipped",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "fault", "message"),
     [
-        ("wild b", ["wrong_argument"], "Wrong argument: q: expected 'coffee'"),
-        ("wild a (attempt 2)", ["other"], "Other: nothing more is known"),
-        ("wild c", ["endpoint"], "Model endpoint: model endpoint: http 500"),
-        ("wild d", [], "not attempted"),
+        ("b", ["wrong_argument"], "Wrong argument: q: expected 'coffee'"),
+        ("a (attempt 2)", ["other"], "Other: nothing more is known"),
+        ("c", ["endpoint"], "Model endpoint: model endpoint: http 500"),
+        ("d", [], "not attempted"),
     ],
 )
 def test_a_case_that_did_not_pass_says_why(told, name, fault, message):
@@ -126,7 +126,7 @@ def test_a_case_that_did_not_pass_says_why(told, name, fault, message):
 
 
 def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
-    result = told["wild a"]
+    result = told["a"]
     assert result["titlePath"][0] == labels(result, "epic")[0] == "WildToolBench"
     assert labels(result, "story") == ["session1"]
     assert labels(result, "parentSuite") == ["tool use"]

@@ -10,6 +10,7 @@ from agentgauge_reports.page import write_page
 from agentgauge_reports.page.figures import percentiles
 from agentgauge_reports.page.gold import side_by_side
 from agentgauge_reports.page.leaderboards import leaderboards
+from agentgauge_reports.page.questions import Questions
 from agentgauge_reports.page.transcript import transcript, tree
 from agentgauge_reports.radar import page_radar
 
@@ -192,6 +193,48 @@ def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
         "wrong": 2,
         "missing": 1,
     }
+
+
+# -- what a list shows of a case
+
+PROMPT = "Solve this.\n\n# Problem\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        ([("a", "How far?\nIn km."), ("b", "How high?")], ["How far?", "How high?"]),
+        ([("a", PROMPT + "1 + 1"), ("b", PROMPT + "2 + 2"), ("c", PROMPT + "3")], ["1 + 1", "2 + 2", "3"]),
+        ([("a", PROMPT + "1"), ("a", PROMPT + "1"), ("b", PROMPT + "2"), ("a", PROMPT + "1")], ["1", "1", "2", "1"]),
+        ([("a", "same"), ("b", "same")], ["same", "same"]),
+        ([("a", ""), ("b", PROMPT + "1"), ("c", PROMPT + "2")], ["", "1", "2"]),
+        ([("a", PROMPT + "1")], ["Solve this."]),
+        ([("a", "x" * 200)], ["x" * 159 + "…"]),
+    ],
+    ids=["plain", "one prompt for all", "attempts", "the same question", "not asked", "alone", "long"],
+)
+def test_a_question_is_its_first_line_that_others_do_not_have(asked, lines):
+    questions = Questions()
+    for sample, text in asked:
+        questions.add("t", sample, text)
+    assert questions.lines == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [(["x", {"type": "text", "text": "y"}], "y"), ({"a": 1}, "{'a': 1}"), (7, "7")]
+)
+def test_a_question_of_a_strange_shape_is_text(toy, tmp_path, content, text):
+    asked = Event("model", "m", 0, 0, {"messages": [{"role": "user", "content": content}], "reply": "a"})
+    run = write_run(tmp_path / "run", [record(0, events=[asked])])
+    data = page_data(write_page(run, run / "report.html"))
+    assert data["texts"][data["cases"]["question"][0]] == text
+
+
+@pytest.mark.parametrize(("finished", "resumed"), [(5, False), (0.5, True)])
+def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_path, finished, resumed):
+    run = write_run(tmp_path / "run", [record(2), record(finished)])  # the run started at 1
+    page = write_page(run, run / "report.html").read_text(encoding="utf-8")
+    assert f'"resumed":{str(resumed).lower()}' in page
 
 
 # -- published rows

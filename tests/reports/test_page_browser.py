@@ -4,7 +4,6 @@ it acts."""
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 from agentgauge_reports.page import write_page
@@ -13,16 +12,10 @@ from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
+from tests.reports.browsers import Watched
 from tests.reports.page_runs import PNG, record, write_run
 
-api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
-
 pytestmark = pytest.mark.slow
-BROWSER = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if BROWSER is None:
-    pytest.skip("no system browser (chromium) to test pages in", allow_module_level=True)
 
 HOSTILE = (
     "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'> <!-- \u202egnp.exe\u2066"
@@ -30,14 +23,6 @@ HOSTILE = (
 )
 LONG = "x" * 1_000_000
 NAME = "a/b <i>&\"' c"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -81,32 +66,6 @@ def page_file(request, run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(known_tasks(), Toy.name, Toy())
         return write_page(run, run / f"{request.param}.html", embed=request.param == "embedded")
-
-
-class Watched:
-    """A page of which everything that it says and asks for is kept."""
-
-    def __init__(self, browser, **options):
-        self.page = browser.new_page(**options)
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-
-    def open(self, file: Path, link: str = ""):
-        self.page.goto(file.as_uri() + link)
-        return self.page
-
-
-@pytest.fixture
-def watched(browser):
-    found = Watched(browser, viewport={"width": 1280, "height": 900})
-    yield found
-    found.page.close()
-    assert found.said == []
-    assert [url for url in found.asked if not url.startswith(("file:", "data:"))] == []
 
 
 def samples(page):

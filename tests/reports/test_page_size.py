@@ -8,7 +8,7 @@ from agentgauge_reports.page import write_page
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import chunks, record, write_run
+from tests.reports.page_runs import chunks, page_data, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,15 @@ def test_a_page_of_8000_cases_is_under_5_mb(monkeypatch, tmp_path):
             ),
         )
     ]
-    run = write_run(tmp_path / "run", (record(number, events=events, passed=number % 3 == 0) for number in range(8000)))
+
+    def asked(number):
+        """A question of its own, as long as the list shows it."""
+        yield Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": ""})
+        yield from events
+
+    cases = (record(number, events=list(asked(number)), passed=number % 3 == 0) for number in range(8000))
+    run = write_run(tmp_path / "run", cases)
     page = write_page(run, run / "report.html")
     assert page.stat().st_size < 5_000_000
+    assert len(page_data(page)["texts"]) > 8000
     assert sum(map(len, chunks(page))) == 8000

@@ -91,17 +91,17 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
     assert write_allure(run, tmp_path / "allure", unshown=unshown) == 3
     found = [json.loads(file.read_text()) for file in (tmp_path / "allure").glob("*-result.json")]
     by_name = {one["name"]: one for one in found}
-    assert len(by_name) == 3 and "steps" in by_name["toy.say s0"] and len(unshown.told("x")) == 1
+    assert len(by_name) == 3 and "steps" in by_name["s0"] and len(unshown.told("x")) == 1
     log = Unshown()
     archive = zipfile.ZipFile(write_eval(run, tmp_path / "run.eval", unshown=log))
     names = [name for name in archive.namelist() if name.startswith("samples/")]
     if "half a record" in request.node.name:
-        assert by_name["toy.say s1"]["status"] == "skipped"
+        assert by_name["s1"]["status"] == "skipped"
         assert len(names) == 2 and log.problems
         return
     assert len(names) == 3
     if "page part" in request.node.name:
-        assert by_name["toy.say s1"]["statusDetails"]["message"] == (
+        assert by_name["s1"]["statusDetails"]["message"] == (
             "This case cannot be shown here (LookupError: no artifact); its record is in records.jsonl."
         )
         return  # a log has no artifacts

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,17 @@ HISTORY = "allure-history"
 
 COUNTER = re.compile(r"<script async src=\"https://www\.googletagmanager\.com/[^>]*></script>")
 
+BODY = re.compile(r"<body[^>]*>")
+
 OPENER = """<script>document.addEventListener("click", (event) => {
   const link = event.target.closest('[data-testid="test-result-meta-link"]');
   if (link && !event.target.closest("a") && /^[^:]*report\\.html#case=/.test(link.textContent)) window.open(link.textContent);
 });</script>
-<style>[data-testid="test-result-meta-link"] { cursor: pointer; text-decoration: underline; }</style>
+<style>[data-testid="test-result-meta-link"] { cursor: pointer; text-decoration: underline; }
+.agentgauge-meaning { margin: 0; padding: 10px 16px; text-align: center; font: 14px/1.4 system-ui, sans-serif; background: #fff4d6; color: #3d3000; }</style>
 </head>"""  # noqa: E501
-"""Version 3 shows a link that is relative, as those to our transcripts are, and does not open it."""
+"""Version 3 shows a link that is relative, as those to our transcripts are, and does not open it. The style is that of
+the note at the top."""
 
 SMALL = 500
 """Bytes below which a file is not worth looking at twice."""
@@ -77,16 +82,42 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
         _generate2(command, run, folder)
     else:
         _generate3(command, run, folder)
-    _finish(folder)
+    _finish(run, folder)
     return [f"dashboard: {folder / DASHBOARD}/index.html; it is read over HTTP:", f"  {_serve(run, folder)}"]
 
 
-def _finish(folder: Path) -> None:
-    """Make the dashboard ask no other host (Allure writes a counter of visits into its pages) and open our links; keep
-    equal files once.
+def title(run: Run) -> str:
+    """A run with the counts that decide how Allure's colours are to be read."""
+    counts = _counts(run)
+    faults = counts["broken"] + counts["missing"]
+    return f"{counts['wrong']} wrong answers, {faults} faults"
+
+
+def meaning(run: Run) -> str:
+    """What Allure's statuses mean in a run of a benchmark, with this run's counts."""
+    counts = _counts(run)
+    faults = counts["broken"] + counts["missing"]
+    told = (
+        f"{counts['passed']} of {counts['planned']} cases passed. {counts['wrong']} have a wrong answer: Allure calls"
+        " these failed, but they are results of the model and no faults of the run."
+    )
+    if not faults:
+        return f"{told} No case is broken or missing."
+    return f"{told} {counts['broken']} broken and {counts['missing']} missing cases are faults of the run."
+
+
+def _counts(run: Run) -> dict[str, int]:
+    parts = run.summary["tasks"].values()
+    return {key: sum(part[key] for part in parts) for key in ("planned", "passed", "wrong", "broken", "missing")}
+
+
+def _finish(run: Run, folder: Path) -> None:
+    """Make the dashboard say what it means, ask no other host (Allure writes a counter of visits into its pages) and
+    open our links; keep equal files once.
 
     Both trees, and the results themselves, hold the same transcripts and pictures.
     """
+    note = f'<p class="agentgauge-meaning" role="note">{escape(meaning(run))}</p>'
     known: dict[tuple[int, str], Path] = {}
     dashboard = folder / DASHBOARD
     for file in (*sorted(folder.glob("*-attachment*")), *sorted(dashboard.rglob("*"))):
@@ -94,7 +125,8 @@ def _finish(folder: Path) -> None:
             continue
         if file.name == "index.html":
             page = file.read_text(encoding="utf-8")
-            file.write_text(COUNTER.sub("", page).replace("</head>", OPENER, 1), encoding="utf-8")
+            page = COUNTER.sub("", page).replace("</head>", OPENER, 1)
+            file.write_text(BODY.sub(lambda body: body[0] + note, page, count=1), encoding="utf-8")
         elif file.stat().st_size >= SMALL:
             with file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.allure.dashboard import executor, history_folder
+from agentgauge_reports.allure.dashboard import executor, history_folder, title
 from agentgauge_reports.allure.steps import milliseconds
 from agentgauge_reports.allure.text import clean, line
 from agentgauge_reports.capabilities import capabilities
@@ -132,12 +132,16 @@ def configuration(run: Run, folder: Path) -> dict[str, Any]:
         "historyLimit": HISTORY_LIMIT,
         "plugins": {
             "awesome": {
-                "options": {"reportName": line(f"By benchmark · {name}", 150), "charts": CHARTS, "sections": ["charts"]}
+                "options": {
+                    "reportName": line(f"By benchmark · {name} · {title(run)}", 150),
+                    "charts": CHARTS,
+                    "sections": ["charts"],
+                }
             },
             "capabilities": {
                 "import": "@allurereport/plugin-awesome",
                 "options": {
-                    "reportName": line(f"By capability · {name}", 150),
+                    "reportName": line(f"By capability · {name} · {title(run)}", 150),
                     "groupBy": ["parentSuite", "suite"],
                     "charts": CHARTS,
                 },

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge_reports.comparison.conclusion import conclusion
 from agentgauge_reports.comparison.page import page
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.pairs import TaskPairs, pair
@@ -76,15 +77,19 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         "tests": family,
         "note": NOTE.format(family=family),
         "comparisons": [
-            {
-                "run": letter,
-                "against": "A",
-                "warnings": list(differences(first, run, common_tasks(first, run))),
-                "tasks": {one.task: _task(one, letter, (first, run), corrected, base) for one in found[letter]},
-            }
-            for letter, run in others.items()
+            _compared(letter, (first, run), found[letter], corrected, base) for letter, run in others.items()
         ],
     }
+
+
+def _compared(
+    letter: str, runs: tuple[Run, Run], found: Sequence[TaskPairs], corrected: Corrected, base: Path
+) -> dict[str, Any]:
+    """The second run's comparison with the first. ``conclusion`` is what it comes to, in a sentence."""
+    tasks = {one.task: _task(one, letter, runs, corrected, base) for one in found}
+    warnings = list(differences(*runs, common_tasks(*runs)))
+    told = conclusion(letter, tasks, warned=bool(warnings))
+    return {"run": letter, "against": "A", "conclusion": told, "warnings": warnings, "tasks": tasks}
 
 
 def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corrected, base: Path) -> dict[str, Any]:
@@ -92,8 +97,12 @@ def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corre
         """Where the run's own page shows a case."""
         return quote(os.path.relpath(run.path / "report.html", base)) + anchor((pairs.task, sample, 1))
 
-    def moved(samples: Sequence[str]) -> list[dict[str, str]]:
-        return [{"sample": sample, "a": link(runs[0], sample), "b": link(runs[1], sample)} for sample in samples]
+    def moved(samples: Sequence[str]) -> list[dict[str, Any]]:
+        """``passed``: the share of each run's finished attempts, in A and in the other."""
+        return [
+            {"sample": sample, "a": link(runs[0], sample), "b": link(runs[1], sample), "passed": pairs.shares[sample]}
+            for sample in samples
+        ]
 
     return {
         "common": pairs.common,
@@ -109,8 +118,10 @@ def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corre
 
 
 def _figure(effect: Effect, task: str, name: str, p_holm: float | None) -> dict[str, Any]:
+    shown = presentation_of(find_task(task))
     return {
-        "count": name in presentation_of(find_task(task)).counts,
+        "count": name in shown.counts,
+        "published": name in shown.published,
         **{key: getattr(effect, key) for key in ("a", "b", "difference", "low", "high", "p")},
         "p_holm": p_holm,
         "significant": p_holm is not None and p_holm <= ALPHA,

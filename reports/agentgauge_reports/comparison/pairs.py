@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentgauge.core.estimate import MetricFormula, by_sample
 from agentgauge.core.task import Task
@@ -30,6 +30,9 @@ class TaskPairs:
     effects: Mapping[str, Effect]
     gained: tuple[str, ...]  # samples that passed more often in B than in A
     lost: tuple[str, ...]
+    shares: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # of these, the share of attempts that passed in A and in B, 0 to 1
 
 
 def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
@@ -60,15 +63,16 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
         for run in shares
     ]
     found = effects(values[0], values[1], formula) | effects(passed[0], passed[1], _PASS_RATE)
-    moves = [(sample, b - a) for sample, a, b in zip(common, *shares, strict=True)]
+    moved = {sample: (a, b) for sample, a, b in zip(common, *shares, strict=True) if a != b}
     return TaskPairs(
         task.name,
         len(common),
         len(values[0]),
         _left_out(runs, finished),
         found,
-        tuple(sample for sample, move in moves if move > 0),
-        tuple(sample for sample, move in moves if move < 0),
+        tuple(sample for sample, (a, b) in moved.items() if b > a),
+        tuple(sample for sample, (a, b) in moved.items() if b < a),
+        moved,
     )
 
 

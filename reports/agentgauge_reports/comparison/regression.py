@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.comparison.compare import common_tasks, incomparable, pairs_of
+from agentgauge_reports.comparison.conclusion import span
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.text import chance
 from agentgauge_reports.load import load_run
 
 
-def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
-    """Which metric fell, by how much, and how sure that is; None where nothing fell significantly.
+class Finding(NamedTuple):
+    """What a gate is told of two runs."""
+
+    problem: str | None  # why the gate fails; None where it holds
+    seen: str = ""  # of a gate that holds: which fall would have been found
+
+
+def regression(before: Path, after: Path, task: str, metric: str) -> Finding:
+    """Which metric fell, by how much, and how sure that is; where none fell significantly, which fall would have been.
 
     ``task`` empty: every task that both runs have. ``metric`` empty: every published one; more is better in all of
     them. Tests are one-sided at 5 % after Holm's correction over the metrics. Runs that measure different things are a
@@ -22,13 +32,13 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
     first, other = load_run(before), load_run(after)
     tasks = [name for name in common_tasks(first, other) if task in ("", name)]
     if not tasks:
-        return f"{task or 'no task'} is {'not ' if task else ''}in both runs, so they cannot be compared"
+        return Finding(f"{task or 'no task'} is {'not ' if task else ''}in both runs, so they cannot be compared")
     if reason := next(incomparable(first, other, tasks), None):
-        return f"the runs cannot be compared: {reason}"
+        return Finding(f"the runs cannot be compared: {reason}")
     found: dict[tuple[str, str], Effect] = {}
     for pairs in pairs_of(first, other, tasks):
         if not pairs.common:
-            return f"the runs share no finished sample of {pairs.task}, so they cannot be compared"
+            return Finding(f"the runs share no finished sample of {pairs.task}, so they cannot be compared")
         names = (metric,) if metric else presentation_of(find_task(pairs.task)).published
         found |= {(pairs.task, name): pairs.effects[name] for name in names if name in pairs.effects}
     tests = {
@@ -40,12 +50,22 @@ def regression(before: Path, after: Path, task: str, metric: str) -> str | None:
     worse = {key: adjusted[key[0], effect.test, effect.p_worse] for key, effect in tests.items()}
     fallen = [key for key, p in worse.items() if p <= ALPHA]
     if not fallen:
-        return None
+        return Finding(None, _seen([one.detectable for one in found.values() if one.p_worse is not None]))
     least = min(fallen, key=lambda key: worse[key])
     more = f", and {len(fallen) - 1} more" if len(fallen) > 1 else ""
     effect = tests[least]
-    return (
+    return Finding(
         f"{'.'.join(least)} fell from {effect.a:.2f} to {effect.b:.2f} ({effect.difference:+.2f}, 95 % interval"
         f" {effect.low:+.1f} to {effect.high:+.1f}; p {chance(worse[least])} one-sided, Holm-corrected; {effect.n}"
         f" pairs){more}"
+    )
+
+
+def _seen(detectable: Sequence[float | None]) -> str:
+    if not span(detectable):
+        return "these runs are too small to show any fall"
+    figures = f"in {len(detectable)} figures " if len(detectable) > 1 else ""
+    return (
+        f"a fall of {span(detectable)} points {figures}would have been found in about four of five cases; a smaller one"
+        " could have gone unseen"
     )

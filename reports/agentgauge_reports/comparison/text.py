@@ -21,6 +21,7 @@ def text(data: Mapping[str, Any]) -> str:
     """``data``: as ``compare`` makes it."""
     lines = [f"{run['letter']}: {run['path']} ({run['model']})" for run in data["runs"]]
     for one in data["comparisons"]:
+        lines += ["", *fill("", one["conclusion"])]
         for task, part in one["tasks"].items():
             lines += ["", *_wrapped(heading(task, part)), *_table(part, one["run"])]
             for words, samples in moves(part, one["run"]):
@@ -41,7 +42,8 @@ def markdown(data: Mapping[str, Any]) -> str:
     ]
     for one in data["comparisons"]:
         warnings = [f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"]]
-        lines += ["", f"## {one['run']} and {one['against']}", *(["", *warnings] if warnings else [])]
+        lines += ["", f"## {one['run']} and {one['against']}", "", f"**{one['conclusion']}**"]
+        lines += ["", *warnings] if warnings else []
         for task, part in one["tasks"].items():
             lines += ["", f"### {task}", "", f"{heading(task, part).partition(': ')[2]}.", ""]
             lines += ["| figure | " + " | ".join((*letters(one["run"]), *COLUMNS)) + " |", "|---|" + "--:|" * 6]

@@ -1,6 +1,7 @@
 """Puts the page together: markup, style, script, figures, and transcripts in chunks.
 
-``write_page`` calls the functions that make the figures. page.js draws them, and adds up counts, tokens and costs.
+``write_page`` calls the functions that make the figures. The files in ``script/`` draw them, and add up counts, tokens
+and costs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,21 @@ from agentgauge_reports.terminal import alarm
 from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
+_PARTS = (
+    "elements",
+    "overview",
+    "boards",
+    "curves",
+    "address",
+    "search",
+    "cases",
+    "chunks",
+    "steps",
+    "story",
+    "case",
+    "start",
+)
+"""Of the script, in the order in which they are needed."""
 
 
 def write_page(
@@ -102,7 +118,9 @@ def _style() -> str:
 
 
 def _script() -> str:
-    return (_HERE / "page.js").read_text(encoding="utf-8")
+    """One script of all parts, in a scope of its own."""
+    parts = ((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _PARTS)
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _json(value: Any) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from agentgauge.core.types import Record, Scoring
 from agentgauge_reports.load import CaseOutline
-from agentgauge_reports.page.figures import Learnt, Seen
 from agentgauge_reports.page.files import Files
+from agentgauge_reports.page.seen import Learnt, Seen
 from agentgauge_reports.page.transcript import transcript
 from agentgauge_reports.unshown import Unshown
 
@@ -44,11 +44,11 @@ class Transcripts:
             record = read(case) if case.start >= 0 else None
             said, seconds = transcript(record, self._files, self._scoring) if record else ({}, [])
             text, times = json.dumps(said, separators=(",", ":")), json.dumps(seconds)
-            learnt = Learnt.of(record)
+            learnt = Learnt.of(record, said) if record else Learnt()
         except Exception as error:  # whatever is in a record, the others are shown
             said = {"unshown": self._unshown.add(f"{case.task} {case.sample}", error)}
-            text, times, learnt = json.dumps(said, separators=(",", ":")), "[]", Learnt.of(None)
-        self.seen.add(learnt)
+            text, times, learnt = json.dumps(said, separators=(",", ":")), "[]", Learnt()
+        self.seen.add(case.task, case.sample, learnt)
         self._parts.append(f'{{"said":{text},"seconds":{times}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
         self._size += len(text)

@@ -20,8 +20,9 @@ Took = float | tuple[float, float]
 def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[Took]]:
     """A case as plain data, and apart from it what each of its steps took. ::
 
-    {"steps": [{"is": "message" | "model" | "tool", ...}], "verdict": text, "error", "cause", "labels", "values",
-     "gold": [row of side_by_side], "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
+    {"steps": [{"is": "message" | "model" | "tool", ...}], "asked": number of the step with the question or None,
+     "verdict": text, "error", "cause", "labels", "values", "gold": [row of side_by_side],
+     "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
     """
     said, score = record.transcript, record.score
     events = said.events if said else ()
@@ -30,6 +31,7 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
     shown = task.artifacts(said.output, score, scoring) if said and score and said.output is not None else ()
     told: dict[str, Any] = {
         "steps": steps,
+        "asked": _asked(steps),
         "verdict": score.explanation if score else "",
         "error": record.error,
         "cause": record.cause,
@@ -47,6 +49,16 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
     _gather([told["delivered"], told["gold"], steps], named)
     told["files"] = files.links(record.task, named)
     return told, [_took(event) for event in events]
+
+
+def _asked(steps: Sequence[Mapping[str, Any]]) -> int | None:
+    """The last thing that the user said before the model's first reply: what came earlier is a dialogue's history."""
+    found = None
+    for number, step in enumerate(steps):
+        if step["is"] != "message":
+            break
+        found = number if step.get("role") == "user" else found
+    return found
 
 
 def _took(event: Event) -> Took:

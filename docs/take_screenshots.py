@@ -1,0 +1,64 @@
+"""Takes the screenshots of the docs, ``docs/pictures/*.png``, of two runs on bundled samples: ``make screenshots``.
+
+Needs Chromium. Times in the pictures depend on the clock, so no test compares them.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+MODELS = ("baseline", "oracle")
+CHOSEN = ("bench_gta", "bench_wild", "--limit", "20", "-q")
+WIDTH, HEIGHT = 1280, 860
+COLOURS = 255
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        runs = Path(scratch)
+        for model in MODELS:
+            _run("pytest", *CHOSEN, f"--model={model}", f"--run-dir={runs / model}", folder=ROOT)
+        _run("agentgauge", "compare", *MODELS, "--format", "html", "--output", "comparison.html", folder=runs)
+        page = runs / MODELS[0] / "report.html"
+        browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+        if browser_path is None:
+            sys.exit("there is no Chromium here; install the package chromium of your system")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+            _take(browser, page.as_uri(), "page")
+            _take(browser, f"{page.as_uri()}#case=gta_atomic.e2e/0/1", "page-case", ready="#case-body .step")
+            _take(browser, f"{page.as_uri()}#status=wrong&words=calculator", "page-cases", scroll="#cases")
+            _take(browser, (runs / "comparison.html").as_uri(), "comparison")
+            browser.close()
+
+
+def _run(program: str, *words: str, folder: Path) -> None:
+    subprocess.run([str(Path(sys.executable).with_name(program)), *words], cwd=folder, check=True)
+
+
+def _take(browser: Browser, address: str, name: str, *, ready: str = "h1", scroll: str = "") -> None:
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce")
+    page.goto(address)
+    page.locator(ready).first.wait_for()
+    if scroll:
+        page.locator(scroll).evaluate("element => element.scrollIntoView()")
+    page.wait_for_load_state("networkidle")
+    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    target = PICTURES / f"{name}.png"
+    shot.quantize(COLOURS).save(target, optimize=True)
+    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1000:.0f} KB")
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Texts cut to what a cell of a table shows."""
+
+from __future__ import annotations
+
+WORDS = 160
+"""Characters of a question or a verdict that the list of cases shows."""
+
+
+def clipped(text: str, most: int = WORDS) -> str:
+    """The first line, in ``most`` characters."""
+    line = text[: 4 * most].strip().split("\n", 1)[0]
+    return line if len(line) <= most else line[: most - 1] + "…"

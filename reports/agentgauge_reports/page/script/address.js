@@ -1,0 +1,85 @@
+// The address is the state of the list and of the opened case: what stands behind # can be kept, sent, and gone back to.
+
+const NOTHING = { words: "", task: "", status: "", kind: "", sort: "", columns: "", page: "", case: "" };
+let state = NOTHING;
+
+const caseName = (place) => [taskName(place), cases.sample[place], cases.attempt[place]].map((part) => encodeURIComponent(part)).join("/");
+const caseHash = (place) => `#case=${caseName(place)}`;
+const written = (wanted) => {
+  const parts = Object.keys(NOTHING).filter((name) => wanted[name]).map((name) => `${name}=${name === "case" ? wanted.case : encodeURIComponent(wanted[name])}`);
+  return parts.length ? `#${parts.join("&")}` : "";
+};
+
+// Returns the state that a hash names. Throws what is wrong with it.
+function readAddress(hash) {
+  const found = { ...NOTHING };
+  for (const part of hash.slice(1).split("&").filter((one) => one.includes("="))) { // else it is a part of this page
+    const name = part.slice(0, part.indexOf("="));
+    const value = part.slice(name.length + 1);
+    if (!Object.hasOwn(NOTHING, name)) throw new Error(`The link asks for “${name}”, which this page does not know.`);
+    try {
+      found[name] = name === "case" ? value.split("/").map((one) => encodeURIComponent(decodeURIComponent(one))).join("/") : decodeURIComponent(value);
+    } catch { throw new Error(`The link is damaged: “${part}” cannot be read.`); }
+  }
+  const known = { task: data.tasks.map((task) => task.name), status: STATUSES, kind: data.kinds.map(([name]) => name) };
+  for (const [name, values] of Object.entries(known)) if (found[name] && !values.includes(found[name])) throw new Error(`The link asks for cases with ${name} “${found[name]}”, and this run has none.`);
+  const columns = [...found.columns.split(","), found.sort.replace(/^-/, "")].filter(Boolean);
+  for (const name of columns) if (!COLUMNS.some((column) => column.id === name)) throw new Error(`The link asks for the column “${name}”, which this page does not have.`);
+  if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is no number.`);
+  if (found.case && placeOf(found.case) < 0) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
+  return found;
+}
+
+let placeByName = null; // of cases, by their names; made when the first is asked for
+function placeOf(name) {
+  placeByName ??= new Map(cases.sample.map((_, place) => [caseName(place), place]));
+  return placeByName.get(name) ?? -1;
+}
+
+// Changes the state, and the address with it. Quietly: the last entry of the browser's history is replaced.
+function go(changes, quietly = false) {
+  state = { ...state, ...changes };
+  keepAddress(quietly);
+  showState();
+}
+
+function keepAddress(quietly) {
+  const hash = written(state);
+  if (hash === (location.hash.includes("=") ? location.hash : "")) return;
+  history[quietly ? "replaceState" : "pushState"](null, "", hash || location.pathname + location.search);
+}
+
+function follow() {
+  byId("problem").hidden = true;
+  if (location.hash && !location.hash.includes("=")) { // a part of this page
+    showState();
+    byId(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
+    return;
+  }
+  try { state = readAddress(location.hash); } catch (error) {
+    state = NOTHING;
+    byId("problem-text").replaceChildren();
+    put(byId("problem-text"), `${error.message} All cases are listed instead.`);
+    byId("problem").hidden = false;
+  }
+  showState();
+}
+
+function showState() {
+  list();
+  if (state.case) openCase(placeOf(state.case));
+  else if (byId("case").open) byId("case").close();
+}
+
+function addresses() {
+  window.addEventListener("hashchange", follow);
+  byId("problem-close").addEventListener("click", () => { byId("problem").hidden = true; keepAddress(true); });
+  document.addEventListener("click", (event) => { // links keep the state of the list
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    const target = link.getAttribute("href");
+    if (target.startsWith("#case=")) go({ case: target.slice(6) });
+    else { const part = byId(target.slice(1)); part.scrollIntoView(); part.focus({ preventScroll: true }); }
+  });
+}

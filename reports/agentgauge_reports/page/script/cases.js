@@ -1,0 +1,157 @@
+// The list of cases: filtered, sorted, grouped by sample, with the columns that the reader chose.
+
+const PAGE = 50;
+const taskName = (place) => data.tasks[cases.task[place]].name;
+const textOf = (name) => (place) => data.texts[cases[name][place]];
+const kindName = (place) => data.kinds[cases.kind[place]][1];
+const caseLink = (place, long) => put(make("a", { href: caseHash(place), title: cases.sample[place] }), (long ? `${taskName(place)} ` : "") + cases.sample[place] + (cases.attempt[place] > 1 ? ` (attempt ${cases.attempt[place]})` : ""));
+const statusMark = (place) => make("span", {}, make("i", { class: `dot is-${STATUSES[cases.status[place]]}` }), STATUSES[cases.status[place]]);
+const plain = (text) => put(make("span"), text);
+
+// key: what a case is sorted by, and what its cell shows unless cell is given; off: the column is shown where it is chosen.
+const COLUMNS = [
+  { id: "task", key: taskName },
+  { id: "sample", key: (place) => cases.sample[place], cell: (place) => caseLink(place), kind: "sample" },
+  { id: "question", key: textOf("question"), kind: "question" },
+  { id: "status", key: (place) => cases.status[place], cell: statusMark },
+  { id: "reason", key: kindName },
+  { id: "calls", name: "tool calls", num: true, key: (place) => cases.calls[place], off: true },
+  { id: "errors", name: "tool errors", num: true, key: (place) => cases.errors[place], off: true },
+  { id: "tokens", num: true, key: (place) => cases.tokens[place] },
+  { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
+  { id: "time", num: true, key: (place) => times.seconds[place], format: seconds },
+  { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
+  { id: "verdict", key: textOf("why"), kind: "why" },
+];
+const usual = COLUMNS.filter((column) => !column.off).map(({ id }) => id);
+const chosen = () => COLUMNS.filter(({ id }) => (state.columns ? state.columns.split(",") : usual).includes(id));
+
+// Attempts at one sample, where a run has several; null where it has one each.
+const groups = cases.attempt.some((attempt) => attempt > 1) ? (() => {
+  const byName = new Map();
+  const of = cases.sample.map((sample, place) => {
+    const name = `${cases.task[place]} ${sample}`;
+    if (!byName.has(name)) byName.set(name, []);
+    byName.get(name).push(place);
+    return byName.get(name);
+  });
+  return { of, opened: new Set() };
+})() : null;
+const passes = (places) => places.filter((place) => cases.status[place] === 0).length;
+
+const view = { key: null, units: [], cases: [] }; // a unit: the cases found of one sample, or one case
+
+function unitKey(column, unit) {
+  if (column.num) return unit.reduce((sum, place) => sum + column.key(place), 0);
+  if (groups && column.id === "status") return passes(groups.of[unit[0]]) / groups.of[unit[0]].length;
+  return column.key(unit[0]);
+}
+
+function arrange() {
+  const places = foundCases();
+  const units = groups ? [...places.reduce((all, place) => {
+    const group = groups.of[place];
+    if (!all.has(group)) all.set(group, []);
+    all.get(group).push(place);
+    return all;
+  }, new Map()).values()] : places.map((place) => [place]);
+  const column = COLUMNS.find(({ id }) => id === state.sort.replace(/^-/, ""));
+  if (column) {
+    const keys = new Map(units.map((unit) => [unit, unitKey(column, unit)]));
+    units.sort((one, other) => compare(keys.get(one), keys.get(other), state.sort.startsWith("-")) || one[0] - other[0]);
+  }
+  Object.assign(view, { units, cases: units.flat() });
+}
+
+function list() {
+  const { words, task, status, kind, sort, page } = state;
+  const key = JSON.stringify([words, task, status, kind, sort, replies.words, replies.found.size]);
+  if (key !== view.key) arrange();
+  view.key = key;
+  for (const id of ["words", "task", "status", "kind"]) if (byId(id).value !== state[id]) byId(id).value = state[id];
+  for (const box of byId("columns").querySelectorAll("input")) box.checked = chosen().some(({ id }) => id === box.value);
+  byId("replies").disabled = !wordsOf(words).length;
+  endOutdated();
+  const pages = Math.max(1, Math.ceil(view.units.length / PAGE));
+  const number = Math.min(Number(page) || 1, pages);
+  const rows = view.units.slice((number - 1) * PAGE, number * PAGE).flatMap(unitRows);
+  byId("case-table").replaceChildren(make("table", { class: "cases full" }, make("thead", {}, make("tr", {}, ...chosen().map(headCell))), make("tbody", {}, ...rows)));
+  byId("found").textContent = `${whole.format(view.cases.length)} of ${whole.format(cases.sample.length)} cases${groups ? `, attempts at ${counted(view.units.length, "sample")}` : ""}`;
+  const turn = (name, step) => make("button", { type: "button", disabled: number + step < 1 || number + step > pages, onclick: () => { go({ page: number + step > 1 ? String(number + step) : "" }); byId("cases").scrollIntoView(); } }, name);
+  byId("pager").replaceChildren(turn("← Before", -1), `page ${whole.format(number)} of ${whole.format(pages)}`, turn("After →", 1));
+}
+
+function headCell(column) {
+  const down = state.sort === `-${column.id}`;
+  const sorted = down || state.sort === column.id;
+  const turned = () => {
+    const next = sorted ? !down : Boolean(column.num);
+    go({ sort: (next ? "-" : "") + column.id, page: "" });
+    byId("case-table").querySelectorAll("th button")[chosen().indexOf(column)].focus();
+  };
+  const button = make("button", { type: "button", onclick: turned }, column.name || column.id);
+  return make("th", { class: column.num ? "num" : "", scope: "col", "aria-sort": sorted ? (down ? "descending" : "ascending") : "none" }, button);
+}
+
+const cellOf = (column, content) => make("td", { class: `${column.num ? "num" : ""} ${column.kind || ""}` }, content);
+const keyCell = (column, key) => (column.format ? column.format(key) : column.num ? whole.format(key) : plain(key));
+const caseCell = (column, place) => cellOf(column, column.cell ? column.cell(place) : keyCell(column, column.key(place)));
+
+function unitRows(unit) {
+  if (!groups) return [make("tr", {}, ...chosen().map((column) => caseCell(column, unit[0])))];
+  const all = groups.of[unit[0]];
+  const opened = groups.opened.has(all);
+  const turned = (event) => {
+    groups.opened[opened ? "delete" : "add"](all);
+    const place = [...byId("case-table").querySelectorAll("button.fold")].indexOf(event.currentTarget);
+    list();
+    byId("case-table").querySelectorAll("button.fold")[place].focus();
+  };
+  const fold = put(make("button", { type: "button", class: "fold", "aria-expanded": String(opened), onclick: turned }), cases.sample[unit[0]]);
+  const failed = unit.find((place) => cases.status[place] !== 0) ?? unit[0];
+  const heads = {
+    sample: () => fold,
+    status: () => make("span", { class: "passes" }, `${passes(all)}/${all.length} passed`),
+    reason: () => plain(kindName(failed)),
+    verdict: () => plain(textOf("why")(failed)),
+    question: () => plain(all.map(textOf("question")).find(Boolean) ?? ""),
+  };
+  const head = make("tr", { class: "group" }, ...chosen().map((column) => cellOf(column, heads[column.id] ? heads[column.id]() : keyCell(column, unitKey(column, unit)))));
+  const attempt = (column, place) => {
+    if (column.id === "task" || column.id === "question") return cellOf(column, "");
+    return column.id === "sample" ? cellOf(column, make("a", { href: caseHash(place) }, `attempt ${cases.attempt[place]}`)) : caseCell(column, place);
+  };
+  return [head, ...(opened ? unit.map((place) => make("tr", { class: "attempt" }, ...chosen().map((column) => attempt(column, place)))) : [])];
+}
+
+// Lists the cases that a click elsewhere asks for.
+function listed(wanted) {
+  go({ ...NOTHING, columns: state.columns, sort: state.sort, ...wanted });
+  byId("cases").scrollIntoView();
+  byId("case-table").focus({ preventScroll: true });
+}
+
+function filters() {
+  const used = new Set(cases.kind);
+  const fill = (id, options) => byId(id).append(make("option", { value: "" }, "all"), ...options.map(([value, name]) => make("option", { value }, name)));
+  fill("task", data.tasks.map((task) => [task.name, task.name]));
+  fill("status", STATUSES.map((status) => [status, status]));
+  fill("kind", data.kinds.filter(([name], number) => name && used.has(number)));
+  let later = 0;
+  byId("words").addEventListener("input", (event) => { // a browser allows few changes of the address in a second
+    state = { ...state, words: event.target.value, page: "" };
+    list();
+    clearTimeout(later);
+    later = setTimeout(() => keepAddress(true), 300);
+  });
+  for (const id of ["task", "status", "kind"]) byId(id).addEventListener("change", (event) => go({ [id]: event.target.value, page: "" }));
+  byId("filters").addEventListener("reset", (event) => { event.preventDefault(); go({ words: "", task: "", status: "", kind: "", page: "" }); });
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("replies").addEventListener("click", searchReplies);
+  byId("replies-stop").addEventListener("click", () => { replies.running = false; });
+  byId("columns").append(...COLUMNS.map((column) => make("label", {}, make("input", { type: "checkbox", value: column.id }), column.name || column.id)));
+  byId("columns").addEventListener("change", () => {
+    const ids = [...byId("columns").querySelectorAll("input:checked")].map((box) => box.value);
+    go({ columns: ids.join() === usual.join() ? "" : ids.join() });
+  });
+}
