@@ -26,7 +26,7 @@ def write_summary(state: RunState) -> None:
 
     try:
         with Path(file).open("a", encoding="utf-8") as stream:
-            stream.write(job_summary(state.summary, state.gates, state.problems))
+            stream.write(job_summary(state.summary, state.gates, [*state.held, *state.problems]))
     except OSError as error:
         state.notes.append(f"{SUMMARY}={file} cannot be written ({error.strerror}); the job has no summary of this run")
 

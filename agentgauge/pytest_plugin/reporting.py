@@ -137,6 +137,8 @@ class Reporting:
             if warning := alarm(state.summary):
                 for line in fill("", warning, shutil.get_terminal_size().columns):
                     terminalreporter.write_line(line, red=True, bold=True)
+        for line in state.held:
+            terminalreporter.write_line(line)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
         for line in error_commands(state):

@@ -79,7 +79,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})
         state.problems += [problem] if problem else []
-        state.notes += [f"gate {gate.text} holds: {seen}"] if seen else []
+        state.held += [f"gate {gate.text} holds: {seen}"] if seen else []
     if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or state.interrupted:
         return exitstatus
     if state.service_problem:

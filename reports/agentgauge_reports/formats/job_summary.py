@@ -13,17 +13,18 @@ from agentgauge_reports.terminal import alarm
 
 
 def job_summary(
-    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], problems: Iterable[str] = ()
+    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], notes: Iterable[str] = ()
 ) -> str:
-    """The overview of a run, its gates and problems. Texts of models and data are shown as they are, never as markup.
+    """The overview of a run, its gates, and notes. Texts of models and data are shown as they are, never as markup.
 
-    ``gates``: ``text``, and ``problem``, None where the gate holds. ``problems``: why the exit status is not 0.
+    ``gates``: ``text``, and ``problem``, None where the gate holds. ``notes``: sentences, such as why the exit status is
+    not 0.
     """
-    return "\n".join([*_lines(summary, gates, problems), ""])
+    return "\n".join([*_lines(summary, gates, notes), ""])
 
 
 def _lines(
-    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], problems: Iterable[str]
+    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], notes: Iterable[str]
 ) -> Iterator[str]:
     yield f"## {_plain(str(summary['run']['model']))}"
     yield ""
@@ -37,10 +38,9 @@ def _lines(
     if reasons := not_comparable(summary, map(find_task, summary["tasks"])):
         yield f"Not comparable with published rows: {_plain('; '.join(reasons))}."
         yield ""
-    failed = {gate["problem"] for gate in gates}
     for gate in gates:
         yield f"- gate `{_plain(str(gate['text']))}`: {'holds' if gate['problem'] is None else 'fails'}"
-    yield from (f"- **{_plain(problem)}**" for problem in problems if problem not in failed)
+    yield from (f"- {_plain(note)}" for note in notes)
 
 
 def _plain(text: str) -> str:
