@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +44,8 @@ async def _serve(folder: Path, port: int) -> None:
         try:
             await web.TCPSite(runner, "127.0.0.1", port).start()
         except OSError as error:
-            raise UsageProblem(f"--port {port} cannot be used ({error.strerror}); name another, or none") from None
+            reason = os.strerror(error.errno or 0)
+            raise UsageProblem(f"--port {port} cannot be used ({reason}); name another, or none") from None
         port = runner.addresses[0][1]
         count = len(viewer.runs.names())
         print(f"http://localhost:{port}/?token={viewer.access.token}")

@@ -107,9 +107,7 @@ def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:
 def _cells(figure: Headline | None) -> Row:
     if figure is None:
         return ("", "", "", "")
-    is_part = figure.n is None and figure.value is None
-    value = "incomplete" if is_part else number(figure.value)
-    return figure.name, value, interval(figure.low, figure.high), "" if figure.n is None else str(figure.n)
+    return figure.name, *figure.texts(), "" if figure.n is None else str(figure.n)
 
 
 def _reliability(summary: Mapping[str, Any], benchmarks: Iterable[Sequence[Task]]) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
+from agentgauge_reports.leaderboard import interval, number
 from agentgauge_reports.leaderboards import mostly_broken
 
 
@@ -20,6 +21,11 @@ class Headline:
     low: float | None
     high: float | None
     n: int | None  # samples; None for a score over several tasks
+
+    def texts(self) -> tuple[str, str]:
+        """Value and interval as tables show them."""
+        is_part = self.n is None and self.value is None
+        return "incomplete" if is_part else number(self.value), interval(self.low, self.high)
 
 
 def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> Headline | None:

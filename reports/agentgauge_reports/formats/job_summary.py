@@ -17,8 +17,8 @@ def job_summary(
 ) -> str:
     """The overview of a run, its gates, and notes. Texts of models and data are shown as they are, never as markup.
 
-    ``gates``: ``text``, and ``problem``, None where the gate holds. ``notes``: sentences, such as why the exit status is
-    not 0.
+    ``gates``: ``text``, and ``problem``, None where the gate holds. ``notes``: sentences, such as why the exit status
+    is not 0.
     """
     return "\n".join([*_lines(summary, gates, notes), ""])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
+from agentgauge_reports.headlines import headline, leading
 from agentgauge_reports.leaderboard import (
     by_benchmark,
     combined_value,
@@ -22,8 +23,9 @@ from agentgauge_reports.leaderboards import mostly_broken, published_editions, p
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-        {"benchmark", "columns": [name], "help": [task of each column], "headline": place of a column,
-         "ours": [{"value", "interval", "n", "broken"}], one per column, as texts
+        {"benchmark", "top": [name, value, interval] of its headline figure, or None,
+         "columns": [name], "help": [task of each column], "headline": place of a column,
+         "ours": [{"value", "interval", "n", "broken"}], one per column, as texts,
          "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
          "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
 
@@ -35,8 +37,10 @@ def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> dict[str, Any]:
     columns = our_columns(summary, tasks)
     combined = summary["capabilities"].get(benchmark, {})
+    top = headline(summary, benchmark, tasks)
     return {
         "benchmark": benchmark,
+        "top": top and [top.name, *top.texts()],
         "columns": list(columns),
         "headline": _headline(tasks, list(columns.values())),
         "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
@@ -55,7 +59,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
 
 def _headline(tasks: Sequence[Task], columns: Sequence[tuple[Task, str]]) -> int:
     """The column that rows are sorted by: that of the first task which names its own, else of the first task."""
-    task = next((task for task in tasks if presentation_of(task).headline), tasks[0])
+    task = leading(tasks)
     wanted = (task, headline_of(task))
     return columns.index(wanted) if wanted in columns else 0
 

@@ -10,8 +10,8 @@ function header() {
   const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
-  const heads = data.boards.filter((board) => board.columns.length).map((board) => ({ board, ours: board.ours[board.headline], name: board.columns[board.headline] }));
-  byId("heads").append(...heads.map(({ board, ours, name }) => make("a", { href: "#results", class: "total" }, make("b", {}, ours.value, make("small", {}, ours.interval)), put(make("span"), `${board.benchmark}: ${name}`))));
+  byId("heads").append(...data.boards.filter((board) => board.top).map(({ benchmark, top: [name, value, interval] }) =>
+    make("a", { href: "#results", class: "total" }, make("b", {}, value, make("small", {}, interval)), put(make("span"), `${benchmark}: ${name}`))));
   if (data.alarm) byId("totals").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
