@@ -1,4 +1,4 @@
-"""What the author of a benchmark needs. Names are loaded when they are first used; nothing inside imports from here."""
+"""The public names for authors of benchmarks, loaded at first use. No module of the project imports from here."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

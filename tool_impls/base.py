@@ -136,6 +136,7 @@ def first_line(error: Exception) -> str:
 
 
 def unavailable(reason: str) -> str:
+    """The state of a tool that cannot work, with the reason and the setting that would help."""
     return f"{UNAVAILABLE}: {reason}"
 
 

@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--mirror",
         metavar="URL",
-        help="a server that stands for the source's: its scheme and host, and a path before the source's",
+        help="a server that replaces the source's: its scheme and host are used, its path goes before the source's",
     )
     made.add_argument(
         "--from",

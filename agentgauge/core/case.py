@@ -49,7 +49,7 @@ class Converse(Protocol):
 
 @dataclass(slots=True)
 class Case:
-    """One sample, one attempt, being solved. Keeps the events and the usage of what went through it."""
+    """One attempt at one sample. It sends requests, calls tools, and keeps the events and the usage."""
 
     sample: Sample
     attempt: int
@@ -75,8 +75,8 @@ class Case:
             self._turn = found.turn
 
     def checkpoint(self, output: Json) -> None:
-        """Write down what the case has come to. Where a fault ends the case later on, a resumed run finds that in
-        ``checkpoint_output``, and the files in ``folder``, instead of asking for it again."""
+        """Store the result of a finished stage. If a fault ends the case later, a resumed run finds the result in
+        ``checkpoint_output``, and the files in ``folder``, and does not repeat the stage."""
         self.checkpoint_output = output
         if self.checkpoint_file:
             self.checkpoint_file.write(Checkpoint(output, tuple(self.events), self.usage, self._turn))
@@ -148,7 +148,7 @@ class Case:
         max_turns: int = 30,
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
     ) -> Conversation:
-        """Let the model use tools until it answers, in the run's dialect. Returns all that was said and done.
+        """Let the model use tools until it answers, in the run's dialect. Returns the conversation.
 
         ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
         (agentgauge.core.function_tools), which are run; real tools, of ``catalog``; or OpenAI's function schemas,
@@ -170,7 +170,7 @@ class Case:
         return self._model_of(role).name
 
     def fingerprint_of(self, role: str) -> str:
-        """Of everything about that model which may change its replies."""
+        """Fingerprint of everything about that model that may change its replies."""
         return self._model_of(role).fingerprint
 
     async def catalog(self) -> Mapping[str, Tool]:

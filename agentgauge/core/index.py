@@ -38,6 +38,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Index:
+    """The samples of a data set: ids, keywords and positions, without their content."""
+
     root: Path  # folder that relative paths start from
     file: Path
     fingerprint: str  # of the file's content
@@ -92,7 +94,7 @@ def build_index(
     differences: Callable[[], Sequence[str]] = tuple,
     parts: int = 1,
 ) -> Index:
-    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or built anew.
+    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or newly built.
 
     ``describe`` checks an entry and returns its id and keywords; it raises DataProblem. The other files are read by
     ``describe`` and belong to the fingerprint. ``kind`` names the way of describing: with another one the cache is
@@ -181,7 +183,7 @@ def first_line(file: Path) -> str:
 
 
 def line_entries(file: Path) -> Iterator[Entry]:
-    """The values of a JSON Lines file; blank lines are passed over. Raises DataProblem."""
+    """The values of a JSON Lines file; blank lines are skipped. Raises DataProblem."""
     start = 0
     with _opened(file) as stream:
         for number, line in enumerate(stream):

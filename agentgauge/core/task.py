@@ -15,7 +15,7 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 
 
 class Task(ABC):
-    """A task of a benchmark. Every method is a function of its arguments and of what the task's options say."""
+    """A task of a benchmark. The result of every method depends only on its arguments and the task's options."""
 
     name: str  # "gta_atomic.step"
     data: DataSource
@@ -25,7 +25,7 @@ class Task(ABC):
 
     @abstractmethod
     async def run(self, case: Case) -> Json:
-        """Solve one sample and return the benchmark's own prediction. Lets Fault through."""
+        """Solve one sample and return the benchmark's own prediction. A Fault is not caught here."""
 
     @abstractmethod
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:

@@ -31,7 +31,7 @@ def benchmark(
     id: str = "id",
     excerpt: bool = False,
 ) -> Callable[[Author], Author]:
-    """Make a benchmark of a class with ``async run(self, case)``, ``score(self, sample, answer)`` and perhaps
+    """Make a benchmark from a class with ``async run(self, case)``, ``score(self, sample, answer)`` and perhaps
     ``oracle(self, sample)``; docs/adding-a-benchmark.md has an example.
 
     ``data``: a file of samples, or several, as JSON Lines, JSON or CSV; paths start at the class's file. ``gold``: a

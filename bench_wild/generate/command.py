@@ -33,7 +33,7 @@ from bench_wild.generate.settings import Settings, alone, open_folder, writing
 
 COVERAGE = "coverage.txt"
 RECORD_COMMANDS = {
-    "records": "make evaluation records of finished dialogues anew",
+    "records": "make the evaluation records of finished dialogues again",
     "accept": "mark sessions as verified by a person",
 }
 """Commands of ``bench_wild.generate.evaluation.records``, with help."""
