@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             worst = 4
         except KeyboardInterrupt:
-            print("agentgauge: stopped; the same command goes on from here", file=sys.stderr)
+            print("agentgauge: stopped; the same command continues from here", file=sys.stderr)
             return INTERRUPTED
     return worst
 

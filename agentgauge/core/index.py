@@ -171,7 +171,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if rest := text[place + 1 :].strip():
-        raise DataProblem(f"{file} is damaged: it goes on behind its {kind} with {rest[:20]!r}; get the file again")
+        raise DataProblem(f"{file} is damaged: it continues after its {kind} with {rest[:20]!r}; get the file again")
 
 
 def first_line(file: Path) -> str:
