@@ -1,7 +1,7 @@
 """What every task of a benchmark has: a name, data, ``run``, ``score`` and metrics.
 
-Whatever else a task may have is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class
-inherits besides ``Task``. Code that needs a capability asks ``isinstance(task, RealTools)``.
+Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
+besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        """Score a prediction whose paths start with ROOT_TOKEN. None is a broken case, read as the original would.
+        """Score a prediction whose paths start with ROOT_TOKEN.
+
+        ``output`` is None for a broken case, which counts as in the original.
 
         ``similarity``: the similarity backend; empty for a task without the capability ``Similarity``.
         """
