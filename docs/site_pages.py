@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 OUTSIDE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    **{f"examples/{name}/README.md": f"examples/{name}.md" for name in ("own_tests", "pack_adapter", "inspect_ai")},
+    **{f"examples/{page.parent.name}/README.md": f"examples/{page.parent.name}.md" for page in EXAMPLES},
 }
 """Path in the repository → path on the site."""
 

@@ -100,7 +100,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge pack",
-        description=("Judge any agent app on GTA-Workflow: run it or pack its outputs, check, score, compare."),
+        description="Judge any agent app on GTA-Workflow: run it or pack its outputs, check, score, compare.",
         epilog=(
             "example: agentgauge pack run --command 'my-agent --task {prompt_file}' --out runs/my-agent, "
             "then agentgauge pack score --in-pack runs/my-agent/pack.json"
