@@ -72,7 +72,7 @@ lint: $(CHECK)
 
 docs: $(DOCS)
 	$(BIN)/python docs/draw_architecture.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean  # --quiet would switch the strict checks off
 
 # about 6 minutes; what takes longer is left to make perf
 benchmarks: $(DEV)
