@@ -4,7 +4,7 @@
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the floors of the packages, dead code
-# make docs    draws the picture of docs/architecture.md from the code
+# make docs    draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
@@ -17,6 +17,7 @@ BUNDLED := $(VENV)/.installed-bundled
 CHECK := $(VENV)/.installed-check
 DEV := $(VENV)/.installed-dev
 NPM := $(VENV)/.tried-npm
+DOCS := $(VENV)/.installed-docs
 
 PEERS := $(VENV)/peers
 BESIDE := $(VENV)/beside
@@ -70,8 +71,9 @@ lint: $(CHECK)
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 
-docs: $(CHECK)
+docs: $(DOCS)
 	$(BIN)/python docs/draw_architecture.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean  # --quiet would switch the strict checks off
 
 screenshots: $(DEV)
 	$(BIN)/python docs/take_screenshots.py

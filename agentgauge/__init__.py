@@ -1,4 +1,5 @@
-"""What authors of benchmarks and readers of runs need. Names load when first used; no module inside imports them."""
+"""The public names for authors of benchmarks and readers of runs, loaded at first use. No module of the project imports
+from here."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

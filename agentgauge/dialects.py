@@ -1,4 +1,4 @@
-"""What the author of a dialect needs. Stands outside the floors: nothing inside imports from here."""
+"""The public names for authors of dialects. No module of the project imports from here."""
 
 from agentgauge.agent.dialects.conversation import Turn, functions, prompted
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of

@@ -1,4 +1,4 @@
-"""What the author of a tool needs. Stands outside the floors: nothing inside imports from here."""
+"""The public names for authors of tools. No module of the project imports from here."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

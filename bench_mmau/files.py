@@ -93,7 +93,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
                 f"{file}, line {place}: must be a record with a response; give a response file of the original"
             )
         if not isinstance(record.get("n_responses", []), list):
-            raise DataProblem(f"{file}, line {place}: n_responses must be a list of responses; mend the record")
+            raise DataProblem(f"{file}, line {place}: n_responses must be a list of responses; correct the record")
         yield record
 
 

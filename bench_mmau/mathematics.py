@@ -55,7 +55,7 @@ def grader_request(
     for name in ("raw_problem", "gt_answer"):
         if name not in record:
             raise NotScorable(
-                number, f"the field {name!r} is missing; the grader needs it, so mend or remove the record"
+                number, f"the field {name!r} is missing; the grader needs it, so correct or remove the record"
             )
     answer = _plain(text) if fixes.plain_answer else shown(messages)
     slots = {"question": record["raw_problem"], "answer": answer, "ground_truth": record["gt_answer"]}

@@ -94,7 +94,7 @@ class RecordProblem(DataProblem):
 
     def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
         super().__init__(
-            f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; mend the line, or give"
+            f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; correct the line, or give"
             " --skip-invalid"
         )
         self.file, self.line, self.session, self.field, self.rule = file, line, session, found.field, found.rule

@@ -38,7 +38,7 @@ class BenchTool(ABC):
     extra: ClassVar[str] = "tools"  # the extra of its distribution that brings them
     distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the entry point
     concurrency: ClassVar[int] = 1  # calls at a time in one process
-    seconds: ClassVar[float] = 60.0  # for one call, waiting not included; more ends it, and the process that it runs in
+    seconds: ClassVar[float] = 60.0  # for one call, without its wait; a longer call is ended with its process
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
     pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone, and may be kept
     confined: ClassVar[bool] = False  # no network, device or other program for its process, no files but the call's
@@ -54,7 +54,7 @@ class BenchTool(ABC):
 
     @classmethod
     def offered(cls, settings: ToolSettings) -> Tool:
-        """What is announced: the metadata, which for some tools depend on the settings."""
+        """The announced metadata, which for some tools depend on the settings."""
         return cls.meta
 
     @classmethod
@@ -79,8 +79,8 @@ class BenchTool(ABC):
 
     @classmethod
     def is_kept(cls, settings: ToolSettings) -> bool:
-        """Whether results may be kept for equal calls (``server/result_cache.py``): those of pure tools, but of no
-        service and of no weights on the hub, behind whose names there may be something else tomorrow."""
+        """Whether results may be stored for equal calls (``server/result_cache.py``): only for pure tools without a
+        service and without weights on the hub, because the content behind such a name may change."""
         tables = [settings.tables.get(table, {}) for table in cls.tables]
         return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
 
@@ -120,8 +120,8 @@ class BenchTool(ABC):
         (``attach="file"``) arrives as the path of a copy that still has its name; a tool with inputs that name several
         gets ``files``, from each name as the model wrote it to a path. One output is returned bare, several as a tuple;
         pictures as PIL images or paths of PNG files, other media as paths below ``folder``, whose base name is kept.
-        Raises ToolError for what the caller did wrong, Fault for what it did not; any other exception reaches the model
-        as a failed call.
+        Raises ToolError for an error of the caller, Fault for any other known failure. Any other exception reaches the
+        model as a failed call.
         """
 
 
@@ -136,6 +136,7 @@ def first_line(error: Exception) -> str:
 
 
 def unavailable(reason: str) -> str:
+    """The state of a tool that cannot work, with the reason and the setting that would help."""
     return f"{UNAVAILABLE}: {reason}"
 
 

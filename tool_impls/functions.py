@@ -63,7 +63,7 @@ class FunctionTool(BenchTool):
 def tool(
     *, category: Category, extra: str = "", packages: tuple[str, ...] = (), **attributes: Any
 ) -> Callable[[Callable[..., Any]], type[FunctionTool]]:
-    """Make a tool of a function: its name, its docstring, the types of its parameters and of what it returns.
+    """Make a tool from a function: from its name, its docstring, and the types of its parameters and result.
 
     ``Annotated[str, "…"]`` describes a parameter. A parameter ``folder: Path`` gets the call's own folder. ``packages``
     are import names that the tool needs, ``extra`` the extra of the function's distribution that brings them,

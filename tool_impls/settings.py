@@ -36,7 +36,7 @@ TOP = (
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """What the ``[tools]`` table says. ``tables``: the values that are set, by the name of a tool or a back end."""
+    """The settings of the ``[tools]`` table. ``tables``: the given values, by the name of a tool or a back end."""
 
     basic: bool = False
     missing: str = "refuse"

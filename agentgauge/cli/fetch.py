@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             worst = 4
         except KeyboardInterrupt:
-            print("agentgauge: stopped; the same command goes on from here", file=sys.stderr)
+            print("agentgauge: stopped; the same command continues from here", file=sys.stderr)
             return INTERRUPTED
     return worst
 
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--mirror",
         metavar="URL",
-        help="a server that stands for the source's: its scheme and host, and a path before the source's",
+        help="a server that replaces the source's: its scheme and host are used, its path goes before the source's",
     )
     made.add_argument(
         "--from",

@@ -18,17 +18,20 @@ from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
 COMMANDS = {
-    "new": ("agentgauge.cli.new", "write a package with a benchmark of your own, to begin with"),
+    "new": ("agentgauge.cli.new", "write a package for a benchmark of your own"),
     "score": ("agentgauge.cli.score", "score prediction files of the original benchmark"),
-    "data": ("agentgauge.cli.data", "which data sets are here; check one"),
+    "data": ("agentgauge.cli.data", "list the official data on this machine; check a data set"),
     "report": (
         "agentgauge.cli.report",
         "write a run's page, tables, dashboard, or files for other programs",
     ),
-    "compare": ("agentgauge.cli.compare", "what got better or worse between runs, and whether that is noise"),
+    "compare": (
+        "agentgauge.cli.compare",
+        "compare runs: what got better or worse, and whether the difference is noise",
+    ),
     "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
     "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
-    "merge": ("agentgauge.cli.merge", "put shards of one run together"),
+    "merge": ("agentgauge.cli.merge", "merge the shards of one run"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),
     "fetch": ("agentgauge.cli.fetch", "download official data sets and verify them"),
@@ -120,14 +123,14 @@ def _help(point: EntryPoint) -> str:
 def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge",
-        description="Companion of the pytest plugin: `pytest --model=NAME` runs the benchmarks, this does the rest.",
+        description="`pytest --model=NAME` runs the benchmarks; these commands do everything else.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
     )
     parser.add_argument("--version", action="version", version=f"agentgauge {version('agentgauge')}")
     parser.add_argument(
         TASKS,
         metavar="FILE",
-        help="Python file that announces tasks which no package does, for any command; may repeat",
+        help="Python file that announces further tasks, for any command; may repeat",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}

@@ -49,7 +49,7 @@ class Converse(Protocol):
 
 @dataclass(slots=True)
 class Case:
-    """One sample, one attempt, being solved. Keeps the events and the usage of what went through it."""
+    """One attempt at one sample. It sends requests, calls tools, and keeps the events and the usage."""
 
     sample: Sample
     attempt: int
@@ -75,8 +75,8 @@ class Case:
             self._turn = found.turn
 
     def checkpoint(self, output: Json) -> None:
-        """Write down what the case has come to. Where a fault ends the case later on, a resumed run finds that in
-        ``checkpoint_output``, and the files in ``folder``, instead of asking for it again."""
+        """Store the result of a finished stage. If a fault ends the case later, a resumed run finds the result in
+        ``checkpoint_output``, and the files in ``folder``, and does not repeat the stage."""
         self.checkpoint_output = output
         if self.checkpoint_file:
             self.checkpoint_file.write(Checkpoint(output, tuple(self.events), self.usage, self._turn))
@@ -93,9 +93,9 @@ class Case:
         draw: int | None = None,
         role: str = "",
     ) -> ChatReply:
-        """Send a conversation to the model; a text is what the user writes. Raises ModelFault.
+        """Send a conversation to the model; a text becomes a user message. Raises ModelFault.
 
-        ``draw`` numbers the samples of a request that is sent several times: each has a seed of its own. ``role`` is
+        ``draw`` numbers the repetitions of a request that is sent several times: each has its own seed. ``role`` is
         the option that names another model for this request, such as a judge. The other arguments are those of
         ChatRequest.
         """
@@ -148,13 +148,13 @@ class Case:
         max_turns: int = 30,
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
     ) -> Conversation:
-        """Let the model use tools until it answers, in the run's dialect. Returns all that was said and done.
+        """Let the model use tools until it answers, in the run's dialect. Returns the conversation.
 
-        ``messages``: what was said before; a text is what the user writes. ``tools``: typed Python functions
+        ``messages``: the conversation so far; a text becomes a user message. ``tools``: typed Python functions
         (agentgauge.core.function_tools), which are run; real tools, of ``catalog``; or OpenAI's function schemas,
-        with a call of which the conversation ends; None: ``Case.tools``. ``state`` is what the functions work on.
-        ``user``: a model that plays the user, or the text of its instructions; it answers the tested model until it is
-        content. ``max_turns``: replies of the tested model in all. Raises Fault.
+        which are not run: a call of one ends the conversation. None: ``Case.tools``. ``state`` is the functions' state.
+        ``user``: a model that plays the user, or the text of its instructions; it answers the tested model until it
+        sends the stop text. ``max_turns``: replies of the tested model in all. Raises Fault.
         """
         assert self.loop is not None, "only a case of a run has a loop"
         offered = self.tools if tools is None else tools
@@ -166,11 +166,11 @@ class Case:
         return self.models(role) if role and self.models else self.model
 
     def name_of(self, role: str) -> str:
-        """The name of the model with a role; without a role that of the tested model."""
+        """The name of the model with a role; without a role, of the tested model."""
         return self._model_of(role).name
 
     def fingerprint_of(self, role: str) -> str:
-        """Of everything about that model which may change its replies."""
+        """Fingerprint of everything about that model that may change its replies."""
         return self._model_of(role).fingerprint
 
     async def catalog(self) -> Mapping[str, Tool]:
@@ -180,7 +180,7 @@ class Case:
     async def use(
         self, name: str, arguments: Mapping[str, Any], *, box: ToolBox | None = None
     ) -> tuple[ToolOutput, ...]:
-        """Run a tool of ``box``, or a real one. Raises ToolError, for the model to read, or ToolFault."""
+        """Run a tool of ``box``, or a real tool. Raises ToolError, which the model should get, or ToolFault."""
         box = box or self.toolbox
         assert box is not None, f"{self.sample.task} declares no real tools"
         start, clock = time.time(), time.monotonic()

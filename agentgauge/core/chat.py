@@ -43,7 +43,7 @@ class CaseKey:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a benchmark's reference asks; used where neither the run nor the model's entry says otherwise."""
+    """Sampling settings of a benchmark's reference runs. The run's and the model's own settings override them."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -51,6 +51,8 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
+    """A request to a model, in OpenAI's chat format."""
+
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()  # OpenAI function tools; empty: none offered
     raw: bool = False  # the tools are for the chat template only; the reply is wanted as the model wrote it
@@ -66,7 +68,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model asked for. ``arguments`` is the raw text: reading it is the dialect's business."""
+    """A tool call in a model's reply. ``arguments`` is the raw text, which the dialect parses."""
 
     name: str
     arguments: str
@@ -82,6 +84,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
+    """A model's reply to one request."""
+
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str | None = None

@@ -1,4 +1,4 @@
-"""What a model, its tools and a user said to each other: plain data, which is stored and scored again from there."""
+"""Conversations of a model, its tools and a user: plain data, which is stored and can be scored again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
 Ended = Literal["answer", "call", "user", "turns"]
-"""Why a conversation is over: the model answered, it called a tool that nobody runs, the user was content, or the
-model has had all its turns."""
+"""Why a conversation ended: the model answered, it called a tool that AgentGauge does not run, the user sent the stop
+text, or the model used all its turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +20,20 @@ class ConversationCall:
 
     name: str  # as the model wrote it
     arguments: Json  # an object; the raw text where it could not be read
-    result: str | None = None  # what the model got to read; None: the call failed, or nobody runs the tool
-    error: str | None = None  # what was wrong with the call, as the model got to read it
+    result: str | None = None  # as returned to the model; None: the call failed, or the tool is not run
+    error: str | None = None  # what was wrong with the call, as returned to the model
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
+    """A finished conversation of the tested model: its text, its calls, all messages, and the tools' final state."""
+
     text: str  # of the tested model's last reply; empty where that made calls only
     calls: tuple[ConversationCall, ...] = ()  # of the tested model, in order
     turns: int = 1  # replies of the tested model
     ended: Ended = "answer"
     messages: tuple[Message, ...] = ()  # in OpenAI's form, whatever the dialect
-    state: Json = None  # of the tools, when all was over
+    state: Json = None  # of the tools, at the end
 
     def to_json(self) -> dict[str, Json]:
         return {**asdict(self), "calls": [asdict(call) for call in self.calls], "messages": list(self.messages)}
@@ -46,6 +48,6 @@ class Conversation:
 class SimulatedUser:
     """A model that plays the user of a conversation."""
 
-    instructions: str  # who the user is and what the user wants, as the user is told it
+    instructions: str  # who the user is and what the user wants: the prompt of the user's model
     role: str = "user"  # the role whose option names the model: ``--user-model``
     stop: str = "###STOP###"  # what the user writes to end the conversation

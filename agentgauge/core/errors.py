@@ -32,7 +32,7 @@ class UsageProblem(AgentGaugeError):
 
 
 class DataProblem(UsageProblem):
-    """A data set is missing, damaged or in a shape that is not understood."""
+    """A data set is missing, damaged or of an unknown shape."""
 
 
 class ToolUnavailable(UsageProblem):
@@ -40,7 +40,7 @@ class ToolUnavailable(UsageProblem):
 
 
 class Fault(AgentGaugeError):
-    """Something that is not the model's doing went wrong; the case ends as broken.
+    """A failure that the model did not cause; the case ends as broken.
 
     ``cause`` is a stable short word for grouping (``http 500``, ``timeout``); ``str()`` is the whole sentence.
     """
@@ -67,7 +67,7 @@ class ReplayMiss(Fault):
 
 
 class ToolError(AgentGaugeError):
-    """A tool refused its arguments or failed on them. The model sees ``str(error)`` and goes on."""
+    """A tool refused its arguments or failed on them. The model gets ``str(error)``, and the case continues."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ def totals(values: Iterable[Values]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class MetricFormula:
-    """How a task's figures come from its samples.
+    """How a task's figures are computed from its samples.
 
     ``compute`` makes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values
     that make up its denominator: a sample without any of them has no part in the figure. A figure that is not in it is

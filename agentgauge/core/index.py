@@ -38,6 +38,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Index:
+    """The samples of a data set: ids, keywords and positions, without their content."""
+
     root: Path  # folder that relative paths start from
     file: Path
     fingerprint: str  # of the file's content
@@ -92,7 +94,7 @@ def build_index(
     differences: Callable[[], Sequence[str]] = tuple,
     parts: int = 1,
 ) -> Index:
-    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or built anew.
+    """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or newly built.
 
     ``describe`` checks an entry and returns its id and keywords; it raises DataProblem. The other files are read by
     ``describe`` and belong to the fingerprint. ``kind`` names the way of describing: with another one the cache is
@@ -169,7 +171,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
     except (ValueError, RecursionError) as error:
         raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if rest := text[place + 1 :].strip():
-        raise DataProblem(f"{file} is damaged: it goes on behind its {kind} with {rest[:20]!r}; get the file again")
+        raise DataProblem(f"{file} is damaged: it continues after its {kind} with {rest[:20]!r}; get the file again")
 
 
 def first_line(file: Path) -> str:
@@ -181,7 +183,7 @@ def first_line(file: Path) -> str:
 
 
 def line_entries(file: Path) -> Iterator[Entry]:
-    """The values of a JSON Lines file; blank lines are passed over. Raises DataProblem."""
+    """The values of a JSON Lines file; blank lines are skipped. Raises DataProblem."""
     start = 0
     with _opened(file) as stream:
         for number, line in enumerate(stream):

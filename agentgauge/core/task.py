@@ -1,7 +1,7 @@
 """What every task of a benchmark has: a name, data, ``run``, ``score`` and metrics.
 
-Whatever else a task may have is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class
-inherits besides ``Task``. Code that needs a capability asks ``isinstance(task, RealTools)``.
+Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
+besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 
 
 class Task(ABC):
-    """A task of a benchmark. Every method is a function of its arguments and of what the task's options say."""
+    """A task of a benchmark. The result of every method depends only on its arguments and the task's options."""
 
     name: str  # "gta_atomic.step"
     data: DataSource
@@ -25,11 +25,13 @@ class Task(ABC):
 
     @abstractmethod
     async def run(self, case: Case) -> Json:
-        """Solve one sample and return the benchmark's own prediction. Lets Fault through."""
+        """Solve one sample and return the benchmark's own prediction. A Fault is not caught here."""
 
     @abstractmethod
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        """Score a prediction whose paths start with ROOT_TOKEN. None is a broken case, read as the original would.
+        """Score a prediction whose paths start with ROOT_TOKEN.
+
+        ``output`` is None for a broken case, which counts as in the original.
 
         ``similarity``: the similarity backend; empty for a task without the capability ``Similarity``.
         """

@@ -80,9 +80,9 @@ _is_loaded = False
 
 
 def announce(*tasks: Task) -> None:
-    """Add tasks without an entry point: for a benchmark that lives in a ``conftest.py``.
+    """Announce tasks without an entry point, for example from a ``conftest.py``.
 
-    Raises UsageProblem for one that is not complete.
+    Raises UsageProblem for an incomplete task.
     """
     announced = {task.name: task for task in map(complete, tasks)}
     known_tasks().update(announced)

@@ -23,6 +23,8 @@ pictures."""
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
+    """An input or output of a tool."""
+
     type: ValueType
     name: str | None = None
     description: str | None = None
@@ -43,7 +45,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool's metadata: what the model learns about it."""
+    """A tool's metadata, from which the model's description of the tool is made."""
 
     name: str
     description: str
@@ -87,7 +89,7 @@ class SchemaTool(Tool):
 class ToolOutput:
     """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
 
-    ``cached``: the seconds that the tool worked, where the result is that of an earlier, equal call; else None.
+    ``cached``: None, or for the stored result of an earlier, equal call the seconds that the tool worked then.
     """
 
     type: Literal["text", "image", "audio", "video", "file"]

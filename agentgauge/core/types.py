@@ -44,6 +44,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
+    """One sample of a data set."""
+
     id: str  # the data set's own id
     task: str  # "gta_atomic.step"
     tags: tuple[str, ...]  # further keywords for -k

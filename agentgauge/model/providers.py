@@ -18,7 +18,7 @@ LaterSystem = Literal["system", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How an endpoint departs from the plain chat completion request."""
+    """Differences between an endpoint and OpenAI's chat completions."""
 
     seed: bool | None = None  # sends "seed": always, never, or (None) with requests that are drawn several times
     temperature: bool = True  # accepts "temperature"
@@ -31,7 +31,7 @@ class Quirks:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An OpenAI-compatible endpoint by name."""
+    """An OpenAI-compatible endpoint that a model name can start with."""
 
     name: str  # behind which a slash and the model follow: "openai"
     title: str

@@ -49,7 +49,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def benchmark_task(name: str) -> Callable[[Function], Function]:
-    """Make a test function one case per sample of a task. The task's name, dots as ``_``, becomes a marker too."""
+    """Parametrize a test function: one case per sample of a task. The task's name, with ``_`` for dots, is a marker."""
     return pytest.mark.benchmark_task(name)
 
 

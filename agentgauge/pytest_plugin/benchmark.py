@@ -31,15 +31,15 @@ def benchmark(
     id: str = "id",
     excerpt: bool = False,
 ) -> Callable[[Author], Author]:
-    """Make a benchmark of a class with ``async run(self, case)``, ``score(self, sample, answer)`` and perhaps
+    """Make a benchmark from a class with ``async run(self, case)``, ``score(self, sample, answer)`` and optionally
     ``oracle(self, sample)``; docs/adding-a-benchmark.md has an example.
 
     ``data``: a file of samples, or several, as JSON Lines, JSON or CSV; paths start at the class's file. ``gold``: a
     file with an entry for each sample, which becomes the sample's field ``gold``. ``metrics``: column →
     ``mean VALUE``, ``average VALUE``, ``sum VALUE`` or a function of the sums (agentgauge.short_form.metrics); without
     it the share of passed samples. ``published``: a JSON list of ``{"model": ..., column: figure}``. ``tags``: fields
-    of a sample that are keywords for ``-k``. ``id``: the field that names a sample. ``excerpt``: the data is not all
-    that the published figures were made with.
+    of a sample that are keywords for ``-k``. ``id``: the field with the sample's id. ``excerpt``: the data is only a
+    part of the data behind the published figures.
 
     Raises UsageProblem with one sentence that says what is wrong.
     """

@@ -21,18 +21,20 @@ class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, 
 
 
 class Outcome:
+    """The outcome of a benchmark case, as the fixture ``outcome`` returns it."""
+
     def __init__(self, result: Line | Record) -> None:
         self._result = result
 
     @property
     def record(self) -> Record:
-        """Everything that is stored of the case. Read when it is asked for: most passed cases need none of it."""
+        """The case's whole record, read from disk at each access, because most passed cases do not need it."""
         from agentgauge.store import Line
 
         return self._result.read() if isinstance(self._result, Line) else self._result
 
     def check(self) -> None:
-        """Pass for a right answer. Raises WrongAnswer with what was expected, what came and at which step."""
+        """Return for a right answer. Raises WrongAnswer with what was expected, what came, and at which step."""
         __tracebackhide__ = True
         if self._result.status != "passed":
             explanation = self._explanation()

@@ -38,27 +38,29 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--model-url": _option("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
     "--dialect": _option(
         "NAME",
-        "how tools are put to the model and calls are read back: native, react, or the name of a model family, such as"
-        " qwen; docs/dialects.md lists them (default: native)",
+        "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
+        " as qwen; docs/dialects.md lists them (default: native)",
     ),
     "--data": _option("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
-    "--attempts": _option("K", "independent attempts per sample, each with a seed of its own (default: 1)", type=int),
+    "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
     "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
-    "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: one of our own is started)"),
+    "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),
-    "--resume": _option("DIR", "go on with a run: what is done is kept, broken and missing cases run again"),
+    "--resume": _option("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
     "--rescore": _option("DIR", "no model: score the stored transcripts of a run again"),
     "--record": _option("FILE", "write every model and tool exchange to a cassette"),
-    "--replay": _option("FILE", "answer from a cassette; an exchange that it lacks is an error, never a live call"),
+    "--replay": _option(
+        "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
+    ),
     "--allow-unsafe-code": _option(
         None, "run code that a model wrote even where this machine cannot confine it (default: refuse)"
     ),
-    "--budget": _option("AMOUNT", "stop gracefully when reached: 5usd, 2Mtok, 30min (default: none)"),
+    "--budget": _option("AMOUNT", "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min (default: none)"),
     "--gate": _option(
         "EXPR",
-        "fail the run unless it holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression against RUN';"
-        " may repeat",
+        "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
+        " against RUN'; may repeat",
         action="append",
     ),
     "--scoring": _option(
@@ -79,7 +81,10 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     """Add the options of every run. A short name that another plugin has taken, or that the project does without, is
     left to them; the one with the prefix is always there."""
     parser.addini(
-        SHORT_NAMES, "agentgauge: offer --model, --data and so on beside --agentgauge-model", type="bool", default=True
+        SHORT_NAMES,
+        "agentgauge: whether options have their short names (--model, --data ...) beside --agentgauge-model and so on",
+        type="bool",
+        default=True,
     )
     config: pytest.Config | None = pluginmanager.get_plugin("pytestconfig")
     wanted = config is None or config.getini(SHORT_NAMES)

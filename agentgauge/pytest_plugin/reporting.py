@@ -146,7 +146,9 @@ class Reporting:
         if state.summary is None:
             return
         if state.stop_reason:
-            terminalreporter.write_line(f"stopped early: {state.stop_reason}; go on with --resume={state.folder.path}")
+            terminalreporter.write_line(
+                f"stopped early: {state.stop_reason}; continue with --resume={state.folder.path}"
+            )
         terminalreporter.write_line(
             f"results: {state.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl"
         )

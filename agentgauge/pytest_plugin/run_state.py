@@ -66,7 +66,7 @@ class RunState:
                 StopFile(self.folder.path).write(reason)
 
     def cannot_write(self, error: OSError) -> str:
-        return f"{cannot_write(self.folder.path, error)}; go on with --resume={self.folder.path}"
+        return f"{cannot_write(self.folder.path, error)}; continue with --resume={self.folder.path}"
 
     def write_run_json(self, finished: float | None) -> None:
         """``finished``: when the run ended, seconds since the epoch; None while it goes on."""

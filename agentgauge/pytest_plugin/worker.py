@@ -70,7 +70,7 @@ class Worker:
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True
             if result is None:
-                pytest.fail(f"{problem}; go on with --resume={self.folder.path}", pytrace=False)
+                pytest.fail(f"{problem}; continue with --resume={self.folder.path}", pytrace=False)
         assert result is not None
         return result
 
@@ -83,7 +83,7 @@ class Worker:
             pytest.fail(self._problem, pytrace=False)
         finished = self._runner.finished.get(planned.id)
         if finished is not None and finished.status == "passed":
-            pytest.skip("it passed in the run that goes on")
+            pytest.skip("it passed in the resumed run")
         case = self._prefetcher.call(self._runner.open_case(planned, self.config.rootpath)).result()
         return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
 

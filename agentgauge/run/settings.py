@@ -262,7 +262,7 @@ def _run_dir(option: Namespace, model: str) -> Path:
 
 
 _EXCLUSIVE = (
-    ("resume", "rescore", "one goes on with a run, the other scores it again"),
+    ("resume", "rescore", "one continues a run, the other scores it again"),
     ("resume", "run_dir", "a resumed run is written where it was"),
     ("resume", "replay", "a resumed run asks a live model"),
     ("rescore", "model", "a rescored run asks no model"),

@@ -247,7 +247,7 @@ class RunFolder:
         """
         file, start = self.path / "records.jsonl", 0
         if not file.exists():
-            raise UsageProblem(f"{file} does not exist; the run was never finished: go on with --resume={self.path}")
+            raise UsageProblem(f"{file} does not exist; the run was never finished: continue with --resume={self.path}")
         with file.open("rb") as stream:
             for number, text in enumerate(stream, 1):
                 try:

@@ -45,29 +45,29 @@ _RUN: Mapping[str, tuple[str, Option]] = {
         " no shell runs it",
         {"metavar": "TEXT"} | _REQUIRED,
     ),
-    "--out": ("folder of the run; the same command again goes on with it", _DIR | _REQUIRED),
+    "--out": ("folder of the run; the same command continues it", _DIR | _REQUIRED),
     "--data": (_DATA, _PATH),
     "--task-ids": ("ids of the tasks, one a line (default: all)", _FILE),
     "--max-tasks": ("work on N of the tasks that remain", _COUNT),
     "--timeout": ("for one task (default: 1800)", {"type": float, "default": 1800.0, "metavar": "SECONDS"}),
-    "--budget": ("stop before the next task once this is used: 5usd, 2Mtok, 3h; the agent tells its costs", _AMOUNT),
+    "--budget": ("stop before the next task once this is used: 5usd, 2Mtok, 3h; the agent reports its costs", _AMOUNT),
     "--jobs": ("tasks at one time (default: 1)", _COUNT | {"default": 1}),
-    "--retry-failed": ("run those tasks again whose agent did not end well", _FLAG),
+    "--retry-failed": ("run tasks again whose agent did not end well", _FLAG),
     "--network": ("let the agent use the network, localhost and the local network included", _FLAG),
     "--env": ("environment variable for the agent; may be repeated", {"metavar": "NAME"} | _REPEATED),
     "--readable": ("file or folder that the agent may read; may be repeated", _PATH | _REPEATED),
     "--memory-mb": ("memory of the agent (default: 8192)", {"type": int, "default": 8192, "metavar": "MB"}),
-    "--no-sandbox": ("let the agent reach everything that you can reach; the pack says so", _FLAG),
+    "--no-sandbox": ("give the agent all your rights; the pack says so", _FLAG),
 }
 _SCORE_PACK: Mapping[str, tuple[str, Option]] = {
     "--in-pack": ("the pack", _FILE | _REQUIRED),
     **_WHERE,
     "--out": ("details (default: <pack>_<judge>_scores.json beside the pack)", _FILE),
     "--summary-out": ("summary (default: <out>_summary.json)", _FILE),
-    "--judge-model": ("a model that sees files, or rules (default for the bundled sample)", {"metavar": "NAME"}),
+    "--judge-model": ("a model that accepts files, or rules (default for the bundled sample)", {"metavar": "NAME"}),
     "--judge-url": ("address of the judge's endpoint", {"metavar": "URL"}),
     "--judge-votes": (
-        "replies on each leaf; the median counts (default: 1)",
+        "replies for each leaf; the median counts (default: 1)",
         {"type": int, "default": 1, "metavar": "K"},
     ),
     "--judge-cache": (
@@ -75,15 +75,15 @@ _SCORE_PACK: Mapping[str, tuple[str, Option]] = {
         {"default": USER, "metavar": "DIR"},
     ),
     "--scoring": (
-        "parity: as the released scorer (default); strict: all turns, all kinds of files, sound replies only",
+        "parity: as the released scorer (default); strict: all turns, all kinds of files, valid replies only",
         {"choices": ("parity", "strict"), "default": "parity"},
     ),
     "--leaf-threshold": ("of Leaf SR, 0 to 10 (default: 7)", _SCORE),
     "--root-threshold": ("of Root SR, 0 to 10 (default: 7)", _SCORE),
     "--max-tasks": ("judge N of the tasks that remain", _COUNT),
     "--budget": ("stop before the next task once the judge has used this, such as 5usd or 30min", _AMOUNT),
-    "--dry-run": ("only say what is wrong with the pack; no key is needed", _FLAG),
-    "--allow-missing": ("have tasks judged whose files are not all there", _FLAG),
+    "--dry-run": ("only check the pack; no key is needed", _FLAG),
+    "--allow-missing": ("also judge tasks with missing files", _FLAG),
 }
 
 
@@ -100,9 +100,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge pack",
-        description=(
-            "Judge what any agent app delivers on GTA-Workflow: run it or pack its outputs, check, score, compare."
-        ),
+        description="Judge any agent app on GTA-Workflow: run it or pack its outputs, check, score, compare.",
         epilog=(
             "example: agentgauge pack run --command 'my-agent --task {prompt_file}' --out runs/my-agent, "
             "then agentgauge pack score --in-pack runs/my-agent/pack.json"
@@ -123,14 +121,14 @@ def _parser() -> argparse.ArgumentParser:
     example = "--result-dir outputs --out-pack outputs/pack.json"
     verb(create_pack, "create", "make a pack from a folder of outputs", example, _CREATE)
     pack = {"pack": ("the pack", {"type": Path, "metavar": "PACK"}), **_WHERE}
-    text = "say what is wrong with a pack; exit status 1 where something is"
+    text = "find the defects of a pack; exit status 1 if there are any"
     verb(check_pack, "check", text, "outputs/pack.json", pack)
     example = "--command 'my-agent --task {prompt_file}' --out runs/my-agent"
     verb(run_agent, "run", "drive a command-line agent through the tasks", example, _RUN)
     example = "--in-pack outputs/pack.json --judge-model gpt-5.2"
-    scoring = verb(score, "score", "have a pack judged, or go on with it", example, _SCORE_PACK)
+    scoring = verb(score, "score", "judge a pack, or continue an interrupted judgement", example, _SCORE_PACK)
     earlier = scoring.add_mutually_exclusive_group()
-    earlier.add_argument("--overwrite", help="start afresh", **_FLAG)
+    earlier.add_argument("--overwrite", help="start again without the existing scores", **_FLAG)
     earlier.add_argument("--force-resume", help="keep scores of another pack, judge or scoring", **_FLAG)
     config = "agentgauge.toml (default: the one in the working directory)"
     scoring.add_argument("--config", help=config, **_FILE)

@@ -119,7 +119,7 @@ def _take(task: _Task, name: str, wanted: Sequence[str], convert: Converter) -> 
     elif suffix in OFFICE:
         pdfs = [PurePosixPath(other) for other in wanted if other.lower().endswith(".pdf")]
         if any(pdf.with_suffix("") == path.with_suffix("") for pdf in pdfs):
-            task.notes.append(f"left out: {name}: the PDF beside it stands for it")
+            task.notes.append(f"left out: {name}: the PDF beside it is sent instead")
         else:
             _as_pdf(task, name, convert)
     elif suffix == ".zip":

@@ -76,7 +76,7 @@ def run_agent(options: argparse.Namespace) -> int:
     failed: list[int] = []
 
     def report(task: SetTask, record: Mapping[str, Json]) -> None:
-        cost = "cost not told" if record["usd"] is None else f"{record['usd']:.4f} USD"
+        cost = "cost unknown" if record["usd"] is None else f"{record['usd']:.4f} USD"
         again = f"attempt {record['attempt']}: " if record["attempt"] > 1 else ""
         print(f"task {task.id}: {again}{record['error'] or 'done'}, {record['elapsed_sec']:.1f} s, {cost}", flush=True)
         for note in record["notes"]:
@@ -193,13 +193,13 @@ def until_signal(work: Coroutine[Any, Any, T]) -> T | None:
     try:
         return asyncio.run(watched())
     except (KeyboardInterrupt, asyncio.CancelledError):
-        print("interrupted; the same command goes on where it was", file=sys.stderr)
+        print("interrupted; the same command continues", file=sys.stderr)
         return None
 
 
 def _note_turns(tasks: Iterable[SetTask]) -> None:
     if several := [task.id for task in tasks if task.turns > 1]:
-        further = "gets the first request only, but these tasks go on with further ones"
+        further = "gets the first request only, but these tasks have further ones"
         print(f"note: an external agent {further}: {some(several)}")
 
 

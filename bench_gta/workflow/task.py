@@ -62,21 +62,21 @@ _HERE = Path(__file__).parent
 
 JUDGE = TaskOption(
     "--judge-model",
-    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} checks it by machine where the data says"
-    f" how, as the bundled tasks do (default: {RULES})",
+    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} is the embedded judge, which"
+    f" checks conditions that the data states, as the bundled tasks do (default: {RULES})",
     default=RULES,
     model=True,
     instead=(RULES,),
 )
 VOTES = TaskOption(
     "--judge-votes",
-    "GTA-Workflow: times that each leaf is judged; the median counts (default: 1)",
+    "GTA-Workflow: how often each leaf is judged; the median counts (default: 1)",
     default="1",
     metavar="K",
 )
 CACHE = TaskOption(
     "--judge-cache",
-    f"GTA-Workflow: folder of judgements that are paid for; {USER} is one in the user's cache folder, {NONE} keeps none"
+    f"GTA-Workflow: folder of stored judgements; {USER} is a folder in the user's cache, {NONE} stores none"
     f" (default: {USER})",
     default=USER,
     metavar="DIR",
@@ -86,16 +86,16 @@ CACHE = TaskOption(
 LEAF, ROOT = (
     TaskOption(
         f"--{what}-threshold",
-        f"GTA-Workflow: score from which on a {met}, 0 to 10 (default: {THRESHOLD:g})",
+        f"GTA-Workflow: a {met} from this score on, 0 to 10 (default: {THRESHOLD:g})",
         default=f"{THRESHOLD:g}",
         metavar="SCORE",
         asks=False,
     )
-    for what, met in (("leaf", "leaf is met"), ("root", "task is solved"))
+    for what, met in (("leaf", "leaf counts as met"), ("root", "task counts as solved"))
 )
 SAMPLING = TaskOption(
     "--workflow-sampling",
-    "GTA-Workflow: usual settings of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and"
+    "GTA-Workflow: default sampling of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and"
     " temperature 0.7 (default: ours)",
     ("ours", "paper"),
 )

@@ -66,7 +66,7 @@ def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
         if len(inputs) != len(outputs):
             raise NotScorable(
                 number,
-                f"{name} has {len(inputs)} inputs and {len(outputs)} outputs where the numbers must be equal; mend or"
+                f"{name} has {len(inputs)} inputs and {len(outputs)} outputs where they must be equal; correct or"
                 " remove the record",
             )
         if inputs:
@@ -78,7 +78,7 @@ def _texts(tests: object, key: str, name: str, number: str) -> tuple[str, ...]:
     found = tests.get(key) if isinstance(tests, Mapping) else None
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
         raise NotScorable(
-            number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; mend or remove the record"
+            number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; correct or remove the record"
         )
     return tuple(found)
 

@@ -77,7 +77,9 @@ def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = 
         return None
     description = record.get("description")
     if not isinstance(description, str):
-        raise NotScorable(number, f"description is {description!r} where a text is needed; mend or remove the record")
+        raise NotScorable(
+            number, f"description is {description!r} where a text is needed; correct or remove the record"
+        )
     text = _filled(SOLVER, description=description, plan=content(plan, number, fixes))
     return _with_messages(record, [{"role": "user", "content": text}])
 
@@ -95,7 +97,7 @@ def retry_request(
     if not isinstance(messages, list) or not isinstance(first, Mapping) or not isinstance(first.get("content"), str):
         raise NotScorable(
             number,
-            "the first message is no text where a retry needs one to put its instruction before; mend the record",
+            "the first message is no text where a retry needs one to put its instruction before; correct the record",
         )
     asked = _filled(RETRY_FIRST, instruction=RETRY_SYSTEM, message=first["content"])
     said = content(response, number, fixes) if response else _NOTHING

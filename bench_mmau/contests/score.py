@@ -100,7 +100,7 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
     """
     number, target = record_id(record, needed=False), record.get("target_output")
     if not isinstance(target, str):
-        raise NotScorable(number, f"target_output is {target!r} where a text is needed; mend or remove the record")
+        raise NotScorable(number, f"target_output is {target!r} where a text is needed; correct or remove the record")
     answer = parse_answer(content(contents, number, fixes), fixes)
     valid = bool(answer)
     correct = valid and understand_match(answer, target)
@@ -121,5 +121,7 @@ def record_id(record: Mapping[str, Any], *, needed: bool = True) -> str:
     """The record's id. Contest records need one; the parsing task does without."""
     found = record.get("id", record.get("deliverable_id") if not needed else None)
     if needed and not isinstance(found, str):
-        raise NotScorable("", f"a contest record's id is {found!r} where a text is needed; mend or remove the record")
+        raise NotScorable(
+            "", f"a contest record's id is {found!r} where a text is needed; correct or remove the record"
+        )
     return "" if found is None else str(found)

@@ -155,6 +155,6 @@ def _list_of(record: Mapping[str, Any], name: str, where: Any) -> list[Any]:
     value = where.get(name) if isinstance(where, Mapping) else None
     if not isinstance(value, list):
         raise NotScorable(
-            record_id(record), f"{name!r} is {value!r:.80} where a list is needed; mend or remove the record"
+            record_id(record), f"{name!r} is {value!r:.80} where a list is needed; correct or remove the record"
         )
     return value

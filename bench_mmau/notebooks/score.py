@@ -38,7 +38,7 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     number, truth = record_id(record), record.get("gt_answers")
     if not isinstance(truth, list):
         raise NotScorable(
-            number, f"'gt_answers' is {truth!r:.80} where a list of letters is needed; mend or remove the record"
+            number, f"'gt_answers' is {truth!r:.80} where a list of letters is needed; correct or remove the record"
         )
     asked = [one.answers for one in solutions if one.answers is not None]
     correct = _count_flat(truth, asked) if fixes.flat_answers else _count(truth, asked, number)

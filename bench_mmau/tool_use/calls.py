@@ -103,7 +103,7 @@ def _matches(predicted: Call, target: Call, rule: Rule, number: str, fixes: Fixe
         return False
     if not isinstance(wanted, dict):
         raise NotScorable(
-            number, f"the target's arguments {target.arguments!r} are no JSON object; mend the target message"
+            number, f"the target's arguments {target.arguments!r} are no JSON object; correct the target message"
         )
     ruled = _ruled(rule, number)
     for name, kind in ruled.items():
@@ -147,7 +147,8 @@ def _dates_obey(mine: Any, wanted: Any, number: str, fixes: Fixes) -> bool:
         return False
     if not isinstance(wanted, str):
         raise NotScorable(
-            number, f"the rule date_match needs a date as text in the target, not {wanted!r}; mend the target message"
+            number,
+            f"the rule date_match needs a date as text in the target, not {wanted!r}; correct the target message",
         )
     try:
         return date_match(mine, wanted, fixes=fixes)
@@ -162,7 +163,7 @@ def _pattern(text: Any, number: str) -> re.Pattern[str]:
         return re.compile(text, re.IGNORECASE)
     except (re.error, TypeError) as error:
         raise NotScorable(
-            number, f"the rule regex_match is {text!r}, no regular expression ({error}); mend the rule"
+            number, f"the rule regex_match is {text!r}, no regular expression ({error}); correct the rule"
         ) from error
 
 

@@ -25,7 +25,8 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixe
     number = record_id(record)
     if record.get("target_message") is None:
         raise NotScorable(
-            number, "'target_message' is null or missing; tool use is scored against it, so mend or remove the record"
+            number,
+            "'target_message' is null or missing; tool use is scored against it, so correct or remove the record",
         )
     target = format_target(record["target_message"], number)
     predicted = messages[0] if messages else None

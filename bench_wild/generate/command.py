@@ -33,7 +33,7 @@ from bench_wild.generate.settings import Settings, alone, open_folder, writing
 
 COVERAGE = "coverage.txt"
 RECORD_COMMANDS = {
-    "records": "make evaluation records of finished dialogues anew",
+    "records": "make the evaluation records of finished dialogues again",
     "accept": "mark sessions as verified by a person",
 }
 """Commands of ``bench_wild.generate.evaluation.records``, with help."""
@@ -126,7 +126,7 @@ def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: 
 
         print(*write_records(settings.out).lines(), sep="\n")
     if stopped:
-        print(f"stopped early: {stopped}; the same command goes on")
+        print(f"stopped early: {stopped}; the same command continues")
     elif any(row.status == "failed" for row in rows):
         print("the same command attempts again what failed")
     if stopped == INTERRUPTED:
@@ -196,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         help="write dialogues in the manner of WildToolBench",
         description=(
             "Let models write WildToolBench dialogues: one for every sequence of task types. Exit status 0 when all are"
-            " covered, 1 when some are not, 130 when interrupted. The same command again goes on where it stopped."
+            " covered, 1 when some are not, 130 when interrupted. The same command continues an interrupted run."
         ),
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --layer-num-total 2 --budget 5usd",
     )

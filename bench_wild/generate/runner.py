@@ -105,7 +105,7 @@ class _Progress:
         if self._causes[failed.cause] <= self.TOLD:
             self._tell(f"{failed.sequence}, attempt {failed.attempt}: {failed.message}")
             if self._causes[failed.cause] == self.TOLD:
-                self._tell(f"further failures of this kind ({failed.cause}) are told in {FAILURES} only")
+                self._tell(f"only {FAILURES} lists further failures of this kind ({failed.cause})")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,3 +58,15 @@ def _cells(line: str) -> list[str]:
         if line.startswith("|")
         else []
     )
+
+
+def commands(page: str, program: str) -> list[list[str]]:
+    """The words of each command of a program that a page shows: in indented and fenced blocks, and in the text."""
+    page = page.replace("\\\n", " ")
+    lines = re.findall(r"^ {4}(.*)$", page, flags=re.MULTILINE)
+    lines += [line for text in blocks(page, r"(?:sh|text|toml)?") for line in text.splitlines()]
+    lines += re.findall(rf"`({program} [^`\n]+)`", page)
+    lines = [re.sub(r" > \S+$", "", line) for line in lines]  # where a shell writes the output
+    start = re.compile(rf"^(?:[\w-]+\$ +)?(?:[A-Z_]+=\S+(?: token\))? +)?(?:\S*bin/)?{program} (?P<words>.*)$")
+    parts = [part.strip() for line in lines for part in line.split(" && ")]
+    return [shlex.split(found["words"], comments=True) for part in parts if (found := start.match(part))]

@@ -106,7 +106,7 @@ def test_installed_as_packages_they_are_known_to_the_oracle(project: Path) -> No
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sums\nVersion: 1\n")
     points = block(PAGE, "entry-points").replace("project.entry-points.", "").replace('"', "")
-    assert 'An entry point `sums = "sums_task:TASKS"` announces it' in PAGE
+    assert 'An entry point `sums = "sums_task:TASKS"` announces the task' in PAGE
     (metadata / "entry_points.txt").write_text(f"{points}long = sums_task:TASKS\n")
     (project / "conftest.py").unlink()
     path = f"{ROOT}{os.pathsep}{project}"

@@ -28,7 +28,7 @@ from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings
 from tool_impls.settings_file import parse
 
-README = text("README.md")
+OPTIONS_PAGE = text("docs/options.md")
 PYTESTS_OWN = {
     "--alluredir",
     "--junitxml",
@@ -39,6 +39,7 @@ PYTESTS_OWN = {
     "--clean-alluredir",
     "--benchmark-only",
     "--pyargs",
+    "--help",
 }
 OF_THE_BENCHMARKS = set(re.findall(r'addoption\(\s*"(--[\w-]+)"', text("benchmarks/conftest.py")))
 NOT_YET: set[str] = set()
@@ -48,19 +49,19 @@ def _plain(cell: str) -> str:
     return cell.replace("`", "")
 
 
-def test_the_readme_has_every_option_in_the_order_of_help() -> None:
-    written = [_plain(row[0]) for row in rows(README, "option", "default")]
+def test_the_page_has_every_option_in_the_order_of_help() -> None:
+    written = [_plain(row[0]) for row in rows(OPTIONS_PAGE, "option", "default")]
     assert written == [f"{name}={more['metavar']}" if "metavar" in more else name for name, more in OPTIONS.items()]
 
 
-@pytest.mark.parametrize("row", rows(README, "option", "default"), ids=lambda row: row[0].strip("`"))
-def test_the_readme_has_the_default_that_help_tells(row: list[str]) -> None:
+@pytest.mark.parametrize("row", rows(OPTIONS_PAGE, "option", "default"), ids=lambda row: row[0].strip("`"))
+def test_the_page_has_the_default_that_help_tells(row: list[str]) -> None:
     told = re.search(r"\(default: (.*)\)$", OPTIONS[_plain(row[0]).partition("=")[0]]["help"])
     assert _plain(row[1]) == (told[1] if told else "–")
 
 
-def test_the_readme_has_every_option_of_the_benchmarks() -> None:
-    written = [(_plain(row[0]), _plain(row[1])) for row in rows(README, "option", "accepted")]
+def test_the_page_has_every_option_of_the_benchmarks() -> None:
+    written = [(_plain(row[0]), _plain(row[1])) for row in rows(OPTIONS_PAGE, "option", "accepted")]
     assert sorted(written) == sorted((option.name, _values(option)) for option in known_options().values())
 
 
@@ -70,8 +71,10 @@ def _values(option: TaskOption) -> str:
     )
 
 
-def test_the_readme_has_every_task_with_its_columns() -> None:
-    written = [[_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(README, "task", "marker for `-m`")]
+def test_the_page_has_every_task_with_its_columns() -> None:
+    written = [
+        [_plain(row[0]), _plain(row[1]), *row[2].split(", ")] for row in rows(OPTIONS_PAGE, "task", "marker for `-m`")
+    ]
     expected = [
         [name, name.replace(".", "_"), *presentation_of(task).columns]
         for name, task in known_tasks().items()

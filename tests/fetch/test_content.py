@@ -175,8 +175,8 @@ def test_data_that_is_wrong_tells_how_to_get_it_anew_and_that_is_so(site: Site, 
     assert status_ == 1
     folder, lock = place.base / "wild", place.base.with_name("data.lock")
     assert (
-        f"to get it anew, remove {folder} and run the command again; where {lock} knows a file that is wrong, remove"
-        " its entry" in out
+        f"to download it again, remove {folder} and run the command again; where {lock} knows a file that is wrong,"
+        " remove its entry" in out
     )
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == 1

@@ -350,5 +350,5 @@ def test_an_interrupt_ends_quietly_and_what_came_stays(site: Site, place: Place,
     _, err = process.communicate(timeout=10)
     go_on.set()
     assert process.returncode == 130
-    assert err == "agentgauge: stopped; the same command goes on from here\n"
+    assert err == "agentgauge: stopped; the same command continues from here\n"
     assert part.stat().st_size == 1000

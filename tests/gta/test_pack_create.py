@@ -260,7 +260,7 @@ def test_deliverables_alone_become_what_a_judge_understands(data: Path, tmp_path
     answer = "\n".join(["Produced files (for evaluation):", *(f"- 7/{name}" for name in files)])
     assert seven["assistant_outputs"] == [[{"role": "assistant", "content": answer}]]
     assert seven["meta"]["notes"] == [
-        "left out: slides.pptx: the PDF beside it stands for it",
+        "left out: slides.pptx: the PDF beside it is sent instead",
         "left out: tool.exe: a judge cannot be shown .exe",
     ]
     base = tmp_path / "packs/mine_files/7"
@@ -333,7 +333,7 @@ def test_tasks_that_go_on_after_the_first_request_are_named(tmp_path: Path, caps
     ]
     data = write_tasks(tmp_path / "data", {**TASKS, "8": {**TASKS["8"], "dialogs": longer}})
     assert create(write_outputs(tmp_path / "out", {7: "x", 8: "y"}), data) == 0
-    assert "the first request only, but these tasks go on with further ones: 8\n" in capsys.readouterr().out
+    assert "the first request only, but these tasks have further ones: 8\n" in capsys.readouterr().out
     assert create(write_outputs(tmp_path / "other", {7: "x"}), data) == 0
     assert "first request" not in capsys.readouterr().out
 

@@ -660,7 +660,7 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
             time.sleep(0.02)
         process.send_signal(number)
         _, said = process.communicate(timeout=30)
-    assert process.returncode == 130 and "the same command goes on" in said
+    assert process.returncode == 130 and "the same command continues" in said
     assert list(agent.tasks) == [7] and not (agent.out / "8/run.json").exists()
     first = agent.final(7)
     (state / "go").write_text("")

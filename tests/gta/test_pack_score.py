@@ -544,7 +544,7 @@ def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(
                 time.sleep(0.02)
             process.send_signal(number)
             _, said = process.communicate(timeout=10)
-        assert process.returncode == 130 and "the same command goes on" in said
+        assert process.returncode == 130 and "the same command continues" in said
         scores = made[0].with_name("pack_judge_scores.json")
         assert list(stored(scores)["task_results"]) == ["7", "8"]
         assert stored(default_summary(scores))["summary"]["n_done"] == 2

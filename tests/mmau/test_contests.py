@@ -243,7 +243,7 @@ def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool
     ],
 )
 def test_tests_of_an_unknown_shape_are_refused(tests: object) -> None:
-    with pytest.raises(NotScorable, match=r"public_tests.*mend or remove"):
+    with pytest.raises(NotScorable, match=r"public_tests.*correct or remove"):
         read_groups({"id": "sq", "public_tests": tests})
 
 

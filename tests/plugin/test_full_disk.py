@@ -45,7 +45,7 @@ def ended_well(result: Result, run: Path) -> None:
     """One sentence, with what to do."""
     assert result.status == 1, result.output
     assert "INTERNALERROR" not in result.output and "Traceback" not in result.output
-    assert f"go on with --resume={run}" in result.output.replace("\n    ", " ")
+    assert f"continue with --resume={run}" in result.output.replace("\n    ", " ")
 
 
 @WORKERS

@@ -136,7 +136,7 @@ def test_a_budget_stops_the_run_gracefully(tmp_path, endpoint, workers):
     model = ("--model", "m", "--model-url", endpoint.url)
     result = project.run(*model, *workers, "--budget", "60tok", "--in-flight", "2", "--run-dir", "run")
     assert result.status == 1, result.output
-    assert "stopped early: the budget of 60tok is used up; go on with --resume=" in result.output
+    assert "stopped early: the budget of 60tok is used up; continue with --resume=" in result.output
     assert 4 <= len(records(project.path / "run")) < 20
     if workers:
         return

@@ -201,7 +201,8 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
         result = project.run(*options, *workers, env={"LATE": "0.5"})
         assert result.status == 4, result.output
         assert (
-            "stopped early: the tool server did not start (status 1): no licence; go on with --resume=" in result.output
+            "stopped early: the tool server did not start (status 1): no licence; continue with --resume="
+            in result.output
         )
         kept = len(records(project.path / "run"))
         assert 0 < kept < 100

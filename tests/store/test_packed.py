@@ -172,11 +172,13 @@ def test_a_damaged_frame_is_a_value_error(damage, told):
 def test_a_damaged_file_is_told_with_the_way_out(tmp_path):
     folder = RunFolder(tmp_path)
     with pytest.raises(
-        UsageProblem, match=r"records.jsonl does not exist; the run was never finished: go on with --resume="
+        UsageProblem, match=r"records.jsonl does not exist; the run was never finished: continue with --resume="
     ):
         list(folder.outlines())
     (tmp_path / "records.jsonl").write_text('{"task": "t"}\n')
-    with pytest.raises(UsageProblem, match=r"records.jsonl is damaged in line 1 \(KeyError.*\); go on with --resume="):
+    with pytest.raises(
+        UsageProblem, match=r"records.jsonl is damaged in line 1 \(KeyError.*\); continue with --resume="
+    ):
         list(folder.outlines())
     problems = []
     assert list(folder.outlines(problems)) == []

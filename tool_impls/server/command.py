@@ -122,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
     add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
     devices = "where models run, one process each (default: the settings', else auto)"
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
-    add("--preload", action="store_true", help="load all models at start; GET /ready tells when that is done")
+    add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
     scoring = "parity: options take the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
     add("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")

@@ -26,12 +26,12 @@ class ParsedCall:
 
 
 def as_json(value: Json) -> str:
-    """JSON as the published code wrote it: non-ASCII kept, a blank behind commas and colons."""
+    """JSON as the published code wrote it: non-ASCII kept, a blank after commas and colons."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def value_of(text: str) -> Json:
-    """Arguments as a value: what their JSON says, else the text."""
+    """Arguments as a value: decoded JSON, or the text where it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -40,7 +40,7 @@ def value_of(text: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """A parsed reply. Without text and calls it could not be parsed, and benchmarks take it for an empty reply."""
+    """A parsed reply. If it has neither text nor calls, it could not be parsed, and benchmarks treat it as empty."""
 
     text: str | None
     calls: tuple[ParsedCall, ...] = ()
@@ -57,7 +57,7 @@ class RenderedRequest:
 
 
 class Format(ABC):
-    """A family. Without state; the only field that differs between instances is the wording of a prompt."""
+    """The dialect of a model family. It has no state; instances differ only in the wording of a prompt."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class Format(ABC):
 
     @abstractmethod
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """What a reply means. Never raises.
+        """Parse a reply. Never raises.
 
         By the rules of the published evaluation, quirks included. With ``tolerant``, everything recognisable as a call
         is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are ignored.

@@ -11,7 +11,7 @@ from agentgauge.core.types import Json, Score, Scoring
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure."""
+    """One figure of a breakdown."""
 
     value: float | None  # per cent, or a count in a column of ``counts``; None: there is nothing to count
     n: int  # what it rests on: the denominator of a share
@@ -19,7 +19,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Figures by row and column."""
+    """A table of figures by row and column."""
 
     title: str  # unique within the task
     what: str  # heading of the column that names the rows: "action type"
@@ -43,7 +43,7 @@ class Breakdown:
 
 
 class Breakdowns(ABC):
-    """For a task with tables beyond its published one."""
+    """Capability: the task has tables beyond its published one."""
 
     @abstractmethod
     def breakdowns(self, scores: Sequence[Score], scoring: Scoring) -> Sequence[Breakdown]:

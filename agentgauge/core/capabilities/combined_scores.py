@@ -8,11 +8,11 @@ from typing import Any
 
 
 class CombinedScores(ABC):
-    """For each task of a benchmark whose tasks are combined to further scores."""
+    """Capability of each task of a benchmark: further scores are computed from several of its tasks."""
 
     @abstractmethod
     def combine(self, scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
-        """What the benchmark makes of its tasks' first published columns: part → name → ``{"value", "missing"}``.
+        """Scores computed from the tasks' first published columns: part → name → ``{"value", "missing"}``.
 
         ``scores`` has the tasks of this benchmark that were run. A score with missing tasks has no value.
         """

@@ -9,11 +9,11 @@ from agentgauge.core.types import Sample
 
 
 class Oracle(ABC):
-    """For a task that can be run with ``--model=oracle``: the upper bound, and a check of the data."""
+    """Capability: the task can be run with ``--model=oracle``, the upper bound and a check of the data."""
 
     @abstractmethod
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         """Answer a request with the gold: text and native calls, which the server puts into the run's dialect.
 
-        ``one_call``: that dialect has room for one call a reply.
+        ``one_call``: that dialect allows one call a reply.
         """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class TaskOption:
-    """A command line option that a benchmark brings along. Tasks may share one: it is then the same object."""
+    """A command line option of a benchmark. Tasks that share an option use the same object."""
 
     name: str  # "--wild-language"
     help: str
@@ -38,16 +38,15 @@ Chosen = Mapping[str, str | bool]
 
 
 class OwnOptions(ABC):
-    """For a task with command line options of its own."""
+    """Capability: the task has command line options."""
 
     options: tuple[TaskOption, ...]
 
     def configure(self, chosen: Chosen) -> None:  # noqa: B027 - ``run`` may read the options of a case's models alone
-        """Take over the values of ``options``. Comes before anything else in every process of a run."""
+        """Store the values of ``options``. Called first in every process of a run."""
 
     def check_options(self, root: Path) -> None:  # noqa: B027 - most options fit all data
-        """Raises UsageProblem where an option does not go with the data below ``root``. Comes before the first
-        request."""
+        """Raise UsageProblem if an option does not fit the data below ``root``. Called before the first request."""
 
 
 def options_of(task: object) -> tuple[TaskOption, ...]:

@@ -19,7 +19,7 @@ made for it.
 
 
 class PredictionFiles(ABC):
-    """For a task whose original has prediction files: ``agentgauge score`` reads, ``report --format`` writes them."""
+    """Capability: ``agentgauge score`` reads the original's prediction files, ``report --format`` writes them."""
 
     samples_needed = True  # beside predictions, to score these; False: predictions hold what is needed
 

@@ -15,7 +15,7 @@ from agentgauge.core.types import Json, Score, Scoring
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Something that reports show of a case: a file, or a page that stands for the case itself."""
+    """A file or page of a case that reports show."""
 
     name: str
     path: str = ""  # of a file; may start with RUN_TOKEN or ROOT_TOKEN
@@ -23,7 +23,7 @@ class Artifact:
 
 
 class Presentation(ABC):
-    """For a task that reports show under titles of its own."""
+    """Capability: the task has its own titles, columns and headline figure in reports."""
 
     benchmark: str  # "GTA-Atomic": title in reports
     title: str  # "step by step"
@@ -41,7 +41,7 @@ class Presentation(ABC):
         return ()
 
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
-        """What a person should see of a case in reports, besides its transcript. Paths as in ``output``."""
+        """What reports show of a case besides its transcript. Paths are as in ``output``."""
         return ()
 
     def category(self, tags: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Prompts(ABC):
-    """For a task whose wording is versioned, so that records of two wordings are not mixed."""
+    """Capability: the task's wording has a version, so that records of two wordings are not mixed."""
 
     @abstractmethod
     def prompt_version(self, folder: Path | None) -> str:

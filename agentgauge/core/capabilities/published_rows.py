@@ -11,7 +11,7 @@ from agentgauge.core.capabilities.own_options import Chosen
 
 
 class PublishedRows(ABC):
-    """For a task with published figures."""
+    """Capability: the task has published figures."""
 
     published_dialects: tuple[str, ...]  # that they were made with; the first one made most of them
 

@@ -12,7 +12,7 @@ from agentgauge.core.types import Json, Scoring
 
 
 class RealTools(ABC):
-    """For a task whose cases call tools of a tool server with ``case.use``."""
+    """Capability: the task's cases call tools of a tool server with ``case.use``."""
 
     @abstractmethod
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
@@ -38,4 +38,4 @@ class RealTools(ABC):
         """A client for a tool server."""
 
     def prepare_check(self) -> None:  # noqa: B027 - there may be nothing to load
-        """Load what ``check_tools`` takes its time for, before it is known which cases run."""
+        """Load the modules that make ``check_tools`` slow, before the selected cases are known."""

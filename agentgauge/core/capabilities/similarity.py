@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 
 class Similarity(ABC):
-    """For a task whose ``score`` compares texts; a backend is a name such as ``trigram`` or ``mpnet``."""
+    """Capability: ``score`` compares texts with a similarity backend, such as ``trigram`` or ``mpnet``."""
 
     @abstractmethod
     def default_similarity(self, *, official: bool) -> str:

@@ -248,7 +248,7 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> 
     else:
         lock = lock_path(target.parent)
         report(
-            f"to get it anew, remove {target} and run the command again; where {lock} knows a file that is wrong,"
+            f"to download it again, remove {target} and run the command again; where {lock} knows a file that is wrong,"
             " remove its entry too"
         )
     return good

@@ -24,7 +24,7 @@ BUSY = (408, 429, 500, 502, 503, 504)
 
 _MOVED = ("does not exist", "it may have moved: try another --mirror or --from")
 _CLOSED = ("is not given out", "it may need a token (HF_TOKEN for the hub) or another --mirror")
-_LIMITED = ("is limited and still refuses", "wait a while and run the command again: it goes on from there")
+_LIMITED = ("is limited and still refuses", "wait a while and run the command again: it continues from there")
 _REFUSALS = {404: _MOVED, 410: _MOVED, 401: _CLOSED, 403: _CLOSED, 429: _LIMITED}
 
 
@@ -83,7 +83,7 @@ def open_client(patience: RetrySettings) -> httpx2.Client:
         )
     except (ValueError, ImportError) as error:
         raise UsageProblem(
-            f"the proxy settings of the environment cannot be used: {error}; mend HTTPS_PROXY or ALL_PROXY"
+            f"the proxy settings of the environment cannot be used: {error}; correct HTTPS_PROXY or ALL_PROXY"
         ) from None
 
 
@@ -93,7 +93,7 @@ def offline() -> bool:
 
 
 def refused(status: int, address: str) -> UsageProblem:
-    what, advice = _REFUSALS.get(status, ("fails", "run the command again later, it goes on from there"))
+    what, advice = _REFUSALS.get(status, ("fails", "run the command again later, it continues from there"))
     return UsageProblem(f"{address} {what} (HTTP {status}); {advice}")
 
 
@@ -101,5 +101,5 @@ def unreachable(address: str, error: Exception) -> UsageProblem:
     what = str(error) or type(error).__name__
     return UsageProblem(
         f"{address} cannot be reached ({what}); check the network and HTTPS_PROXY, or give a --mirror, "
-        "and run the command again: it goes on from there"
+        "and run the command again: it continues from there"
     )

@@ -245,7 +245,7 @@ def _checked(wanted: RemoteFile, path: Path) -> Downloaded:
 def disk_problem(error: OSError, target: Path) -> UsageProblem:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return UsageProblem(
-            f"no space is left in {target.parent}; free some and run the command again (it goes on from there), or give"
+            f"no space is left in {target.parent}; free some and run the command again (it resumes), or give"
             " another --dir"
         )
     where = os.fspath(error.filename or target)

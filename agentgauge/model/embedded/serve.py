@@ -230,7 +230,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=float,
         default=0.0,
         metavar="N",
-        help="milliseconds that every answer is held back; default 0",
+        help="delay of every answer in milliseconds; default 0",
     )
     parser.add_argument(
         "--tasks",
@@ -238,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="FILE",
-        help="Python file that announces tasks which no package does, such as a conftest.py, for oracle",
+        help="Python file that announces further tasks, such as a conftest.py, for oracle",
     )
     parser.add_argument(
         "--path",

@@ -54,7 +54,7 @@ def actions_of(messages: Sequence[Mapping[str, str]]) -> tuple[str, list[Action]
             ]
         number += 1
     if next(said, None) is not None:
-        raise NoRecord("goes on behind its final answer")
+        raise NoRecord("continues after its final answer")
     return text, actions
 
 

@@ -87,8 +87,8 @@ def write_records(out: Path, *, against: Sequence[Path] | None = None) -> Summar
         if cannot := [found.text for found in findings if found.kind == "run"]:
             if key in accepted:
                 raise DataProblem(
-                    f"the accepted session of {name} in {out / RECORDS} cannot be run any more: {cannot[0]}; mend its"
-                    " line"
+                    f"the accepted session of {name} in {out / RECORDS} cannot be run any more: {cannot[0]}; correct"
+                    " its line"
                 )
             left_out.append(f"{name}: {'; '.join(cannot)}")
             continue
@@ -117,7 +117,7 @@ def accept(out: Path, sessions: str) -> tuple[int, int]:
     for number in _numbers(sessions, len(records)):
         if cannot := [found.text for found in check_one(records[number]) if found.kind == "run"]:
             raise DataProblem(
-                f"session {number} of {out / RECORDS} cannot be accepted: {cannot[0]}; mend its line and try again"
+                f"session {number} of {out / RECORDS} cannot be accepted: {cannot[0]}; correct its line and try again"
             )
         records[number].pop(UNVERIFIED, None)
     _write(out, records)
@@ -186,9 +186,9 @@ def _records(out: Path) -> list[dict[str, Any]]:
         try:
             one = json.loads(line) if line.strip() else None
         except ValueError as error:
-            raise DataProblem(f"{file}, line {number}: is no JSON: {error}; mend the line") from None
+            raise DataProblem(f"{file}, line {number}: is no JSON: {error}; correct the line") from None
         if one is not None and not isinstance(one, dict):
-            raise DataProblem(f"{file}, line {number}: is no JSON object; mend the line")
+            raise DataProblem(f"{file}, line {number}: is no JSON object; correct the line")
         found += [one] if one is not None else []
     return found
 

@@ -128,7 +128,7 @@ def test_an_interrupt_writes_what_is_finished_and_tells_the_coverage(number: sig
         os.kill(running.pid, number)
         told, _ = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "missing: interrupted" in told and "stopped early: interrupted; the same command goes on" in told
+    assert "missing: interrupted" in told and "stopped early: interrupted; the same command continues" in told
     count = len(covered(out))
     assert count and f"{count} of 64 sequences are covered" in told
     (clean,) = out.glob("*_train.jsonl")
@@ -335,7 +335,7 @@ def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_time
     assert lines[1] == "48 of 64 sequences are covered, 16 failed"
     assert (
         told.err.count("HTTP 401") == 5
-        and "further failures of this kind (http 401) are told in failures.jsonl only" in told.err
+        and "only failures.jsonl lists further failures of this kind (http 401)" in told.err
     )
     assert len((tmp_path / "out" / "coverage.txt").read_text().splitlines()) == 65
     assert len((tmp_path / "out" / FAILURES).read_text().splitlines()) == 48

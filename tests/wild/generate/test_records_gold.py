@@ -241,7 +241,7 @@ def rewritten(old: str, new: str) -> Any:
         (with_three(Task("ST", "x").call(find())), "task 2 ends where a final answer should come"),
         (with_three(Task("ST", "x")), "task 2 ends where its words are followed"),
         (with_three(Task("ST", "").say("x")), "task 2 has an empty message of user"),
-        (with_three(single().say("And more.")), "task 2 goes on behind its final answer"),
+        (with_three(single().say("And more.")), "task 2 continues after its final answer"),
         (rewritten('"Action_List"', '"Actions"'), "task 1 has an accepted plan without a list of actions"),
         (rewritten('"Observation_List"', '"Results"'), "task 2 has 1 calls and no list of results"),
         (
