@@ -39,3 +39,10 @@ class Watched:
     def open(self, file: Path, link: str = ""):
         self.page.goto(file.as_uri() + link)
         return self.page
+
+
+def faults(page, axe):
+    """What axe-core finds on a page: rule and markup. ``axe``: the fixture."""
+    page.evaluate(axe)
+    found = "axe.run().then(found => found.violations.map(one => [one.id, one.nodes.map(node => node.html)]))"
+    return page.evaluate(found)

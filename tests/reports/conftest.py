@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.reports.browsers import Watched, started_browser
+
+AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +26,11 @@ def watched(browser):
     found.page.close()
     assert found.said == []
     assert [url for url in found.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The script of axe-core. Skips the test where npm did not install it."""
+    if not AXE.exists():
+        pytest.skip(f"axe-core is not installed; install it with: npm install --prefix {sys.prefix} axe-core@4")
+    return AXE.read_text(encoding="utf-8")

@@ -5,9 +5,6 @@ Skipped where npm did not install axe-core.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from agentgauge_reports.page import write_page
 
@@ -15,19 +12,11 @@ from agentgauge.cli.main import main
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
+from tests.reports.browsers import faults
 from tests.reports.page_runs import record, write_run
 from tests.reports.runs import PLANS, written
 
 pytestmark = pytest.mark.slow
-
-AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
-
-
-@pytest.fixture(scope="module")
-def axe():
-    if not AXE.exists():
-        pytest.skip(f"axe-core is not installed; install it with: npm install --prefix {sys.prefix} axe-core@4")
-    return AXE.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +41,6 @@ def page_file(tmp_path_factory):
         patch.setitem(known_tasks(), Toy.name, Toy())
         run = write_run(tmp_path_factory.mktemp("run") / "run", cases, missing=[("toy.say", "never")])
         return write_page(run, run / "report.html")
-
-
-def faults(page, axe):
-    page.evaluate(axe)
-    found = "axe.run().then(found => found.violations.map(one => [one.id, one.nodes.map(node => node.html)]))"
-    return page.evaluate(found)
 
 
 @pytest.mark.parametrize("width", [390, 1280])

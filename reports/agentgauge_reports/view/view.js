@@ -28,8 +28,8 @@
     return all >= 60 ? `${Math.floor(all / 60)} min ${all % 60} s` : `${all} s`;
   }
 
-  function table(kind, heads, rows) {
-    return make("div", { class: "wide" }, make("table", { class: kind },
+  function table(kind, title, heads, rows) {
+    return make("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": title }, make("table", { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows)));
   }
 
@@ -76,7 +76,7 @@
         make("td", {}, ...run.figures.map((one) => make("span", { class: "figure", title: one.low === null ? "" : `95 % interval ${one.low.toFixed(1)} to ${one.high.toFixed(1)}` },
           `${one.benchmark} ${one.name} `, make("b", {}, figure(one.value))))));
     });
-    return make("section", {}, table("runs", ["", "run", "model", "state", "began", "took", "cases", "headline figures"], rows), make("p", {}, compare));
+    return make("section", {}, table("runs", "Runs", ["compare", "run", "model", "state", "began", "took", "cases", "headline figures"], rows), make("p", {}, compare));
   }
 
   // Figures of runs on the same data, in the order in which the runs began.
@@ -92,7 +92,7 @@
     if (!several.length) return "";
     const rows = several.map(({ title, points }) => make("tr", { class: "spark-row" }, make("td", {}, title), make("td", {}, spark(points, title)),
       make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
-    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", ["figure", "", "first", "last", "runs"], rows));
+    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "course", "first", "last", "runs"], rows));
   }
 
   function spark(points, title) {
@@ -144,7 +144,7 @@
     main.replaceChildren(make("section", {}, make("div", { class: "totals" }, total(`${whole.format(done)} of ${whole.format(now.planned)}`, "cases"),
       ...STATUSES.slice(0, 3).map((status) => total(whole.format(now.counts[status]), status)), total(whole.format(Math.round(now.per_minute)), "cases a minute"), total(whole.format(now.tokens), "tokens"),
       now.usd ? total(`$${now.usd.toFixed(2)}`, "cost") : "", now.left && run.state === "running" ? total(`about ${duration(now.left)}`, "left") : ""), bar(now.counts, now.planned, "progress"), back),
-    make("section", {}, make("h2", {}, "Tasks"), table("full bars", ["task", "", "ended", "passed"], rows)),
+    make("section", {}, make("h2", {}, "Tasks"), table("full bars", "Tasks", ["task", "outcomes", "ended", "passed"], rows)),
     make("section", {}, make("h2", {}, "Wrong or broken just now"), now.failures.length ? make("ul", { class: "failures" }, ...now.failures.map((one) => make("li", {},
       make("span", { class: `chip status is-${one.status}` }, one.status), ` ${one.case[0]} ${one.case[1]}${one.case[2] > 1 ? `, attempt ${one.case[2]}` : ""} `, make("span", { class: "quiet" }, one.why)))) : make("p", { class: "quiet" }, "None.")));
   }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,30 +13,16 @@ from agentgauge.core.types import Event
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
+from tests.reports.browsers import faults
 from tests.reports.page_runs import record, write_run
 from tests.reports.view.viewer import served
 
-api = pytest.importorskip("playwright.sync_api", reason="pip install playwright to test pages in a browser")
-
 pytestmark = pytest.mark.slow
-BROWSER = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if BROWSER is None:
-    pytest.skip("no system browser (chromium) to test pages in", allow_module_level=True)
 
 HOSTILE = "<img src=x onerror='window.hurt = 1'><script>window.hurt = 1</script>"
 """What an agent might write anywhere."""
 
 DELIVERED = "<script>window.hurt = 1; fetch('/events').then(() => document.title = 'read')</script>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def test_figures_move_in_two_browsers_and_a_finished_run_stays(browser, tmp_path):
@@ -187,3 +172,23 @@ def test_a_hostile_page_reads_nothing(browser, view):
         foreign.shutdown()
         foreign.server_close()
         thread.join(10)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing(browser, view, axe, tmp_path, scheme, width):
+    stopped = tmp_path / "runs" / "stopped"
+    stopped.mkdir()
+    (stopped / "planned.json").write_text(json.dumps([["toy.say", "s0", 1, "x"], ["toy.say", "s1", 1, "x"]]))
+    about = {"started": 500.0, "finished": None, "planned": 2, "settings": {"model": {"name": "m"}}}
+    (stopped / "run.json").write_text(json.dumps(about))
+    (stopped / "records").mkdir()
+    line = json.dumps(record(0, passed=False).to_json() | {"finished": 600.0}) + "\n"
+    (stopped / "records" / "main.jsonl").write_text(line)
+    page = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+    page.goto(view.url)
+    page.locator(".runs").wait_for()
+    assert faults(page, axe) == []
+    page.get_by_role("link", name="stopped").click()
+    page.locator(".failures").wait_for()
+    assert faults(page, axe) == []
