@@ -18,7 +18,6 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.interrupts import Interrupts
 from agentgauge.pytest_plugin.keys import COLLECTION, REFUSED
 from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
@@ -33,7 +32,8 @@ from agentgauge.run.preflight import check, load_early
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.slots import FILE as SLOTS
-from agentgauge.run.stop_file import FILE as STOP
+from agentgauge.run.stopping import FILE as STOP
+from agentgauge.run.stopping import Interrupts
 from agentgauge.run.waiting_requests import FILE as WAITING
 
 CRASHES_PER_CASE = 2

@@ -13,7 +13,6 @@ import pytest
 
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.types import Usage
-from agentgauge.pytest_plugin.github import error_commands
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.progress import Progress
@@ -93,12 +92,9 @@ class Reporting:
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
             state.stop(str(reason))
         if report.when == "call" or report.failed:
-            used = Usage(
-                prompt_tokens=properties.get("agentgauge.tokens", 0), usd=properties.get("agentgauge.usd", 0.0)
-            )
-            state.progress.add(
-                status, properties.get("agentgauge.task", ""), properties.get("agentgauge.seconds"), used
-            )
+            get = properties.get
+            used = Usage(prompt_tokens=get("agentgauge.tokens", 0), usd=get("agentgauge.usd", 0.0))
+            state.progress.add(status, get("agentgauge.task", ""), get("agentgauge.seconds"), used)
 
     def _drop_reports(self, status: str) -> None:
         """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
@@ -141,18 +137,17 @@ class Reporting:
             terminalreporter.write_line(line)
         for problem in (*state.notes, *state.problems):
             terminalreporter.write_line(problem, red=True)
-        for line in error_commands(state):
-            terminalreporter.write_line(line)
         if state.summary is None:
             return
+        from agentgauge_reports.formats.job_summary import error_commands
+
+        for line in error_commands(state.problems):
+            terminalreporter.write_line(line)
+        folder = state.folder.path
         if state.stop_reason:
-            terminalreporter.write_line(
-                f"stopped early: {state.stop_reason}; continue with --resume={state.folder.path}"
-            )
-        terminalreporter.write_line(
-            f"results: {state.folder.path}/report.html, summary.json, leaderboard.md, records.jsonl"
-        )
-        for line in next_steps(self._model_kind):
+            terminalreporter.write_line(f"stopped early: {state.stop_reason}; continue with --resume={folder}")
+        results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
+        for line in (results, *next_steps(self._model_kind)):
             terminalreporter.write_line(line)
 
     def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:

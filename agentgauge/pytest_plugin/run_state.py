@@ -17,7 +17,7 @@ from agentgauge.pytest_plugin.run_folder import selection
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import run_json
 from agentgauge.run.settings import Settings
-from agentgauge.run.stop_file import StopFile
+from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.revisions import Revisions

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.github import write_summary
 from agentgauge.pytest_plugin.run_state import RunState
-from agentgauge.run.gates import Gate, Threshold
 from agentgauge.run.run_metadata import describe
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.waiting_requests import FILE as WAITING
@@ -27,6 +22,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
 
     Raises OSError and UsageProblem.
     """
+    from agentgauge_reports.formats import job_summary
     from agentgauge_reports.load import load_run
     from agentgauge_reports.page import write_page
     from agentgauge_reports.run import sum_up as summarize
@@ -52,7 +48,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         similarity=settings.similarity,
     )
     status = _judge(state, exitstatus)
-    write_summary(state)
+    state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems])
     state.write_run_json(finished=time.time())
     unshown = Unshown()
     loaded = load_run(folder.path, state.plan, outlines)
@@ -75,6 +71,8 @@ def _judge(state: RunState, exitstatus: int) -> int:
         tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
         if count := sum(part[word] for part in tasks):
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
+    if state.settings.gates:
+        from agentgauge_reports.comparison.regression import check_gate
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})
@@ -87,19 +85,3 @@ def _judge(state: RunState, exitstatus: int) -> int:
     if exitstatus == pytest.ExitCode.INTERRUPTED and not (state.stop_reason or state.failures):
         return exitstatus  # collection errors, or a worker that was interrupted
     return pytest.ExitCode.TESTS_FAILED if state.problems or state.ordinary_failures else pytest.ExitCode.OK
-
-
-def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[str | None, str]:
-    """What is wrong, in a sentence, or None where the gate holds; and what a gate that holds would have found.
-
-    ``summary``: of the run in ``folder``.
-    """
-    if isinstance(gate, Threshold):
-        return gate.check(summary), ""
-    from agentgauge_reports.comparison.regression import regression
-
-    try:
-        problem, seen = regression(gate.run, folder, gate.task, gate.metric)
-    except UsageProblem as gone:  # the other run's folder has changed since the gate was read
-        problem, seen = str(gone), ""
-    return problem and f"gate {gate.text}: {problem}", seen

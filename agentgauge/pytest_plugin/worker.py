@@ -15,13 +15,13 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.interrupts import Interrupts
 from agentgauge.pytest_plugin.keys import OWN, PLANNED, RAISED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
+from agentgauge.run.stopping import Interrupts
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 
@@ -58,10 +58,8 @@ class Worker:
         except OSError as error:
             self._problem = self._problem or cannot_write(self.folder.path, error)
             result = None
-        item.user_properties += [
-            ("agentgauge.status", result.status if result else "broken"),
-            ("agentgauge.task", planned.task.name),
-        ]
+        item.user_properties.append(("agentgauge.status", result.status if result else "broken"))
+        item.user_properties.append(("agentgauge.task", planned.task.name))
         if isinstance(result, Line):
             item.user_properties += [("agentgauge.tokens", result.tokens), ("agentgauge.usd", result.usd)]
             if result.at >= self._started:  # else an earlier run has finished it

@@ -17,7 +17,7 @@ from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.slots import SlotPool
 from agentgauge.run.solve import Planned, Solver
-from agentgauge.run.stop_file import StopFile
+from agentgauge.run.stopping import StopFile
 from agentgauge.run.waiting_requests import OLD, WaitingRequests
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from agentgauge_reports.comparison.regression import check_gate
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.pytest_plugin.summary import check_gate
 from agentgauge.run.gates import Regression, Threshold, parse_gate
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.conftest import say

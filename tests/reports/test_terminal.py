@@ -15,8 +15,7 @@ from agentgauge_reports.text import fill
 
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Usage
-from agentgauge.run.progress import Progress
-from agentgauge.run.time_left import TimeLeft
+from agentgauge.run.progress import Progress, TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.folders import made

@@ -1,13 +1,15 @@
-"""Whether a run is significantly worse than another: what ``--gate`` asks."""
+"""Whether a gate holds, and whether a run is significantly worse than another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge.run.gates import Gate, Threshold
 from agentgauge_reports.comparison.compare import common_tasks, incomparable, pairs_of
 from agentgauge_reports.comparison.conclusion import span
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
@@ -20,6 +22,20 @@ class Finding(NamedTuple):
 
     problem: str | None  # why the gate fails; None where it holds
     seen: str = ""  # of a gate that holds: which fall would have been found
+
+
+def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[str | None, str]:
+    """What is wrong, in a sentence, or None where the gate holds; and what a gate that holds would have found.
+
+    ``summary``: of the run in ``folder``.
+    """
+    if isinstance(gate, Threshold):
+        return gate.check(summary), ""
+    try:
+        problem, seen = regression(gate.run, folder, gate.task, gate.metric)
+    except UsageProblem as gone:  # the other run's folder has changed since the gate was read
+        problem, seen = str(gone), ""
+    return problem and f"gate {gate.text}: {problem}", seen
 
 
 def regression(before: Path, after: Path, task: str, metric: str) -> Finding:

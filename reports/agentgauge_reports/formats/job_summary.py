@@ -1,9 +1,14 @@
-"""A run for the page of a CI job: Markdown as GitHub's job summaries and GitLab's comments show it."""
+"""A run for the page of a CI job: a summary in Markdown, and annotations of GitHub Actions.
+
+Wrong answers are results: the summary counts them, and no annotation names them.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import find_task
@@ -11,10 +16,34 @@ from agentgauge_reports.end_screen import overview
 from agentgauge_reports.leaderboard import not_comparable
 from agentgauge_reports.terminal import alarm
 
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Environment variable with the file that GitHub shows on the job's page."""
 
-def job_summary(
-    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], notes: Iterable[str] = ()
-) -> str:
+ACTIONS = "GITHUB_ACTIONS"
+"""Environment variable that is ``true`` in a job."""
+
+Gates = Sequence[Mapping[str, str | None]]
+
+
+def add(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> list[str]:
+    """Add a run to the job's summary, where there is one. Returns why that failed. Arguments as of ``job_summary``."""
+    if file := os.environ.get(SUMMARY):
+        try:
+            with Path(file).open("a", encoding="utf-8") as stream:
+                stream.write(job_summary(summary, gates, notes))
+        except OSError as error:
+            return [f"{SUMMARY}={file} cannot be written ({error.strerror}); the job has no summary of this run"]
+    return []
+
+
+def error_commands(problems: Iterable[str]) -> Iterator[str]:
+    """In GitHub Actions a workflow command for each problem, escaped so that a text cannot begin another command."""
+    if os.environ.get(ACTIONS) == "true":
+        for problem in problems:
+            yield "::error title=AgentGauge::" + problem.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def job_summary(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str] = ()) -> str:
     """The overview of a run, its gates, and notes. Texts of models and data are shown as they are, never as markup.
 
     ``gates``: ``text``, and ``problem``, None where the gate holds. ``notes``: sentences, such as why the exit status
@@ -23,9 +52,7 @@ def job_summary(
     return "\n".join([*_lines(summary, gates, notes), ""])
 
 
-def _lines(
-    summary: Mapping[str, Any], gates: Sequence[Mapping[str, str | None]], notes: Iterable[str]
-) -> Iterator[str]:
+def _lines(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> Iterator[str]:
     yield f"## {_plain(str(summary['run']['model']))}"
     yield ""
     if warning := alarm(summary):

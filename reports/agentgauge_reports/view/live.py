@@ -10,7 +10,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Status
-from agentgauge.run.time_left import TimeLeft
+from agentgauge.run.progress import TimeLeft
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line
 from agentgauge.store.record_merge import worker_files
