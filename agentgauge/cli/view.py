@@ -37,8 +37,15 @@ async def _serve(folder: Path, port: int) -> None:
     viewer = Viewer(folder)
     runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end() -> None:
+        ended.set()
+        for number in signals:  # a second one ends the process at once
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, end)
     try:
         await runner.setup()
         try:

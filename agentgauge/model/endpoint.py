@@ -117,14 +117,15 @@ class Endpoint:
 
     async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
         rates = self._rates if request.file is None else None
-        reserved = await rates.wait() if rates else 0.0
         async with self._limiter.slot() as ticket:
+            assumed = await rates.wait() if rates else 0.0
+            ticket.sent = asyncio.get_running_loop().time()
             answers = self._health.answers
             outcome = await self._attempt(request, read)
             if not isinstance(outcome, Failure):
                 self._limiter.answered(ticket)
                 if rates and isinstance(outcome, ChatReply):
-                    rates.used(reserved, outcome.usage.prompt_tokens + outcome.usage.completion_tokens)
+                    rates.used(assumed, outcome.usage.prompt_tokens + outcome.usage.completion_tokens)
             elif outcome.kind == "limit":
                 self._limiter.refused(ticket)
             elif outcome.cause == "timeout":

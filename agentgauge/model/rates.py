@@ -1,26 +1,29 @@
 """``requests_per_minute`` and ``tokens_per_minute``: rates that a provider allows, kept over all workers of a run.
 
-Each request reserves the next free moment, one after the other at even distances, as the generic cell rate algorithm
-does (ITU-T I.371). What a reply will take is not known before: a request reserves the mean of the replies so far, and
-the difference moves the moments of later requests.
+Requests go out one after the other at even distances, as the generic cell rate algorithm has it (ITU-T I.371). What a
+reply will take is not known before: a request counts as the mean of the replies so far, and the difference moves the
+next moment once its reply is there. So nothing is reserved ahead: a request that waits looks again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 FILE = "rates"
 """In the run folder, while cases run. The controller removes what an earlier session left."""
 
 FIRST_TOKENS = 1000.0
-"""Tokens that a request reserves before any reply has come."""
+"""Tokens that a request counts as before any reply has come."""
+
+LOOK_SECONDS = 1.0
+"""After which a request that waits looks again at the latest."""
 
 _LARGEST = 1 << 16  # bytes of the file that are read
 
@@ -44,38 +47,50 @@ class Rates:
         self._request_seconds = 60 / requests if requests else 0.0
         self._token_seconds = 60 / tokens if tokens else 0.0
         self._now = clock
+        self._turn = asyncio.Lock()
 
     async def wait(self) -> float:
-        """Wait until one more request may be sent. Returns the tokens that it has reserved. Raises OSError."""
-        reserved, moment = self.reserve()
-        if (seconds := moment - self._now()) > 0:
-            await asyncio.sleep(seconds)
-        return reserved
+        """Wait until one more request may be sent. Returns the tokens that it counts as. Raises OSError."""
+        async with self._turn:  # one request of a worker looks, the others queue behind it
+            while True:
+                assumed, seconds = self.take()
+                if seconds <= 0:
+                    return assumed
+                await asyncio.sleep(min(seconds, LOOK_SECONDS))
 
-    def reserve(self) -> tuple[float, float]:
-        """The tokens that one more request reserves, and the moment at which it may be sent, in the clock's seconds."""
+    def take(self) -> tuple[float, float]:
+        """The tokens that one more request counts as, and the seconds until it may be sent; 0: it is sent now."""
         with self._entry() as entry:
-            replies, tokens = entry["replies"], entry["tokens"]
-            reserved = tokens / replies if replies else FIRST_TOKENS
-            moment = max(self._now(), entry["request_at"], entry["token_at"])
-            entry["request_at"] = moment + self._request_seconds
-            entry["token_at"] = moment + self._token_seconds * reserved
-        return reserved, moment
+            now, replies = self._now(), entry["replies"]
+            assumed = entry["tokens"] / replies if replies else FIRST_TOKENS
+            wait = max(entry["request_at"], entry["token_at"]) - now
+            if wait > 0:
+                return assumed, wait
+            entry["request_at"] = now + self._request_seconds
+            entry["token_at"] = now + self._token_seconds * assumed
+        return assumed, 0.0
 
-    def used(self, reserved: float, tokens: int) -> None:
-        """A request that had reserved so many tokens took this many, of prompt and completion together."""
+    def used(self, assumed: float, tokens: int) -> None:
+        """A request that had counted as so many tokens took this many, of prompt and completion together; 0: the
+        endpoint does not say."""
+        if not tokens:
+            return
         with self._entry() as entry:
             entry["replies"] += 1
             entry["tokens"] += tokens
-            entry["token_at"] += self._token_seconds * (tokens - reserved)
+            entry["token_at"] += self._token_seconds * (tokens - assumed)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _entry(self) -> Iterator[dict[str, float]]:
-        """The model's part of the file, which no other process changes meanwhile."""
+        """The model's part of the file, which no other process changes meanwhile, where the file system has locks."""
         file = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            entries: dict[str, dict[str, float]] = json.loads(os.pread(file, _LARGEST, 0) or b"{}")
+            with contextlib.suppress(OSError):  # on a file system without locks two requests may go out at once
+                fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                entries = dict(json.loads(os.pread(file, _LARGEST, 0) or b"{}"))
+            except ValueError:  # torn by a worker that was killed
+                entries = {}
             entry = entries.setdefault(self._model, {"request_at": 0.0, "token_at": 0.0, "replies": 0, "tokens": 0})
             yield entry
             content = json.dumps(entries).encode()

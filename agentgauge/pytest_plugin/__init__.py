@@ -67,7 +67,7 @@ def pytest_load_initial_conftests(
     # by now the project's own options are known, and its conftest.py has announced its tasks
     if early_config.known_args_namespace.help or unknown_options(parser, args):
         add_task_options(parser)
-        refuse_mistyped(unknown_options(parser, args))
+        refuse_mistyped(parser, args)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> None:
@@ -114,6 +114,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if collection is not None:
             collection.choose(items)
         yield
+        if collection is not None and not items:
+            collection.refuse_mistyped_marker()
     except pytest.UsageError as error:
         if (output := getattr(config, "workeroutput", None)) is not None:  # xdist drops the message
             output[REFUSED] = str(error)

@@ -33,6 +33,7 @@ class Collection:
         self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
+        self._unused: set[str] = set()  # markers of ``-m`` that no test has
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -53,7 +54,7 @@ class Collection:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
         self._plan_items(items)
         self._plan_own(items)
-        self._refuse_unknown_markers(items)
+        self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
         earlier = self._earlier_plan()
         if outside := [item for item in items if self._is_outside(item, earlier)]:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
@@ -134,15 +135,12 @@ class Collection:
         words = re.findall(r"[^\s()]+", self.config.option.markexpr or "")
         return {word for word in words if word not in ("and", "or", "not")}
 
-    def _refuse_unknown_markers(self, items: Sequence[pytest.Item]) -> None:
-        """Raises UsageError for a marker of ``-m`` that no test has and that is like one of ours."""
-        registered = {line.partition(":")[0].partition("(")[0].strip() for line in self.config.getini("markers")}
-        for name in self._named_markers() - registered:
-            if any(name in item.keywords for item in items):
-                continue
-            tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
-            ours = [task.replace(".", "_") for task in self._tasks]
-            if meant := did_you_mean(name, sorted({*ours, *tags})):
+    def refuse_mistyped_marker(self) -> None:
+        """Where ``-m`` selects nothing: raises UsageError for a marker that no test has and that is very like ours."""
+        tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
+        ours = {task.replace(".", "_") for task in self._tasks} | tags
+        for name in sorted(self._unused - ours):
+            if meant := did_you_mean(name, sorted(ours), likeness=0.8):
                 raise pytest.UsageError(f"-m names the marker {name!r}, which no test has{meant}")
 
     def _earlier_plan(self) -> dict[CaseId, str]:

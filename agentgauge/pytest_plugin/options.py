@@ -140,14 +140,15 @@ def unknown_options(parser: pytest.Parser, words: list[str]) -> list[str]:
     return [word.partition("=")[0] for word in unknown if word.startswith("--")]
 
 
-def refuse_mistyped(unknown: Iterable[str]) -> None:
-    """Raises UsageError for an option that no plugin has, if it is like one of ours. Loads every benchmark."""
+def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
+    """Raises pytest's own error, with what was meant, for an option that is very like one of ours."""
     from agentgauge.core.errors import did_you_mean
     from agentgauge.core.task_registry import known_options
 
+    unknown = [] if {"-h", "--help"} & set(words) else unknown_options(parser, words)
     for name in unknown:
-        if meant := did_you_mean(name, [*OPTIONS, *known_options(reserved=OPTIONS)]):
-            raise pytest.UsageError(f"there is no option {name}{meant}")
+        if meant := did_you_mean(name, [*OPTIONS, *known_options(reserved=OPTIONS)], likeness=0.8):
+            raise pytest.UsageError(f"unrecognized arguments: {' '.join(unknown)}; agentgauge: {name}{meant}")
 
 
 def given(option: Namespace) -> Namespace:

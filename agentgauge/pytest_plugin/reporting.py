@@ -147,7 +147,7 @@ class Reporting:
         if state.stop_reason:
             terminalreporter.write_line(f"stopped early: {state.stop_reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
-        for line in (results, *next_steps(self._model_kind)):
+        for line in (results, *next_steps(state.summary, self._model_kind)):
             terminalreporter.write_line(line)
 
     def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:

@@ -48,7 +48,6 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         similarity=settings.similarity,
     )
     status = _judge(state, exitstatus)
-    state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems])
     state.write_run_json(finished=time.time())
     unshown = Unshown()
     loaded = load_run(folder.path, state.plan, outlines)
@@ -60,6 +59,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         unshown = Unshown()
         write_run(folder.path, Path(results), unshown=unshown, own_tests=False)
         state.notes += unshown.told("the Allure results")
+    state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems, *state.notes])
     return status
 
 

@@ -137,7 +137,7 @@ class FolderLock:
 def is_in_use(folder: Path) -> bool:
     """Whether a process works in the folder, as far as its lock file tells. Takes no lock, which would be in the way
     of a run that begins now."""
-    return any((folder / name).exists() and not _has_ended(_read(folder / name)) for name in (FILE, NAMED))
+    return any((holder := _read(folder / name)) and not _has_ended(holder) for name in (FILE, NAMED))
 
 
 def _make(folder: Path) -> list[Path]:
@@ -165,8 +165,9 @@ def _is_still(path: Path, lock: int) -> bool:
 def _read(path: Path) -> dict[str, Any]:
     """What the lock file says of its process; empty while that process writes it."""
     try:
-        with path.open("rb") as stream:
-            found = json.loads(stream.read(_MOST))
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe holds up nothing
+        with os.fdopen(file, "rb") as stream:
+            found = json.loads(stream.read(_MOST) or b"{}")
         return found if isinstance(found, dict) else {}
     except (OSError, ValueError, RecursionError):
         return {}

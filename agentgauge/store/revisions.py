@@ -16,9 +16,7 @@ SECONDS = 5.0
 Revision = dict[str, Any]
 """``{"commit": its id, "dirty": whether tracked files differ from it}``."""
 
-_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=no")
-_PLACES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-"""Variables that a hook of git sets, and that would name another repository."""
+_STATUS = ("-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
 
 
 class Revisions:
@@ -56,7 +54,8 @@ def own_revision(folder: Path) -> Revision | None:
 
 def revision_of(folder: Path) -> Revision | None:
     """Of the repository that holds a folder. None without a repository, a commit or git itself."""
-    environment = {name: value for name, value in os.environ.items() if name not in _PLACES}
+    # a hook of git sets variables that name another repository
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *_STATUS],

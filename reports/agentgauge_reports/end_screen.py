@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import PublishedRows
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.headlines import Headline, headline, leading, task_headline
@@ -40,9 +41,9 @@ def meaning(summary: Mapping[str, Any], kind: str) -> str:
     return f"{BUILT_IN[kind]}{'; bundled samples, not the official data' if bundled else ''}."
 
 
-def next_steps(kind: str) -> Iterator[str]:
-    """Commands to go on with, for whoever has run an embedded model. ``kind``: of the run's model."""
-    if kind in BUILT_IN:
+def next_steps(summary: Mapping[str, Any], kind: str) -> Iterator[str]:
+    """Commands to go on with after an embedded model has run a published benchmark. ``kind``: of the run's model."""
+    if kind in BUILT_IN and any(isinstance(find_task(name), PublishedRows) for name in summary["tasks"]):
         yield "next:"
         yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
 

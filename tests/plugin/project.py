@@ -91,7 +91,7 @@ class Project:
         return Project(path)
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        ours = ("PYTEST_", "AGENTGAUGE_")
+        ours = ("PYTEST_", "AGENTGAUGE_", "GITHUB_")
         clean = {
             name: value
             for name, value in os.environ.items()

@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from html import escape
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from agentgauge_reports.formats.job_summary import job_summary
+from markdown_it import MarkdownIt
 
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.project import ROOT, Project
@@ -44,7 +46,7 @@ def test_a_job_has_a_summary_and_annotations_for_faults_alone(tmp_path, endpoint
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("# before\n## m\n")
     assert "| toy.say | 6 | 4 | 1 | Acc | 66.67 |" in summary
-    assert "- gate `toy.say.Acc&gt;=99`: fails" in summary and "- gate `toy.say.Acc&gt;=1`: holds" in summary
+    assert "- gate toy.say.Acc\\>=99: fails" in summary and "- gate toy.say.Acc\\>=1: holds" in summary
     assert "- 1 case is broken\n" in summary
 
 
@@ -63,10 +65,14 @@ def test_a_summary_that_cannot_be_written_is_noted(tmp_path, endpoint):
 
 def test_texts_of_a_summary_are_no_markup(tmp_path, endpoint):
     project = Project.make(tmp_path / "project", samples=1)
-    result = project.run("--model", "a|<img src=x>", "--model-url", endpoint.url, "--run-dir", "run")
+    name = "a|<img src=x> ![x](http://x/y.png) @team `b`"
+    result = project.run("--model", name, "--model-url", endpoint.url, "--run-dir", "run")
     assert result.status == 0, result.output
-    text = job_summary(result.summary("run") | {"tasks": {}, "capabilities": {}}, [{"text": "<b>", "problem": None}])
-    assert "<" not in text and "a\\|&lt;img" in text
+    gates = [{"text": "`<b>`", "problem": None}]
+    text = job_summary(result.summary("run") | {"tasks": {}, "capabilities": {}}, gates)
+    shown = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    assert "<img" not in shown and "<b>" not in shown and "<code>" not in shown and "<a " not in shown
+    assert f"<h2>{escape(name, quote=False)}</h2>" in shown
 
 
 def test_cases_have_properties_in_junits_file(tmp_path, endpoint):
@@ -84,8 +90,7 @@ def _scripts(name: str) -> list[str]:
     """The shell scripts of an example that run and keep a run, in their order."""
     job = yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8"))
     if name == "gitlab.yml":
-        lines = [*job["agents"]["script"], *job["agents"]["after_script"]]
-        return ["\n".join(line for line in lines if not line.startswith("pip "))]
+        return ["\n".join(line for line in job["agents"]["script"] if not line.startswith("pip "))]
     steps = job["jobs"]["benchmarks"]["steps"]
     return [step["run"] for step in steps if step.get("name") in ("Run", "Keep the run")]
 

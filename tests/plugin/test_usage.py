@@ -32,8 +32,8 @@ import pytest
         (("--resume", "nowhere"), "nowhere is not a run folder"),
         (("--rescore", "nowhere"), "nowhere is not a run folder"),
         (("--resume", "a", "--rescore", "b"), "--resume and --rescore cannot be used together"),
-        (("--modle", "m"), "there is no option --modle (did you mean --model"),
-        (("--in-flght=3",), "there is no option --in-flght (did you mean --in-flight?)"),
+        (("--modle", "m"), "unrecognized arguments: --modle; agentgauge: --modle (did you mean --model"),
+        (("--in-flght=3",), "agentgauge: --in-flght (did you mean --in-flight?)"),
         (("--run-dir", "taken"), "already holds a run; continue it with --resume"),
     ],
 )
@@ -50,12 +50,29 @@ def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-@pytest.mark.parametrize("strict", [(), ("--strict-markers",)], ids=["", "strict"])
-def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers, strict):
-    result = project.run(*model, "-m", "toy_sy or even", "--run-dir", "run", *strict, *workers)
-    assert result.status == 4, result.output
-    assert "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)" in result.output
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ((), "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)"),
+        (("--strict-markers",), "Unknown marker(s) in '-m' expression: toy_sy"),
+    ],
+    ids=["", "strict"],
+)
+def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers, given, says):
+    result = project.run(*model, "-m", "toy_sy", "--run-dir", "run", *given, *workers)
+    assert result.status == 4 and says in result.output, result.output
     assert not (project.path / "run").exists()
+
+
+def test_a_marker_that_no_test_has_may_be_excluded(project, model):
+    result = project.run(*model, "-m", "not toy_sy", "--run-dir", "run")
+    assert result.status == 0 and "6/6" in result.output, result.output
+
+
+@pytest.mark.parametrize("option", ["--reruns=2", "--html=x", "--timeout=5", "--count=2", "--ds=x", "--base-url=x"])
+def test_options_of_plugins_that_are_not_here_are_pytests_matter(project, option):
+    result = project.run(option)
+    assert result.status == 4 and "agentgauge:" not in result.output and "did you mean" not in result.output
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])

@@ -143,9 +143,10 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
 
 @pytest.mark.parametrize(("kind", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("openai", "")])
 def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, kind, told):
-    said = meaning(summary(toy_say=part({})), kind)
+    found = summary(toy_say=part({}))
+    said = meaning(found, kind)
     assert told in said and ("bundled samples" in said) is bool(told)
-    assert len(list(next_steps(kind))) == (4 if told else 0)
+    assert len(list(next_steps(found, kind))) == (4 if told else 0)
 
 
 def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):

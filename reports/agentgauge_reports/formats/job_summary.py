@@ -6,8 +6,8 @@ Wrong answers are results: the summary counts them, and no annotation names them
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def add(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> list[
     """Add a run to the job's summary, where there is one. Returns why that failed. Arguments as of ``job_summary``."""
     if file := os.environ.get(SUMMARY):
         try:
-            with Path(file).open("a", encoding="utf-8") as stream:
+            with Path(file).open("a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(job_summary(summary, gates, notes))
         except OSError as error:
             return [f"{SUMMARY}={file} cannot be written ({error.strerror}); the job has no summary of this run"]
@@ -66,9 +66,10 @@ def _lines(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> It
         yield f"Not comparable with published rows: {_plain('; '.join(reasons))}."
         yield ""
     for gate in gates:
-        yield f"- gate `{_plain(str(gate['text']))}`: {'holds' if gate['problem'] is None else 'fails'}"
+        yield f"- gate {_plain(str(gate['text']))}: {'holds' if gate['problem'] is None else 'fails'}"
     yield from (f"- {_plain(note)}" for note in notes)
 
 
 def _plain(text: str) -> str:
-    return escape(text, quote=False).replace("|", "\\|").replace("\n", " ")
+    """A text in which nothing is Markdown or HTML."""
+    return re.sub(r"([\\`*_\[\]<>&|!#~@])", r"\\\1", " ".join(text.split()))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +48,20 @@ class LiveRun:
                 return
             self._time_left = TimeLeft(self._planned)
         path = self._folder.path
-        new = self._tail.new([path / "records.jsonl", *worker_files(path)])
-        for line, case, record in sorted(_readable(new), key=lambda found: found[0].at):
-            earlier = self._lines.get(case)
+        files = [
+            file for file in (path / "records.jsonl", *worker_files(path)) if file.is_file() and not file.is_symlink()
+        ]
+        new = self._tail.new(files)
+        for line, case, why in sorted(_readable(new), key=lambda found: found[0].at):
+            is_new, earlier = line.at >= started, self._lines.get(case)
+            if not (is_new or line.finished):
+                continue  # broken in an earlier run: it runs again
             if earlier is None or line.rank >= earlier.rank:
                 self._lines[case] = line
-            if earlier is None or (line.at >= started > earlier.at):
-                self._time_left.add(case[0], line.seconds if line.at >= started else None, line.at)
-            if line.status != "passed" and line.at >= started:
-                why = str((record["score"] or {}).get("explanation") or record["error"] or "")
-                self._failures.appendleft(
-                    {"case": list(case), "status": line.status, "why": why.partition("\n")[0][:WORDS]}
-                )
+            if earlier is None:
+                self._time_left.add(case[0], line.seconds if is_new else None, line.at)
+            if line.status != "passed" and is_new:
+                self._failures.appendleft({"case": list(case), "status": line.status, "why": why})
 
     def state(self, now: float | None = None) -> dict[str, Any]:
         """What the page shows of it, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
@@ -81,12 +84,16 @@ class LiveRun:
         }
 
 
-def _readable(
-    found: Iterable[tuple[dict[str, Any], Path, int, int]],
-) -> Iterable[tuple[Line, CaseId, dict[str, Any]]]:
+def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterator[tuple[Line, CaseId, str]]:
+    """Where each record is, its case, and the first line of why it did not pass. A damaged record is passed over: the
+    end of the run reports it."""
     for record, file, start, size in found:
         try:
             line = Line.of(record, file, start, size)
-            yield line, (record["task"], record["sample"], record["attempt"]), record
-        except UNREADABLE:  # the end of the run reports it
+            case = (str(record["task"]), record["sample"], record["attempt"])
+            if not all(math.isfinite(number) for number in (line.at, line.tokens, line.usd, line.seconds)):
+                continue
+            why = str((record["score"] or {}).get("explanation") or record["error"] or "")
+        except UNREADABLE:
             continue
+        yield line, case, why.partition("\n")[0][:WORDS]

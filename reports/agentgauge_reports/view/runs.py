@@ -1,8 +1,14 @@
-"""The runs below a folder: what each was of, how it ended, its figures."""
+"""The runs below a folder: what each was of, how it ended, its figures.
+
+A run folder may come from anywhere. Its files are read as long as they are plain files with plain values; a run that is
+not so is listed with the reason.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -11,15 +17,25 @@ from typing import Any, Literal
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.store import RunFolder
-from agentgauge.store.folder_lock import is_in_use
+from agentgauge.store.folder_lock import FILE as LOCK
+from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline
 from agentgauge_reports.leaderboard import by_benchmark
+from agentgauge_reports.view.beneath import open_beneath
 
 State = Literal["running", "finished", "stopped"]
 
 DEEPEST = 3
 """Folders below the one that is viewed in which runs are looked for."""
+
+LARGEST = 64 << 20
+"""Bytes of a run.json or summary.json that are read."""
+
+STATUSES = ("passed", "wrong", "broken", "missing")
+
+_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
+_ODD = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a run raises that is of another version, damaged, or made up."""
 
 
 class Runs:
@@ -38,16 +54,15 @@ class Runs:
         self._kept: dict[str, tuple[object, dict[str, Any]]] = {}  # name → what its files were like, its entry
 
     def names(self) -> list[str]:
-        """The runs that are there now, the last one to have begun first."""
+        """The runs that are there now."""
         if self._only:
             return [self._only]
-        found = {path: (path / "run.json").stat().st_mtime for path in _below(self.root, DEEPEST)}
-        return [path.relative_to(self.root).as_posix() for path in sorted(found, key=lambda path: -found[path])]
+        return sorted(path.relative_to(self.root).as_posix() for path in _below(self.root, DEEPEST))
 
     def find(self, path: str) -> tuple[str, str] | None:
         """The run whose name a path begins with, and the rest of the path; None where there is none."""
         parts = path.split("/")
-        if not all(parts[:-1]) or {".", ".."} & set(parts):
+        if not all(parts[:-1]) or {".", ".."} & set(parts) or "\0" in path:
             return None
         for length in range(1, min(len(parts), DEEPEST) + 1):
             name = "/".join(parts[:length])
@@ -56,27 +71,26 @@ class Runs:
                 return name, "/".join(parts[length:])
         return None
 
-    def state(self, name: str) -> State:
-        folder = self.root / name
-        if is_in_use(folder) and not self.entry(name)["finished"]:
-            return "running"
-        return "finished" if (folder / "summary.json").exists() and self.entry(name)["finished"] else "stopped"
-
     def entry(self, name: str) -> dict[str, Any]:
-        """What the list shows of a run, as JSON; read again when its files have changed."""
+        """What the list shows of a run, as JSON; read again when its files have changed. ``problem``: why it cannot be
+        read, empty where it can."""
         folder = self.root / name
-        version = [_stat(folder / file) for file in ("run.json", "summary.json")]
+        version = [_stat(folder / file) for file in _FILES]
         if name not in self._kept or self._kept[name][0] != version:
             self._kept[name] = (version, _entry(name, folder))
-        return self._kept[name][1]
+        entry = self._kept[name][1]
+        return entry | {"state": _state(folder, entry)}
 
     def list(self) -> list[dict[str, Any]]:
-        """The entry of every run, with its state."""
-        return [self.entry(name) | {"state": self.state(name)} for name in self.names()]
+        """The entry of every run, the last one to have begun first."""
+        return sorted(map(self.entry, self.names()), key=lambda entry: -(entry["started"] or 0.0))
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / "run.json").is_file()
+    try:
+        return (folder / "run.json").is_file()
+    except OSError:  # a folder that is not ours to read
+        return False
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
@@ -94,10 +108,18 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 
 def _stat(file: Path) -> object:
     try:
-        found = file.stat()
+        found = file.lstat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mode, found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _state(folder: Path, entry: Mapping[str, Any]) -> State:
+    if entry["problem"]:
+        return "stopped"
+    if entry["finished"] and (folder / "summary.json").exists():
+        return "finished"
+    return "running" if is_in_use(folder) and not entry["finished"] else "stopped"
 
 
 def _entry(name: str, folder: Path) -> dict[str, Any]:
@@ -105,21 +127,36 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name, "model": "", "started": None, "finished": None, "planned": 0}
     entry |= {"counts": {}, "figures": [], "problem": ""}
     try:
-        about = RunFolder(folder).read_json("run.json")
-        entry |= {key: about[key] for key in ("started", "finished", "planned")}
-        entry["model"] = about["settings"]["model"]["name"]
-        if (folder / "summary.json").exists() and about["finished"]:
-            summary = RunFolder(folder).read_json("summary.json")
+        for file in _FILES:
+            if os.path.lexists(folder / file) and not (folder / file).is_file():
+                raise ValueError(f"{file} is no plain file")
+        about = _json(folder, "run.json")
+        entry |= {key: _number(about[key]) for key in ("started", "finished")}
+        entry["planned"] = int(_number(about["planned"]) or 0)
+        entry["model"] = str(about["settings"]["model"]["name"])
+        if entry["finished"] and (folder / "summary.json").exists():
+            summary = _json(folder, "summary.json")
             entry["counts"] = _counts(summary)
             entry["figures"] = list(_figures(summary))
-    except (UsageProblem, KeyError, TypeError, AttributeError) as problem:  # of another version, or damaged
+    except _ODD as problem:
         entry["problem"] = f"{type(problem).__name__}: {problem}"[:300]
     return entry
 
 
+def _json(folder: Path, name: str) -> dict[str, Any]:
+    with open_beneath(folder, [name]) as stream:
+        text = stream.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"{name} has more than {LARGEST >> 20} MB")
+    return dict(json.loads(text))
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
+
+
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    statuses = ("passed", "wrong", "broken", "missing")
-    return {status: sum(part[status] for part in summary["tasks"].values()) for status in statuses}
+    return {status: sum(int(part[status]) for part in summary["tasks"].values()) for status in STATUSES}
 
 
 def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -131,4 +168,5 @@ def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             prints = {task.name: summary["run"]["data"][task.name]["fingerprint"] for task in tasks}
             data = repr((summary["run"]["scoring"], sorted(prints.items())))
             digest = hashlib.sha256(data.encode()).hexdigest()[:12]
-            yield {"benchmark": benchmark, **asdict(figure), "data": digest}
+            numbers = {key: _number(value) for key, value in asdict(figure).items() if key != "name"}
+            yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "data": digest}

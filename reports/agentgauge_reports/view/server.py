@@ -7,14 +7,17 @@ run our scripts alone: the report page by its hash, and transcripts only where t
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import mimetypes
 import re
+import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -70,6 +73,8 @@ class Viewer:
         self.access = Access()
         self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it
         self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
+        self._listed: tuple[float, list[dict[str, Any]]] = (-SECONDS, [])  # the same of the list
+        self._listing = asyncio.Lock()
         self._scratch = TemporaryDirectory(prefix="agentgauge-view-")
         self._pages: dict[str, tuple[object, asyncio.Task[Path]]] = {}
         self._ending = asyncio.Event()
@@ -85,7 +90,7 @@ class Viewer:
         app.on_shutdown.append(end)
         app.router.add_get("/", self._index)
         app.router.add_get("/static/{name}", self._static)
-        app.router.add_get("/events", self._events)
+        app.router.add_get("/events", self._events, allow_head=False)
         app.router.add_get("/run/-/compare", self._compare)
         app.router.add_get("/run/{path:.+}", self._run)
         return app
@@ -94,20 +99,20 @@ class Viewer:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         token = request.query.get("token") if request.path == "/" else None
         cookie = request.cookies.get(_cookie(request))
-        reason = self.access.refusal(request.method, request.headers, token=token, cookie=cookie)
-        if reason is not None:
-            return _text(403, f"{reason[:1].upper()}{reason[1:]}.")
         try:
+            reason = self.access.refusal(request.method, request.headers, token=token, cookie=cookie)
+            if reason is not None:
+                return _text(403, f"{reason[:1].upper()}{reason[1:]}.")
             if token is None:
                 return await handler(request)
-            # a page, not a redirect: from a link elsewhere a browser would not send the strict cookie along with that
-            answer = _page('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Runs</a>', _OURS)
-            name, value = _cookie(request), self.access.cookie
-            answer.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
         except UsageProblem as problem:
             return _text(400, str(problem))
-        except (web.HTTPException, OSError):
+        except (web.HTTPException, OSError, ValueError):
             return _text(404, "There is no such page; the list of runs is at /.")
+        # a page, not a redirect: from a link elsewhere a browser would not send the strict cookie along with that
+        answer = _page('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Runs</a>', _OURS)
+        name, value = _cookie(request), self.access.cookie
+        answer.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
         return answer
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
@@ -139,7 +144,7 @@ class Viewer:
         last, quiet = b"", 0
         while not self._ending.is_set():
             told = await self._state(name) if name else await self._list()
-            text = json.dumps(told, separators=(",", ":")).encode()
+            text = json.dumps(told, separators=(",", ":"), allow_nan=False).encode()
             if text != last or quiet >= QUIET:
                 yield b"data: " + text + b"\n\n"
                 last, quiet = text, 0
@@ -150,19 +155,23 @@ class Viewer:
                 continue
 
     async def _list(self) -> dict[str, Any]:
-        runs = await asyncio.to_thread(self.runs.list)
-        return {"root": str(self.runs.root), "runs": [await self._with_counts(entry) for entry in runs]}
+        async with self._listing:  # however many browsers look
+            looked, listed = self._listed
+            if time.monotonic() - looked >= SECONDS * 0.9:
+                listed = [await self._with_counts(entry) for entry in await asyncio.to_thread(self.runs.list)]
+                self._listed = (time.monotonic(), listed)
+        return {"root": str(self.runs.root), "runs": listed}
 
     async def _with_counts(self, entry: dict[str, Any]) -> dict[str, Any]:
         if entry["state"] != "running":
             return entry
-        live = (await self._state(entry["name"]))["live"]
-        return entry | {key: live[key] for key in ("counts", "planned", "left")}
+        now = await self._state(entry["name"])  # it may have ended meanwhile
+        return now | {key: now["live"][key] for key in ("counts", "planned", "left")} if "live" in now else now
 
     async def _state(self, name: str) -> dict[str, Any]:
         """The entry of a run; ``live`` while it goes on, and for one that has stopped."""
-        entry = await asyncio.to_thread(lambda: self.runs.entry(name) | {"state": self.runs.state(name)})
-        if entry["state"] == "finished":
+        entry = await asyncio.to_thread(self.runs.entry, name)
+        if entry["state"] == "finished" or entry["problem"]:
             self._live.pop(name, None)
             return entry
         started = entry["started"] or 0.0
@@ -187,7 +196,7 @@ class Viewer:
             raise web.HTTPNotFound
         name, rest = found
         if not rest:
-            return _page(f'<!doctype html><meta http-equiv="refresh" content="0;url={Path(name).name}/">', _OURS)
+            return web.Response(status=302, headers=_headers(_OURS) | {"Location": f"/run/{quote(name)}/report.html"})
         if rest == "files" or rest.startswith("files/"):
             return await _file(request, open_beneath(self.runs.root / name, rest.split("/")), rest)
         written = await self._written(name)
@@ -208,12 +217,15 @@ class Viewer:
     async def _written(self, name: str) -> Path:
         """The folder of a run's page, which is written anew from the records: what lies in a run folder may be of
         another version, or of another's making. Raises UsageProblem for a run that has not finished."""
-        version = self.runs.entry(name) | {"state": self.runs.state(name)}
-        if name not in self._pages or self._pages[name][0] != version:
-            folder = Path(self._scratch.name) / str(len(self._pages)) / f"{time.monotonic_ns()}"
-            run = self.runs.root / name
-            self._pages[name] = (version, asyncio.create_task(asyncio.to_thread(_write, run, folder)))
-        return await asyncio.shield(self._pages[name][1])
+        entry = await asyncio.to_thread(self.runs.entry, name)
+        if entry["problem"]:
+            raise UsageProblem(f"this run cannot be read: {entry['problem']}")
+        version, writing = self._pages.get(name, (None, None))
+        if writing is None or version != entry or (writing.done() and writing.exception()):
+            folder = Path(self._scratch.name) / hashlib.sha256(name.encode()).hexdigest()[:16]
+            writing = asyncio.create_task(asyncio.to_thread(_write, self.runs.root / name, folder))
+            self._pages[name] = (entry, writing)
+        return await asyncio.shield(writing)
 
     async def _compare(self, request: web.Request) -> web.StreamResponse:
         """``?run=A&run=B``: what ``agentgauge compare A B`` writes."""
@@ -228,6 +240,7 @@ class Viewer:
 
 
 def _write(run: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
     folder.mkdir(parents=True)
     write_page(run, folder / "report.html", links_from=run)
     return folder

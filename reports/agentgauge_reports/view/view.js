@@ -135,6 +135,11 @@
       return;
     }
     const now = run.live;
+    if (!now) { // it cannot be read
+      document.getElementById("line").textContent = `${run.name}: ${run.problem}`;
+      main.replaceChildren(make("section", {}, back));
+      return;
+    }
     const done = now.counts.passed + now.counts.wrong + now.counts.broken;
     const total = (value, name) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, name));
     const how = run.state === "stopped" ? "stopped before its end; go on with pytest --resume" : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";

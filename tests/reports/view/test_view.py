@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,17 +201,65 @@ def test_a_run_that_was_killed_is_told_from_one_that_goes_on(tmp_path):
     about = {"started": 5.0, "finished": None, "planned": 1, "settings": {"model": {"name": "m"}}}
     (folder / "run.json").write_text(json.dumps(about))
     (folder / "lock").write_text(json.dumps({"pid": 2**22 + 1, "host": os.uname().nodename}))
-    assert Runs(tmp_path / "runs").state("one") == "stopped"
+    assert Runs(tmp_path / "runs").entry("one")["state"] == "stopped"
     (folder / "lock").write_text(json.dumps({"pid": os.getpid(), "host": os.uname().nodename}))
-    assert Runs(tmp_path / "runs").state("one") == "running"
+    assert Runs(tmp_path / "runs").entry("one")["state"] == "running"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"started": 1}', "null"])
+ABOUT = {"started": 5.0, "finished": 9.0, "planned": 1, "settings": {"model": {"name": "m"}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"started": 1}', "null", "[" * 100_000, json.dumps(ABOUT | {"planned": "many"})],
+    ids=["torn", "list", "keys", "null", "deep", "text"],
+)
 def test_a_run_that_cannot_be_read_is_listed_with_the_reason(tmp_path, text):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "run.json").write_text(text)
-    [entry] = Runs(tmp_path).list()
-    assert entry["name"] == "bad" and entry["problem"]
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "run.json").write_text(json.dumps(ABOUT | {"started": float("nan"), "planned": 3}))
+    good, bad = sorted(Runs(tmp_path).list(), key=lambda entry: -len(entry["name"]))
+    assert bad["name"] == "bad" and (bad["problem"] or bad["planned"] == 0)
+    assert good["started"] is None and good["planned"] == 3
+    json.dumps([good, bad], allow_nan=False)
+
+
+def test_pipes_links_and_folders_that_are_not_ours_hold_up_nothing(tmp_path):
+    for name in ("run.json", "summary.json", "planned.json", "lock"):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps(ABOUT))
+        (folder / "summary.json").write_text("{}")
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    (tmp_path / "runs" / "linked").mkdir()
+    (tmp_path / "runs" / "linked" / "run.json").write_text(json.dumps(ABOUT))
+    (tmp_path / "secret.json").write_text("{}")
+    (tmp_path / "runs" / "linked" / "summary.json").symlink_to(tmp_path / "secret.json")
+    with served(tmp_path / "runs", tmp_path) as viewer:
+        told = {run["name"]: run for run in next(viewer.events("/events"))["runs"]}
+        assert told.keys() == {"summary.json", "planned.json", "lock", "linked"}  # a pipe makes no run
+        assert all(run["problem"] for run in told.values())
+        assert viewer.get("/run/lock/report.html").status == 400
+        assert next(viewer.events("/events?run=lock"))["problem"] == "ValueError: lock is no plain file"
+
+
+def test_runs_stand_in_the_order_in_which_they_began(tmp_path):
+    for name, started in (("late", 100.0), ("early", 1.0), ("between", 50.0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps(ABOUT | {"started": started}))
+    assert [entry["name"] for entry in Runs(tmp_path).list()] == ["late", "between", "early"]
+
+
+def test_odd_requests_get_an_answer(viewer):
+    found = viewer.get("/run/one/")
+    assert found.status == 302 and found.headers["Location"] == "/run/one/report.html"
+    for path in ("/run/%00/report.html", "/events?run=%00", "/run/one/files/%00", "/nothing"):
+        assert viewer.get(path).status == 404, path
+    assert viewer.get("/events", method="HEAD").status == 404
+    assert viewer.get("/", Cookie=f"{viewer.cookie.partition('=')[0]}=é").status in (400, 403, 404)
+    assert viewer.get(viewer.url.partition(f":{viewer.port}")[2], Host="evil.example").status == 403
 
 
 def test_a_runs_own_folder_shows_that_run_alone(root):
@@ -227,27 +276,48 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
         assert told.status == 4 and len(told.output.splitlines()) == 1
 
 
-def test_a_resumed_case_counts_once_and_kept_ones_say_nothing_of_the_rate(tmp_path):
+def appended(folder, worker, records):
+    appender = folder.appender(worker)
+    for one in records:
+        appender.append(one)
+    appender.close()
+
+
+def test_a_resumed_run_counts_what_is_kept_and_what_runs_again(tmp_path):
     folder = RunFolder(tmp_path)
     folder.create()
-    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(4)})
-    earlier = folder.appender("main")
-    for number in (0, 1):
-        earlier.append(record(number, passed=number == 0))
-    earlier.close()
+    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(20)})
+    broken = [replace(record(number), status="broken", score=None, error="HTTP 500") for number in range(2, 12)]
+    appended(folder, "main", [record(0), record(1, passed=False), *broken])
     live = LiveRun(tmp_path)
     live.read(started=100.0)
-    assert live.state(100.0)["counts"] == {"passed": 1, "wrong": 1, "broken": 0} and not live.state(100.0)["failures"]
-    appender = folder.appender("gw0")
-    again = record(1)
-    object.__setattr__(again, "finished", 101.0)
-    appender.append(again)
+    state = live.state(100.0)
+    assert state["counts"] == {"passed": 1, "wrong": 1, "broken": 0} and not state["failures"]
+    appended(folder, "gw0", [replace(record(number), finished=100.0 + number) for number in range(2, 8)])
     with (tmp_path / "records" / "gw0.jsonl").open("ab") as stream:
         stream.write(b'{"torn')
     live.read(started=100.0)
-    appender.close()
-    state = live.state(102.0)
-    assert state["counts"] == {"passed": 2, "wrong": 0, "broken": 0} and state["per_minute"] == 1.0
+    state = live.state(107.0)
+    assert state["counts"] == {"passed": 7, "wrong": 1, "broken": 0} and state["per_minute"] == 6.0
+    assert state["left"] == pytest.approx(12.0)  # one a second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"score": [1]}, {"task": ["t"]}, {"transcript": {"seconds": "x", "usage": {}}}, {"finished": float("nan")}],
+    ids=["score", "task", "seconds", "finished"],
+)
+def test_a_record_that_is_none_is_passed_over_and_the_others_count(tmp_path, change):
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(3)})
+    appended(folder, "main", [record(0)])
+    with (tmp_path / "records" / "main.jsonl").open("a") as stream:
+        stream.write(json.dumps(record(1).to_json() | change) + "\n")
+    appended(folder, "other", [record(2)])
+    live = LiveRun(tmp_path)
+    live.read(started=0.0)
+    assert live.state(1.0)["counts"]["passed"] == 2
 
 
 def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):

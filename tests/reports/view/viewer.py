@@ -76,5 +76,10 @@ def served(folder: Path, scratch: Path) -> Iterator[Served]:
         yield viewer
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        try:
+            ended = process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            ended = process.wait()
         process.stdout.close()
+    assert ended == 0
