@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
 from agentgauge_reports.leaderboards import leaderboards_of, our_figures, rows_of
 from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.results.spreadsheet import write_rows
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown
 
@@ -209,7 +209,5 @@ def _csv_values(table: Table, row: Mapping[str, Any]) -> list[str]:
 
 def _csv_block(head: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(body)
+    write_rows(stream, [head, *body])
     return stream.getvalue()

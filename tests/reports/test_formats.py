@@ -13,6 +13,7 @@ import pytest
 from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.formats.latex import escaped, latex
 from agentgauge_reports.formats.output import encoded
+from agentgauge_reports.tables import rows as table_rows
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
@@ -61,6 +62,24 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert [(row["key"], row["value"], row["n"], float(row["low"]) < 50) for row in metrics[:1]] == [
         ("toy.say.Acc", "50.0", "2", True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("x\r=cmd|' /C calc'!A0", '"""x\\r=cmd|\' /C calc\'!A0"""'),
+        ("a\r\nb", '"""a\\r\\nb"""'),
+        ("-1+1", '"""-1+1"""'),
+        ("-1.50", "-1.50"),
+        ("a\nb", '"a\nb"'),
+    ],
+)
+def test_csv_is_safe_in_a_spreadsheet(text: str, cell: str, tmp_path: Path) -> None:
+    said = Event("tool", "OCR", 1.0, 0.5, {"arguments": {}, "result": [{"type": "text", "content": text}]})
+    run = write_run(tmp_path / "run", [record(0, events=[said])], model=text)
+    _, calls, _ = writer("csv")(run, tmp_path / "out", Unshown())
+    assert f",{cell},".encode() in calls.read_bytes()
+    assert f",{cell}," in table_rows(run, "csv")
 
 
 def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
