@@ -22,6 +22,7 @@ from agentgauge.model.cassette_file import digest
 from agentgauge_reports.formats.conversation import Message, conversation, last_reply
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import run_id
+from agentgauge_reports.leaderboards import presentable
 from agentgauge_reports.load import CaseOutline, Run, load_run
 from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.taxonomy import kind_of
@@ -116,9 +117,10 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
     done = [case for case in attempted if case.status != "broken"]
     scores = []
     for task, part in run.summary["tasks"].items():
+        figures = presentable(part)
         metrics = {
             name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
-            for name, one in (part["metrics"] | by_name(part)).items()
+            for name, one in (figures["metrics"] | by_name(figures)).items()
             if one["value"] is not None
         }
         scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]
