@@ -26,7 +26,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.page_runs import combined_run, record, write_run
 
 HERE = Path(__file__).parent
 EARLIER = HERE.parent / "run_folders" / "2026-11"
@@ -116,6 +116,20 @@ def test_every_eval_ever_has_intervals_gold_and_answers(tmp_path: Path) -> None:
     assert (row["interaction_type"], row["evaluation_result_id"]) == ("agentic", "wild.Task")
     assert row["input"]["reference"][0].startswith("searchCatalogue(")
     assert row["answer_attribution"][0]["extracted_value"] == row["messages"][-1]["content"]
+
+
+def test_every_eval_ever_has_scores_of_several_tasks(tmp_path: Path) -> None:
+    main, _ = written(combined_run(tmp_path / "run"), "every-eval-ever", tmp_path / "out")
+    told = json.loads(main.read_bytes())
+    Draft7Validator(schema("every_eval_ever")).validate(told)
+    results = {one["evaluation_result_id"]: one for one in told["evaluation_results"]}
+    math = results["Apple MMAU.domains.math"]
+    assert (math["evaluation_name"], math["score_details"]["score"]) == ("Apple MMAU.domains.math", 40.0)
+    assert math["score_details"]["uncertainty"] == {
+        "confidence_interval": {"lower": 30.0, "upper": 50.0, "confidence_level": 0.95}
+    }
+    assert results["Apple MMAU.capabilities.reasoning"]["score_details"]["uncertainty"] == {}
+    assert "Apple MMAU.capabilities.planning" not in results  # incomplete
 
 
 def test_a_case_names_no_figure_that_is_missing(tmp_path: Path) -> None:
