@@ -117,10 +117,16 @@ def combined_run(path: Path) -> Path:
 
 
 def mostly_broken_run(path: Path) -> Path:
-    """A run of four cases in two attempts, of which three are broken."""
+    """A run of two samples in two attempts each, of which three cases are broken; with a breakdown."""
     cases = [record(number, attempt=attempt) for number in range(2) for attempt in (1, 2)]
     broken = [replace(case, status="broken", score=None, error="HTTP 500", cause="http 500") for case in cases[1:]]
-    return write_run(path, [cases[0], *broken])
+    file = write_run(path, [cases[0], *broken]) / "summary.json"
+    summary = json.loads(file.read_text())
+    row = {"name": "odd", "cells": [{"value": 100.0, "n": 1}]}
+    about = {"title": "By kind", "what": "kind", "columns": ["passed"], "counts": [], "heat": False, "note": ""}
+    summary["tasks"]["toy.say"]["breakdowns"] = [about | {"rows": [row]}]
+    file.write_text(json.dumps(summary))
+    return path
 
 
 def page_data(page: Path) -> dict[str, Any]:

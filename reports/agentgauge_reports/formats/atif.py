@@ -60,8 +60,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
 
 
 def _name(sample: str) -> str:
-    """A file's name for any sample; of a long one the beginning, and a digest."""
-    name = quote(sample, safe="", errors="replace")
+    """A sample in a file's name; of a long one the beginning, and a digest."""
+    name = quote(sample, safe="")
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{digest(sample)}"
 
 
