@@ -21,6 +21,8 @@ LISTED = 20
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     _check_report(options)
+    if options.eval is not None:
+        options.format, options.output = "eval", options.eval
     run: Path = options.folders[0]
     unshown = Unshown()
     if options.html is not None:
@@ -40,10 +42,6 @@ def main(argv: Sequence[str]) -> int:
         from agentgauge_reports.tables import rows
 
         print(rows(run, options.table, unshown=unshown))
-    elif options.eval is not None:
-        from agentgauge_reports.formats.evallog import write_eval
-
-        print(write_eval(run, options.eval, unshown=unshown))
     elif options.format == "latex" and options.output is None:
         from agentgauge_reports.formats.latex import latex
 

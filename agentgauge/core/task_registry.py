@@ -114,5 +114,6 @@ def find_task(name: str) -> Task:
         raise UsageProblem(
             f"there is no task {name!r}{did_you_mean(name, known_tasks())}; known are"
             f" {', '.join(sorted(known_tasks())) or 'none (is AgentGauge installed?)'};"
-            " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE"
+            " agentgauge --tasks FILE COMMAND knows those of a file, and so does pytest FILE; in Python, import its"
+            " module first"
         ) from None

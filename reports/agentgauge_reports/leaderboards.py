@@ -66,13 +66,20 @@ def mostly_broken(part: Mapping[str, Any]) -> str:
     return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
 
 
+def presentable(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A task's part of the summary with the figures that may be shown: none where most of its cases are broken."""
+    if not mostly_broken(part):
+        return part
+    return {key: value for key, value in part.items() if key not in ("pass", "breakdowns")} | {"metrics": {}}
+
+
 def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else round(value * factor, 6)
 
 
 def _figure(summary: Mapping[str, Any], benchmark: str, column: Column) -> dict[str, Any] | None:
     if score := summary["capabilities"].get(benchmark, {}).get(column.part, {}).get(column.name):
-        return {"value": score["value"], "low": None, "high": None, "n": None}
-    part = summary["tasks"].get(column.part, {})
-    metric = None if part and mostly_broken(part) else part.get("metrics", {}).get(column.name)
+        return {"n": None, **{key: score.get(key) for key in ("value", "low", "high")}}
+    part = summary["tasks"].get(column.part)
+    metric = part and presentable(part)["metrics"].get(column.name)
     return metric and {key: metric[key] for key in ("value", "low", "high", "n")}

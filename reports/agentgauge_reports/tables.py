@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +12,9 @@ from agentgauge.core.capabilities import Leaderboard, presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
-from agentgauge_reports.leaderboards import leaderboards_of, our_figures, rows_of
+from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, rows_of
 from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.results.spreadsheet import write_rows
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown
 
@@ -95,7 +95,7 @@ def tables_of_tasks(run: Run) -> list[Table]:
     return [
         _breakdown(name, table.to_json(), run.summary)
         for name, part in run.summary["tasks"].items()
-        for table in task_tables(find_task(name), part, run.by_task.get(name, ()))
+        for table in task_tables(find_task(name), presentable(part), run.by_task.get(name, ()))
     ]
 
 
@@ -108,7 +108,7 @@ def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
     on}}``.
     """
     tasks = summary["tasks"].items()
-    return [_breakdown(name, one, summary) for name, part in tasks for one in part.get("breakdowns", ())]
+    return [_breakdown(name, one, summary) for name, part in tasks for one in presentable(part).get("breakdowns", ())]
 
 
 def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> Table:
@@ -209,7 +209,5 @@ def _csv_values(table: Table, row: Mapping[str, Any]) -> list[str]:
 
 def _csv_block(head: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(body)
+    write_rows(stream, [head, *body])
     return stream.getvalue()

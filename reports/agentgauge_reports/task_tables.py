@@ -12,12 +12,13 @@ from agentgauge_reports.load import CaseOutline
 
 
 def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
-    """``figures``: the task's part of ``summary.json``. The table of attempts is there where a run has several, that of
-    keywords where they tell samples apart."""
+    """``figures``: the task's part of ``summary.json``, as far as it may be shown. The table of attempts is there where
+    a run has several, that of keywords where they tell samples apart."""
     shown = presentation_of(task)
     part = "" if shown.title == shown.benchmark else f", {shown.title}"
     metrics = figures["metrics"]
-    yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
+    if metrics:
+        yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
     if attempts := figures.get("pass"):
         yield _reliability(f"Reliability over attempts{part}", attempts)
     shares = list(passed_by_keyword(cases))

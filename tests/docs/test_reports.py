@@ -58,4 +58,4 @@ def test_fields_that_are_listed_are_there() -> None:
     kinds = {"run.metrics": MetricResult, "run.samples": SampleResult, "run.calls": CallResult}
     assert listed.keys() == kinds.keys()
     for name, kind in kinds.items():
-        assert set(listed[name]) <= {field.name for field in fields(kind)}
+        assert listed[name] == [field.name for field in fields(kind)]

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,6 +97,35 @@ def write_run(
             for name in names
         },
     )
+    return path
+
+
+def combined_run(path: Path) -> Path:
+    """A run of one task of Apple MMAU, with scores of several tasks: with an interval, without one, and incomplete."""
+    cases = [record(number, task="mmau.math_standard", passed=number > 0) for number in range(2)]
+    file = write_run(path, cases) / "summary.json"
+    summary = json.loads(file.read_text())
+    summary["capabilities"]["Apple MMAU"] = {
+        "domains": {"math": {"value": 40.0, "missing": [], "low": 30.0, "high": 50.0}},
+        "capabilities": {
+            "reasoning": {"value": 41.0, "missing": []},
+            "planning": {"value": None, "missing": ["x"], "low": None, "high": None},
+        },
+    }
+    file.write_text(json.dumps(summary))
+    return path
+
+
+def mostly_broken_run(path: Path) -> Path:
+    """A run of two samples in two attempts each, of which three cases are broken; with a breakdown."""
+    cases = [record(number, attempt=attempt) for number in range(2) for attempt in (1, 2)]
+    broken = [replace(case, status="broken", score=None, error="HTTP 500", cause="http 500") for case in cases[1:]]
+    file = write_run(path, [cases[0], *broken]) / "summary.json"
+    summary = json.loads(file.read_text())
+    row = {"name": "odd", "cells": [{"value": 100.0, "n": 1}]}
+    about = {"title": "By kind", "what": "kind", "columns": ["passed"], "counts": [], "heat": False, "note": ""}
+    summary["tasks"]["toy.say"]["breakdowns"] = [about | {"rows": [row]}]
+    file.write_text(json.dumps(summary))
     return path
 
 

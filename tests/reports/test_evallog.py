@@ -161,6 +161,18 @@ def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):
     ]
 
 
+def test_input_and_output_are_the_tested_models_own(tmp_path):
+    def asked(role, question, reply):
+        said = {"messages": [{"role": "user", "content": question}], "reply": reply}
+        return Event("model", role or "m", 1.0, 0.5, said | ({"role": role} if role else {}))
+
+    talk = (asked("planner", "plan it", "a plan"), asked("", "what is it?", "a cat"), asked("--judge", "right?", "yes"))
+    log = write_eval(made(tmp_path / "run", {"a": "p"}, events=talk), tmp_path / "run.eval")
+    sample = member(log, "samples/t/a_epoch_1.json")
+    assert (sample["input"], len(sample["messages"])) == ("what is it?", 6)
+    assert [one["message"]["content"] for one in sample["output"]["choices"]] == ["a cat"]
+
+
 def test_scores_say_why_and_broken_cases_have_an_error_and_no_score(log):
     assert member(log, "samples/t/a_epoch_1.json")["scores"]["t"]["value"] == "C"
     wrong = member(log, "samples/t/a_epoch_2.json")["scores"]["t"]

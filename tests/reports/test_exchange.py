@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.page_runs import combined_run, record, write_run
 
 HERE = Path(__file__).parent
 EARLIER = HERE.parent / "run_folders" / "2026-11"
@@ -117,6 +118,20 @@ def test_every_eval_ever_has_intervals_gold_and_answers(tmp_path: Path) -> None:
     assert row["answer_attribution"][0]["extracted_value"] == row["messages"][-1]["content"]
 
 
+def test_every_eval_ever_has_scores_of_several_tasks(tmp_path: Path) -> None:
+    main, _ = written(combined_run(tmp_path / "run"), "every-eval-ever", tmp_path / "out")
+    told = json.loads(main.read_bytes())
+    Draft7Validator(schema("every_eval_ever")).validate(told)
+    results = {one["evaluation_result_id"]: one for one in told["evaluation_results"]}
+    math = results["Apple MMAU.domains.math"]
+    assert (math["evaluation_name"], math["score_details"]["score"]) == ("Apple MMAU.domains.math", 40.0)
+    assert math["score_details"]["uncertainty"] == {
+        "confidence_interval": {"lower": 30.0, "upper": 50.0, "confidence_level": 0.95}
+    }
+    assert results["Apple MMAU.capabilities.reasoning"]["score_details"]["uncertainty"] == {}
+    assert "Apple MMAU.capabilities.planning" not in results  # incomplete
+
+
 def test_a_case_names_no_figure_that_is_missing(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [record(0)])
     summary = json.loads((run / "summary.json").read_text())
@@ -174,6 +189,33 @@ def test_a_trajectory_has_the_models_steps_alone(tmp_path: Path) -> None:
     assert (told["extra"]["status"], told["final_metrics"]["total_steps"]) == ("passed", 4)
 
 
+def test_any_id_and_any_number_make_a_trajectory(tmp_path: Path) -> None:
+    """Two ids whose files have too long a name, and a number that JSON has not."""
+    ask = {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": '{"a": NaN}'}]}
+    odd = [Event("model", "m", 1.0, 0.5, ask)]
+    names = ["s/" * 100 + "1", "s/" * 100 + "2"]
+    run = write_run(tmp_path / "run", [record(0, events=odd, sample=name) for name in names])
+    files = written(run, "atif", tmp_path / "out")
+    assert len({file.name for file in files}) == 2 and max(len(file.name) for file in files) < 255
+    (call,) = json.loads(files[0].read_bytes())["steps"][1]["tool_calls"]
+    assert call["arguments"] == {"raw": '{"a": NaN}'}
+    assert call["extra"]["parse_error"].startswith("Out of range float values are not JSON compliant")
+    (samples,) = written(run, "every-eval-ever", tmp_path / "shared")[1:]
+    assert len(lines(samples)) == 2
+
+
+def test_a_case_that_cannot_be_written_is_told_and_the_others_are_written(tmp_path: Path) -> None:
+    odd = record(1, events=TALK)
+    assert odd.score
+    odd = replace(odd, score=replace(odd.score, values={"all": float("nan")}))
+    run, unshown = write_run(tmp_path / "run", [record(0, events=TALK)]), Unshown()
+    with (run / "records.jsonl").open("a") as stream:
+        stream.write(json.dumps(odd.to_json()) + "\n")
+    files = writer("atif")(run, tmp_path / "out", unshown)
+    assert [file.name for file in files] == ["s0-a1.json"]
+    assert "1 case cannot be shown in x, the first of them toy.say s1 (ValueError" in unshown.told("x")[-1]
+
+
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:
     files = written(EARLIER / "gta", "atif", tmp_path / "out")
     told = json.loads(next(file for file in files if "e2e" in str(file)).read_bytes())
@@ -186,11 +228,10 @@ def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:
 
 
 def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
+    runs = [shutil.copytree(EARLIER / "wild-mmau", tmp_path / n) for n in ("one", "two")]
     for name in ("every-eval-ever", "atif"):
         one, two = (
-            {file.relative_to(tmp_path / f"{name}{n}"): file.read_bytes() for file in files}
-            for n in "12"
-            for files in [written(EARLIER / "wild-mmau", name, tmp_path / f"{name}{n}")]
+            {file.relative_to(run / name): file.read_bytes() for file in written(run, name, run / name)} for run in runs
         )
         assert one == two and one
 

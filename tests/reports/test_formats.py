@@ -8,11 +8,14 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.formats.latex import escaped, latex
 from agentgauge_reports.formats.output import encoded
+from agentgauge_reports.page import write_page
+from agentgauge_reports.tables import rows as table_rows
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
@@ -20,7 +23,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.packages import absent
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.page_runs import combined_run, mostly_broken_run, page_data, record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
@@ -61,6 +64,24 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert [(row["key"], row["value"], row["n"], float(row["low"]) < 50) for row in metrics[:1]] == [
         ("toy.say.Acc", "50.0", "2", True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("x\r=cmd|' /C calc'!A0", '"""x\\r=cmd|\' /C calc\'!A0"""'),
+        ("a\r\nb", '"""a\\r\\nb"""'),
+        ("-1+1", '"""-1+1"""'),
+        ("-1.50", "-1.50"),
+        ("a\nb", '"a\nb"'),
+    ],
+)
+def test_csv_is_safe_in_a_spreadsheet(text: str, cell: str, tmp_path: Path) -> None:
+    said = Event("tool", "OCR", 1.0, 0.5, {"arguments": {}, "result": [{"type": "text", "content": text}]})
+    run = write_run(tmp_path / "run", [record(0, events=[said])], model=text)
+    _, calls, _ = writer("csv")(run, tmp_path / "out", Unshown())
+    assert f",{cell},".encode() in calls.read_bytes()
+    assert f",{cell}," in table_rows(run, "csv")
 
 
 def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
@@ -109,6 +130,23 @@ def test_latex_has_published_rows_that_may_be_compared(run: Path, tmp_path: Path
     check_latex(file.read_text())
 
 
+@pytest.mark.parametrize("model", ["[1ex] m", "*m"])
+def test_latex_rows_are_no_arguments_of_the_row_before(model: str, tmp_path: Path) -> None:
+    text = latex(write_run(tmp_path / "run", [record(0)], model=model), Unshown())
+    assert f"\\midrule\n{{}}{model} & 100.00" in text
+
+
+def test_latex_has_scores_of_several_tasks_with_their_intervals(tmp_path: Path) -> None:
+    tables = latex(combined_run(tmp_path / "run"), Unshown()).split("\\begin{table}")
+    assert r"Apple MMAU & domains.math & 40.00 & 30.0--50.0 &  \\" in tables[1]
+    assert "planning" not in tables[1]  # incomplete
+    (domains,) = (table for table in tables if "MMAU, domains" in table)
+    assert r"\quad 95\,\% &  &  &  &  & {\scriptsize 30.0--50.0} \\" in domains
+    (capabilities,) = (table for table in tables if "MMAU, capabilities" in table)
+    assert "41.00" in capabilities and r"\quad" not in capabilities  # it has no interval
+    check_latex("\\begin{table}".join(tables))
+
+
 @pytest.mark.parametrize("name", ["gta", "wild-mmau"])
 def test_latex_of_the_bundled_benchmarks(name: str) -> None:
     check_latex(latex(EARLIER / name, Unshown()))
@@ -135,6 +173,19 @@ def check_latex(text: str) -> None:
 )
 def test_latex_shows_any_text(text: str, shown: str) -> None:
     assert escaped(text) == shown
+
+
+def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
+    run = mostly_broken_run(tmp_path / "run")
+    (log,) = writer("eval")(run, tmp_path / "run.eval", Unshown())
+    with ZipFile(log) as archive:
+        (score,) = json.loads(archive.read("header.json"))["results"]["scores"]
+    assert score["metrics"] == {}
+    summary = json.loads((run / "summary.json").read_text())
+    assert {"metrics", "pass", "breakdowns"} <= summary["tasks"]["toy.say"].keys()
+    assert [table for table in json.loads(table_rows(run, "json")) if "keyword" not in table["table"]] == []
+    (task,) = page_data(write_page(run, tmp_path / "page.html"))["tasks"]
+    assert task["broken"] == 3 and task["pass"] is None
 
 
 def test_json_lines_stay_lines() -> None:

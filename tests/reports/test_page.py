@@ -18,7 +18,7 @@ from agentgauge.core.capabilities import PublishedRows, options_of
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import PNG, chunks, page_data, record, write_run
+from tests.reports.page_runs import PNG, chunks, combined_run, page_data, record, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -301,6 +301,16 @@ def shown(board):
 
 def told(figure):
     return "–" if figure is None else f"{figure:.2f}"
+
+
+def test_scores_of_several_tasks_have_their_intervals(tmp_path):
+    summary = json.loads((combined_run(tmp_path / "run") / "summary.json").read_text())
+    (board,) = leaderboards(summary)
+    assert board["made"] == [
+        ["domains", "math", "40.00 (30.0–50.0)"],
+        ["capabilities", "reasoning", "41.00"],
+        ["capabilities", "planning", "incomplete, without x"],
+    ]
 
 
 @pytest.mark.parametrize("title", ["GTA-Atomic", "GTA-Workflow"])

@@ -81,6 +81,13 @@ def test_a_case_is_a_row_that_says_how_it_ended(folder: Path) -> None:
     assert (rows["s1", 2].error, rows["s1", 2].kind) == ("model m: HTTP 500", "endpoint")
 
 
+def test_cases_have_a_length_and_places(folder: Path) -> None:
+    samples = agentgauge.read_run(folder).samples
+    assert len(samples) == 5 and [samples[0], samples[-1]] == [*samples][::4]
+    with pytest.raises(IndexError):
+        samples[5]
+
+
 def test_a_record_is_read_when_it_is_asked_for(folder: Path) -> None:
     run = agentgauge.read_run(folder)
     rows = list(run.samples)
@@ -183,6 +190,22 @@ def test_compare_gives_differences_with_intervals(tmp_path: Path) -> None:
     assert (row.key, row.a, row.b, row.difference, row.n, row.differing) == ("toy.say.Acc", 25, 100, 75, 8, 6)
     assert not row.is_count and row.low is not None and row.low < 75 and row.significant
     assert found.to_pandas()["difference"].to_list() == [75, 75] == found.to_polars()["difference"].to_list()
-    assert found.warnings == []
+    assert (found.warnings, len(found), found[1]) == ([], 2, passed)
     with pytest.raises(agentgauge.UsageProblem, match="takes 2 to 26"):
         agentgauge.compare(runs[0])
+
+
+def test_a_warning_names_its_run(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, [record(0)]) for name in "abc"]
+    file = runs[2] / "summary.json"
+    summary = json.loads(file.read_text())
+    summary["run"]["dialect"] = "react"
+    file.write_text(json.dumps(summary))
+    (warning,) = agentgauge.compare(*runs).warnings
+    assert warning.startswith(f"{runs[2]}: ") and "react" in warning
+
+
+def test_an_unknown_task_says_what_helps_in_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(known_tasks(), Toy.name)
+    with pytest.raises(agentgauge.UsageProblem, match="in Python, import its module first"):
+        agentgauge.read_run(folder)

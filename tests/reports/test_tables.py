@@ -16,6 +16,7 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
+from tests.reports.page_runs import combined_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -110,6 +111,13 @@ def test_json_keeps_intervals_and_says_which_row_is_ours(run):
 def test_only_tables_that_the_run_has_a_figure_of_are_written():
     assert {table["benchmark"] for table in tables_of(SUMMARY)} == {"GTA-Atomic"}
     assert tables_of({**SUMMARY, "tasks": {}}) == []
+
+
+def test_combined_figures_have_their_intervals(tmp_path):
+    found = {table["table"]: table["rows"][0] for table in json.loads(rows(combined_run(tmp_path / "run"), "json"))}
+    assert found["MMAU, domains"]["intervals"] == {"Math": [30.0, 50.0]}
+    assert found["MMAU, capabilities"]["values"]["Reasoning"] == 41.0
+    assert found["MMAU, capabilities"]["intervals"] == {}
 
 
 def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.types import Record
+from agentgauge.model.cassette_file import digest
 from agentgauge_reports.formats.conversation import Call, Message, conversation
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import empty_folder, encoded, run_id
@@ -19,6 +20,9 @@ from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.unshown import Unshown
+
+LONGEST = 200
+"""Characters of a quoted id that a file's name holds; file systems take names of 255 bytes."""
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
@@ -44,16 +48,21 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
             try:
                 record = read(case)
                 told = _trajectory(loaded, record, gold, headlines.get(case.task))
+                if told["steps"]:
+                    file = output / case.task / f"{_name(case.sample)}-a{case.attempt}.json"
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(encoded(told, indent=1) + b"\n")
+                    written.append(file)
             except Exception as error:  # whatever is in a record, the others are written
                 unshown.add(f"{case.task} {case.sample}", error)
-                continue
-            if told["steps"]:
-                file = output / case.task / f"{quote(case.sample, safe='')}-a{case.attempt}.json"
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(encoded(told, indent=1) + b"\n")
-                written.append(file)
     unshown.notes += [gold.note] if gold.note else []
     return written
+
+
+def _name(sample: str) -> str:
+    """A sample in a file's name; of a long one the beginning, and a digest."""
+    name = quote(sample, safe="")
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{digest(sample)}"
 
 
 def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from agentgauge.model.cassette_file import digest
 from agentgauge_reports.formats.conversation import Message, conversation, last_reply
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import run_id
+from agentgauge_reports.leaderboards import presentable
 from agentgauge_reports.load import CaseOutline, Run, load_run
 from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.taxonomy import kind_of
@@ -116,9 +117,10 @@ def _results(run: Run, attempted: Iterable[CaseOutline]) -> dict[str, Any]:
     done = [case for case in attempted if case.status != "broken"]
     scores = []
     for task, part in run.summary["tasks"].items():
+        figures = presentable(part)
         metrics = {
             name: {"name": name, "value": one["value"], "metadata": {key: one[key] for key in ("low", "high", "n")}}
-            for name, one in (part["metrics"] | by_name(part)).items()
+            for name, one in (figures["metrics"] | by_name(figures)).items()
             if one["value"] is not None
         }
         scored, unscored = part["passed"] + part["wrong"], part["broken"] + part["missing"]
@@ -143,7 +145,8 @@ def _tokens(prompt: int, completion: int) -> dict[str, int]:
 def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> dict[str, Any]:
     said = conversation(record.transcript.events if record.transcript else ())
     messages = [_message(message) for message in said]
-    told = [message.text for message in said if message.role == "user"]
+    own = [message for message in said if not message.asked_as]
+    told = [message.text for message in own if message.role == "user"]
     score = {}
     if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
@@ -156,7 +159,7 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
         "input": told[0] if told else "",
         "target": target,
         "messages": messages,
-        "output": _output(run.model, messages),
+        "output": _output(run.model, [_message(message) for message in own if message.model]),
         "scores": score,
         "metadata": {"task": case.task, "sample": case.sample, "tags": list(case.tags), "node": run.nodes.get(case.id)},
         "model_usage": {run.model: _tokens(case.usage.prompt_tokens, case.usage.completion_tokens)},
@@ -186,11 +189,9 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _output(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def _output(model: str, replies: list[dict[str, Any]]) -> dict[str, Any]:
     choices = [
-        {"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"}
-        for last in messages[-1:]
-        if last["role"] == "assistant"
+        {"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"} for last in replies[-1:]
     ]
     return {"model": model, "choices": choices}
 

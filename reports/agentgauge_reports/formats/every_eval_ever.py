@@ -15,16 +15,13 @@ from uuid import UUID
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
-from agentgauge_reports.formats.every_eval_ever_samples import Instances
+from agentgauge_reports.formats.every_eval_ever_samples import SCHEMA, Instances
 from agentgauge_reports.formats.output import empty_folder, encoded, run_id
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.unshown import Unshown
-
-SCHEMA = "0.3.0"
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
@@ -52,7 +49,7 @@ def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instan
     place = Path("data", collection, _portable(developer), _portable(model))
     samples, main = place / f"{name}_samples.jsonl", output / place / f"{name}.json"
     evaluation = f"{collection}/{instances.model_id}/{_seconds(run, 'finished')}"
-    figures = _figures(run, tasks)
+    figures = _figures(run, benchmark, tasks)
     main.parent.mkdir(parents=True, exist_ok=True)
     rows, checksum = 0, hashlib.sha256()
     with (output / samples).open("wb") as stream:
@@ -69,7 +66,7 @@ def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instan
         "checksum": checksum.hexdigest(),
         "total_rows": rows,
     }
-    told = _aggregate(run, evaluation, figures) | ({"detailed_evaluation_results": detailed} if rows else {})
+    told = _aggregate(run, tasks, evaluation, figures) | ({"detailed_evaluation_results": detailed} if rows else {})
     main.write_bytes(encoded(told, indent=1) + b"\n")
     return [main, *([output / samples] if rows else [])]
 
@@ -83,8 +80,9 @@ def _seconds(run: Run, key: str) -> str:
     return str(int(run.about[key] or run.about["started"]))
 
 
-def _figures(run: Run, tasks: Iterable[Task]) -> list[MetricResult]:
-    """What the benchmark publishes, of which more is better, and pass@k and pass^k; none of mostly broken tasks."""
+def _figures(run: Run, benchmark: str, tasks: Iterable[Task]) -> list[MetricResult]:
+    """What the benchmark publishes, of which more is better, pass@k and pass^k, and what it makes of several tasks;
+    none of mostly broken tasks."""
     published = {task.name: presentation_of(task).published for task in tasks}
     return [
         one
@@ -92,10 +90,11 @@ def _figures(run: Run, tasks: Iterable[Task]) -> list[MetricResult]:
         if one.value is not None and not one.warning and not one.is_count
         if one.name in published.get(one.task, ())
         or (one.task in published and one.name.startswith(("pass@", "pass^")))
+        or (not one.task and one.benchmark == benchmark)
     ]
 
 
-def _aggregate(run: Run, evaluation: str, figures: Iterable[MetricResult]) -> dict[str, Any]:
+def _aggregate(run: Run, tasks: Sequence[Task], evaluation: str, figures: Iterable[MetricResult]) -> dict[str, Any]:
     about, settings = run.summary["run"], run.about["settings"]
     return {
         "schema_version": SCHEMA,
@@ -114,29 +113,34 @@ def _aggregate(run: Run, evaluation: str, figures: Iterable[MetricResult]) -> di
             "id": model_id(run.model),
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
         },
-        "evaluation_results": [_result(run, one, settings.get("model", {})) for one in figures],
+        "evaluation_results": [
+            _result(run, [task for task in tasks if one.task in ("", task.name)], one, settings.get("model", {}))
+            for one in figures
+        ],
     }
 
 
-def _result(run: Run, figure: MetricResult, model: Mapping[str, Any]) -> dict[str, Any]:
-    about, task = run.summary["run"], find_task(figure.task)
-    data = about["data"][figure.task]
-    scale = task.metrics(about["scoring"]).scale.get(figure.name, 100.0)
-    interval = figure.interval
-    reasons = "; ".join(not_comparable(run.summary, [task]))
-    uncertain = {"num_samples": figure.n} | (
-        {"confidence_interval": {"lower": interval[0], "upper": interval[1], "confidence_level": 0.95}}
-        if interval
-        else {}
-    )
+def _result(run: Run, tasks: Sequence[Task], figure: MetricResult, model: Mapping[str, Any]) -> dict[str, Any]:
+    """``tasks``: that of the figure; all of the benchmark for a score that it makes of several."""
+    about, interval = run.summary["run"], figure.interval
+    data = [about["data"][task.name] for task in tasks]
+    scale = tasks[0].metrics(about["scoring"]).scale.get(figure.name, 100.0)
+    reasons = "; ".join(not_comparable(run.summary, tasks))
+    uncertain: dict[str, Any] = {"num_samples": figure.n} if figure.task else {}
+    if interval:
+        ends = {"lower": interval[0], "upper": interval[1], "confidence_level": 0.95}
+        uncertain["confidence_interval"] = ends
     generation = {key: model[key] for key in ("temperature", "max_tokens") if model.get(key) is not None}
     return {
         "evaluation_result_id": figure.key,
-        "evaluation_name": figure.task,
+        "evaluation_name": figure.task or figure.key,
         "source_data": {
             "dataset_name": figure.benchmark,
             "source_type": "other",
-            "additional_details": {"official": str(data["official"]).lower(), "fingerprint": data["fingerprint"]},
+            "additional_details": {
+                "official": str(all(one["official"] for one in data)).lower(),
+                "fingerprint": " ".join(dict.fromkeys(one["fingerprint"] for one in data)),
+            },
         },
         "metric_config": {
             "metric_id": figure.key,
@@ -149,7 +153,10 @@ def _result(run: Run, figure: MetricResult, model: Mapping[str, Any]) -> dict[st
         },
         "score_details": {
             "score": figure.value,
-            "details": {"broken_cases": str(figure.broken), **({"not_comparable": reasons} if reasons else {})},
+            "details": {
+                **({"broken_cases": str(figure.broken)} if figure.task else {}),
+                **({"not_comparable": reasons} if reasons else {}),
+            },
             "uncertainty": uncertain,
         },
         "generation_config": {

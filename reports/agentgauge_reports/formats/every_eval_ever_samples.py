@@ -16,6 +16,9 @@ from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
 
+SCHEMA = "0.3.0"
+"""Version."""
+
 
 class Instances:
     """The instances of one run, which its benchmarks share among them."""
@@ -46,7 +49,7 @@ class Instances:
         asked = next((message.text for message in own if message.role == "user"), "")
         result = f"{case.task}.{headline_of(find_task(case.task))}"
         return {
-            "schema_version": "0.3.0",
+            "schema_version": SCHEMA,
             "evaluation_id": evaluation,
             "model_id": self.model_id,
             "evaluation_name": case.task,

@@ -43,8 +43,9 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
 
 
 def latex(run: Path, unshown: Unshown) -> str:
-    """The headline figure of every task; of several attempts pass@k and pass^k; and the published tables that the run
-    has figures of. Published rows stand beside the run's where they may be compared.
+    """The headline figure of every task, and the scores that benchmarks make of several; of several attempts pass@k and
+    pass^k; and the published tables that the run has figures of. Published rows stand beside the run's where they may
+    be compared.
 
     Raises UsageProblem for a folder without a finished run.
     """
@@ -59,12 +60,14 @@ def latex(run: Path, unshown: Unshown) -> str:
 
 
 def _overview(model: str, figures: Iterable[MetricResult]) -> list[str]:
-    rows = [
-        [escaped(text) for text in (one.task, one.name, number(one.value), interval(one.low, one.high), str(one.n))]
-        for one in figures
-        if one.is_headline
-    ]
-    caption = f"Headline figure of each task for {escaped(model)}, with the 95\\,\\% interval and the samples $n$."
+    """A row a task, and one for each score of several tasks, which has no ``n``."""
+    rows = []
+    for one in figures:
+        if one.is_headline or not one.task:
+            n = "" if one.n is None else str(one.n)
+            told = (one.task or one.benchmark, one.name, number(one.value), interval(one.low, one.high), n)
+            rows.append([*map(escaped, told)])
+    caption = f"Headline figures of {escaped(model)}, with the 95\\,\\% interval and the samples $n$."
     return _table(caption, "overview", "llrrr", ["Task", "Figure", "Value", "95\\,\\%", "$n$"], rows)
 
 
@@ -85,7 +88,9 @@ def _published(table: Mapping[str, Any]) -> list[str]:
     columns = table["columns"]
     ours, *others = table["rows"]
     ends = {name: f"{{\\scriptsize {_interval(*both)}}}" for name, both in ours["intervals"].items()}
-    rows = [_row(ours, columns), ["\\quad 95\\,\\%", *(ends.get(name, "") for name in columns)]]
+    rows = [_row(ours, columns)]
+    if ends:
+        rows.append(["\\quad 95\\,\\%", *(ends.get(name, "") for name in columns)])
     reasons = "; ".join(table["not_comparable"])
     caption = f"{escaped(table['benchmark'])}: {escaped(table['table'])}."
     if reasons:
@@ -117,11 +122,16 @@ def _table(caption: str, label: str, columns: str, head: Cells, rows: Iterable[C
         "\\toprule",
         " & ".join(head) + " \\\\",
         "\\midrule",
-        *(row[0] if len(row) == 1 else " & ".join(row) + " \\\\" for row in rows),
+        *(row[0] if len(row) == 1 else _line(row) for row in rows),
         "\\bottomrule",
         "\\end{tabular}",
         "\\end{table}",
     ]
+
+
+def _line(row: Cells) -> str:
+    """Empty braces stand before what the line above would take for its argument."""
+    return ("{}" if row[0].startswith(("[", "*")) else "") + " & ".join(row) + " \\\\"
 
 
 def escaped(text: str) -> str:

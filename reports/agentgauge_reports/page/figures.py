@@ -10,6 +10,7 @@ from typing import Any
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.capabilities import capabilities
+from agentgauge_reports.leaderboards import presentable
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.page.seen import Seen
 from agentgauge_reports.taxonomy import TITLES, kind_of
@@ -103,7 +104,7 @@ def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
         "benchmark": shown.benchmark,
         "title": shown.title,
         **{status: part[status] for status in ("planned", *STATUSES)},
-        "pass": part.get("pass"),
+        "pass": presentable(part).get("pass"),
     }
 
 

@@ -46,15 +46,19 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
         "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
         "ours": [_ours(summary["tasks"][task.name], name, task) for task, name in columns.values()],
         "editions": [_edition(tasks, title, rows, list(columns)) for title, rows in published_editions(tasks).items()],
-        "made": [
-            [part, name, combined_value(score)] for part, scores in combined.items() for name, score in scores.items()
-        ],
+        "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
         "reasons": [
             ["every task" if len(named) == len(tasks) else ", ".join(named), reason]
             for reason, named in not_comparable(summary, tasks).items()
         ],
     }
+
+
+def _made(score: Mapping[str, Any]) -> str:
+    """With its interval, which runs of earlier versions do not have."""
+    ends = interval(score.get("low"), score.get("high"))
+    return combined_value(score) + (f" ({ends})" if ends else "")
 
 
 def _headline(tasks: Sequence[Task], columns: Sequence[tuple[Task, str]]) -> int:

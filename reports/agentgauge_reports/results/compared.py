@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge_reports.results.run import FinishedRun
-from agentgauge_reports.results.table import Table
+from agentgauge_reports.results.table import RowList
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,18 @@ class FigureDifference:
     is_count: bool
 
 
-class Comparison(Table[FigureDifference]):
-    """The differences of every figure. ``warnings``: what besides the model is not the same, a sentence each."""
+class Comparison(RowList[FigureDifference]):
+    """The differences of every figure. ``warnings``: what besides the model is not the same, a sentence each, which
+    begins with the folder of the later run."""
 
     def __init__(self, found: Mapping[str, Any]) -> None:
         """``found``: what ``agentgauge compare --format json`` writes."""
-        self.warnings: Sequence[str] = [each for one in found["comparisons"] for each in one["warnings"]]
-        super().__init__(FigureDifference, lambda: _rows(found))
+        folders = {run["letter"]: run["path"] for run in found["runs"]}
+        self.warnings: Sequence[str] = [
+            f"{folders[one['run']]}: {each}" for one in found["comparisons"] for each in one["warnings"]
+        ]
+        rows = list(_rows(found))
+        super().__init__(FigureDifference, len(rows), rows.__getitem__)
 
 
 def compare(first: FinishedRun | str | PathLike[str], *others: FinishedRun | str | PathLike[str]) -> Comparison:

@@ -15,7 +15,7 @@ from agentgauge.store.jsonl import UNREADABLE, CaseId
 from agentgauge_reports.load import CaseOutline, Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import CallResult, SampleResult
-from agentgauge_reports.results.table import Table
+from agentgauge_reports.results.table import RowList, Table
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
 
@@ -46,7 +46,7 @@ class FinishedRun:
         self.summary: Mapping[str, Any] = run.summary  # what summary.json holds
         self.about: Mapping[str, Any] = run.about  # what run.json holds
         self.metrics = Metrics(run.summary)
-        self.samples: Table[SampleResult] = Table(SampleResult, self._samples)
+        self.samples = RowList(SampleResult, len(run.cases), lambda place: _sample(run.cases[place]))
         self.calls: Table[CallResult] = Table(CallResult, self._calls)
 
     def __repr__(self) -> str:
@@ -67,29 +67,6 @@ class FinishedRun:
     @cached_property
     def _cases(self) -> Mapping[CaseId, CaseOutline]:
         return {case.id: case for case in self._run.cases}
-
-    def _samples(self) -> Iterator[SampleResult]:
-        for case in self._run.cases:
-            ended = case.status in ("passed", "wrong")
-            yield SampleResult(
-                task=case.task,
-                sample=case.sample,
-                attempt=case.attempt,
-                status=case.status,
-                passed=case.status == "passed" if ended else None,
-                labels=case.score.labels if case.score else (),
-                kind=kind_of(case),
-                tags=case.tags,
-                values=case.score.values if case.score else {},
-                group=case.score.group if case.score else "",
-                error=case.error,
-                requests=case.usage.requests,
-                prompt_tokens=case.usage.prompt_tokens,
-                completion_tokens=case.usage.completion_tokens,
-                usd=case.usage.usd,
-                seconds=case.seconds,
-                finished=case.finished,
-            )
 
     def _calls(self) -> Iterator[CallResult]:
         with self._run.reading() as read:
@@ -115,6 +92,29 @@ def _read(read: Reader, case: CaseOutline) -> Record:
             f"{case.file}: the record of {case.task} {case.sample}, attempt {case.attempt}, cannot be read: {error};"
             " run this case again with --resume"
         ) from None
+
+
+def _sample(case: CaseOutline) -> SampleResult:
+    ended = case.status in ("passed", "wrong")
+    return SampleResult(
+        task=case.task,
+        sample=case.sample,
+        attempt=case.attempt,
+        status=case.status,
+        passed=case.status == "passed" if ended else None,
+        labels=case.score.labels if case.score else (),
+        kind=kind_of(case),
+        tags=case.tags,
+        values=case.score.values if case.score else {},
+        group=case.score.group if case.score else "",
+        error=case.error,
+        requests=case.usage.requests,
+        prompt_tokens=case.usage.prompt_tokens,
+        completion_tokens=case.usage.completion_tokens,
+        usd=case.usage.usd,
+        seconds=case.seconds,
+        finished=case.finished,
+    )
 
 
 def _call(case: CaseOutline, number: int, event: Event) -> CallResult:

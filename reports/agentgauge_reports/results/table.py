@@ -75,6 +75,23 @@ class Table(Generic[Row]):
         return found
 
 
+class RowList(Table[Row]):
+    """Rows that are known without reading records: they have a length, and a place each."""
+
+    def __init__(self, kind: type[Row], count: int, row: Callable[[int], Row]) -> None:
+        """``row``: called with a place from 0 whenever that row is asked for."""
+        self._places = range(count)
+        self._row = row
+        super().__init__(kind, lambda: map(row, self._places))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: int) -> Row:
+        """Raises IndexError."""
+        return self._row(self._places[place])
+
+
 def cells(row: Any) -> Iterator[tuple[str, Any]]:
     """Name and value of each column of a row: see ``Table.columns``. A lone surrogate, which a model may write, becomes
     a question mark."""
