@@ -232,6 +232,28 @@ def test_words_are_found_in_a_case_also_where_it_is_folded(watched, page_file):
     assert page.locator("#case-said").inner_text() == "Not found in this case."
 
 
+@pytest.mark.parametrize(
+    ("reply", "words", "says"),
+    [
+        ("é" * 400_000, "É", "1 of more than 10,000"),
+        ("é" * 10_000, "É", "1 of 10,000"),
+        ("İstanbul, then istanbul, then ISTANBUL", "Istanbul", "1 of 2"),
+        ("a+b, a.b, (a\\b)", "A\\B)", "1 of 1"),
+    ],
+    ids=["very many", "as many as are marked", "a letter that is longer in lower case", "signs of expressions"],
+)
+def test_words_are_found_in_any_reply(watched, tmp_path, monkeypatch, reply, words, says):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    said = Event("model", "m", 0, 0.1, {"messages": [], "reply": reply})
+    run = write_run(tmp_path / "run", [record(0, events=[said])])
+    page = watched.open(write_page(run, tmp_path / "page.html"), "#case=toy.say/s0/1")
+    page.locator(".step.model").wait_for()
+    page.get_by_label("Search in this case").fill(words)
+    page.locator("#case-said", has_text=says).wait_for(timeout=10_000)
+    assert page.locator("#case-said").inner_text() == says
+    assert int(says.split()[-1].replace(",", "")) == page.evaluate("CSS.highlights.get('match').size")
+
+
 def test_a_case_is_copied_shown_and_saved_as_it_is(watched, page_file, tmp_path):
     page = watched.open(page_file, "#case=toy.say/s1/1")
     page.locator(".step.tool").wait_for()
