@@ -143,6 +143,43 @@ def test_the_address_holds_the_list_and_the_case_and_can_be_gone_back_to(watched
     assert page.locator("#status").input_value() == "wrong"
 
 
+def test_a_case_that_was_closed_is_left_behind_and_can_be_gone_forward_to(watched, page_file):
+    page = watched.open(page_file)
+    page.locator("#status").select_option("passed")
+    page.locator("#words").fill("question")
+    page.get_by_role("link", name="s5", exact=True).click()
+    for _ in range(2):
+        page.locator("#case-title", has_text="s5").wait_for()
+        page.keyboard.press("Escape")
+        page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
+        assert found(page) == "128 of 130 cases" and not page.locator("#case").is_visible()
+        page.go_forward()
+    page.locator("#case-title", has_text="s5").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
+    page.go_back()
+    page.locator("#found", has_text="130 of 130").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("link", "keys", "focused"),
+    [
+        ("", ["Enter", "Escape"], "s2"),
+        ("", ["Enter", "ArrowRight", "ArrowRight", "Escape"], "s4"),
+        ("#words=question&case=toy.say/s5/1", ["Escape"], "s5"),
+    ],
+    ids=["opened", "gone on to", "named by the address"],
+)
+def test_the_focus_returns_to_the_link_of_the_case_that_was_closed(watched, page_file, link, keys, focused):
+    page = watched.open(page_file, link)
+    if not link:
+        page.locator("#case-table").get_by_role("link", name="s2", exact=True).focus()
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: "case=" not in url)
+    page.wait_for_function("name => document.activeElement.innerText === name", arg=focused, timeout=5000)
+
+
 def test_an_address_restores_search_order_page_and_case(watched, page_file):
     page = watched.open(page_file, "#words=question&sort=-sample&page=2&case=toy.say/s5/1")
     page.locator("#case-title", has_text="s5").wait_for()
@@ -169,6 +206,14 @@ def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem
     assert shown.bounding_box()["y"] < 900 and found(page) == "130 of 130 cases"
     page.get_by_role("button", name="Dismiss").click()
     assert not shown.is_visible() and hash_of(page) == ""
+
+
+def test_what_was_wrong_with_a_link_is_gone_with_the_next_search(watched, page_file):
+    page = watched.open(page_file, "#sort=beauty")
+    page.locator("#problem").wait_for()
+    page.locator("#words").fill("zwolle")
+    assert found(page) == "1 of 130 cases" and not page.locator("#problem").is_visible()
+    page.wait_for_url(lambda url: url.endswith("#words=zwolle"))
 
 
 def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):

@@ -128,7 +128,12 @@ function dialogs() {
   byId("previous").addEventListener("click", () => move(-1));
   byId("next").addEventListener("click", () => move(1));
   byId("close").addEventListener("click", () => byId("case").close());
-  byId("case").addEventListener("close", () => { opened.place = -1; opened.said = null; if (state.case) go({ case: "" }, true); });
+  byId("case").addEventListener("close", () => {
+    if (document.activeElement.matches("body, #case, #case *")) (linkTo(caseHash(opened.place)) ?? byId("case-table")).focus();
+    Object.assign(opened, { place: -1, said: null });
+    if (!state.case) return; // the address has changed before
+    if (history.state?.opens) history.back(); else go({ case: "" }, true);
+  });
   byId("case").addEventListener("keydown", (event) => {
     if (event.target.closest("video, audio, input") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "ArrowLeft") move(-1);
