@@ -113,6 +113,19 @@ def test_replies_are_searched_on_demand(watched, page_file):
     assert column(page, "sample") == ["s1"] and page.locator("#replies-state").inner_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "samples"),
+    [("user", []), ("message", []), ("text", []), ("BELOW oracle", ["s0"]), ("route({}) 40", ["s1"])],
+    ids=["a role", "a kind of step", "a kind of result", "a request and its reply", "a call and its result"],
+)
+def test_a_search_in_replies_reads_what_was_said(watched, page_file, words, samples):
+    page = watched.open(page_file)
+    page.locator("#words").fill(words)
+    page.get_by_role("button", name="Search these words in replies").click()
+    page.locator("#replies-state", has_text="All transcripts searched").wait_for()
+    assert column(page, "sample") == samples
+
+
 def test_a_search_in_replies_can_be_stopped(watched, page_file):
     page = watched.open(page_file, "#words=oracle")
     page.evaluate(
