@@ -123,8 +123,8 @@ def test_the_message_has_metric_difference_interval_and_p(here):
         # (2.160 + 0.842) * 10.48, and one pair of twelve
         (
             12,
-            "a fall of 39.8 points would have been found in about four of five cases; a smaller one could have gone"
-            " unseen",
+            "a fall of 39.8 points in a figure looked at alone would have been found in about four of five cases; a"
+            " smaller one could have gone unseen",
         ),
     ],
 )
@@ -134,6 +134,23 @@ def test_a_gate_that_holds_says_what_it_would_have_found(here, samples, says):
         written(here / name, {PLANS: same})
     gate = parse_gate(f"{PLANS} no significant regression against old", COLUMNS)
     assert check_gate(gate, {}, here / "new") == (None, says)
+
+
+@pytest.mark.parametrize(
+    ("small", "figures", "rest"),
+    [
+        (0, "2 figures, each looked at alone,", ""),
+        (1, "a figure looked at alone", "; 1 figure rests on too few samples to show any"),
+    ],
+)
+def test_a_gate_tells_figures_of_too_few_samples_apart(here, small, figures, rest):
+    same = {f"s{number}": [number % 2 == 0] for number in range(12)}
+    other = {"s0": [True], "s1": [False]} if small else same
+    for name in ("old", "new"):
+        written(here / name, {PLANS: same, "mmau.dag_reasoning": other})
+    says = f"a fall of 39.8 points in {figures} would have been found in about four of five cases; a smaller one could"
+    gate = parse_gate("no significant regression against old", COLUMNS)
+    assert check_gate(gate, {}, here / "new") == (None, f"{says} have gone unseen{rest}")
 
 
 def test_each_task_that_is_tested_makes_a_significant_fall_harder_to_show(here):

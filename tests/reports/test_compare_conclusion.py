@@ -53,6 +53,16 @@ SIX, SEVEN, NEVER = figure(seen=6.04), figure(seen=7.25), figure(seen=None)
             " could have gone unseen.",
         ),
         (
+            [UP, *[NEVER] * 9, SIX],
+            "B is better than A on 1 of 11 published figures; on the other 10, a difference of less than 6.0 points"
+            " could have gone unseen; 9 figures rest on too few samples to show any.",
+        ),
+        (
+            [NEVER, SIX, SEVEN],
+            "No significant difference between B and A on 3 published figures; differences of less than 6.0 to 7.2"
+            " points, depending on the figure, could have gone unseen; 1 figure rests on too few samples to show any.",
+        ),
+        (
             [figure(sure=True, published=False), figure(tested=False)],
             "B and A have no published figure that can be tested.",
         ),

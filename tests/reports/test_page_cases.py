@@ -113,6 +113,19 @@ def test_replies_are_searched_on_demand(watched, page_file):
     assert column(page, "sample") == ["s1"] and page.locator("#replies-state").inner_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "samples"),
+    [("user", []), ("message", []), ("text", []), ("BELOW oracle", ["s0"]), ("route({}) 40", ["s1"])],
+    ids=["a role", "a kind of step", "a kind of result", "a request and its reply", "a call and its result"],
+)
+def test_a_search_in_replies_reads_what_was_said(watched, page_file, words, samples):
+    page = watched.open(page_file)
+    page.locator("#words").fill(words)
+    page.get_by_role("button", name="Search these words in replies").click()
+    page.locator("#replies-state", has_text="All transcripts searched").wait_for()
+    assert column(page, "sample") == samples
+
+
 def test_a_search_in_replies_can_be_stopped(watched, page_file):
     page = watched.open(page_file, "#words=oracle")
     page.evaluate(
@@ -143,6 +156,43 @@ def test_the_address_holds_the_list_and_the_case_and_can_be_gone_back_to(watched
     assert page.locator("#status").input_value() == "wrong"
 
 
+def test_a_case_that_was_closed_is_left_behind_and_can_be_gone_forward_to(watched, page_file):
+    page = watched.open(page_file)
+    page.locator("#status").select_option("passed")
+    page.locator("#words").fill("question")
+    page.get_by_role("link", name="s5", exact=True).click()
+    for _ in range(2):
+        page.locator("#case-title", has_text="s5").wait_for()
+        page.keyboard.press("Escape")
+        page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
+        assert found(page) == "128 of 130 cases" and not page.locator("#case").is_visible()
+        page.go_forward()
+    page.locator("#case-title", has_text="s5").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
+    page.go_back()
+    page.locator("#found", has_text="130 of 130").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("link", "keys", "focused"),
+    [
+        ("", ["Enter", "Escape"], "s2"),
+        ("", ["Enter", "ArrowRight", "ArrowRight", "Escape"], "s4"),
+        ("#words=question&case=toy.say/s5/1", ["Escape"], "s5"),
+    ],
+    ids=["opened", "gone on to", "named by the address"],
+)
+def test_the_focus_returns_to_the_link_of_the_case_that_was_closed(watched, page_file, link, keys, focused):
+    page = watched.open(page_file, link)
+    if not link:
+        page.locator("#case-table").get_by_role("link", name="s2", exact=True).focus()
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: "case=" not in url)
+    page.wait_for_function("name => document.activeElement.innerText === name", arg=focused, timeout=5000)
+
+
 def test_an_address_restores_search_order_page_and_case(watched, page_file):
     page = watched.open(page_file, "#words=question&sort=-sample&page=2&case=toy.say/s5/1")
     page.locator("#case-title", has_text="s5").wait_for()
@@ -169,6 +219,14 @@ def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem
     assert shown.bounding_box()["y"] < 900 and found(page) == "130 of 130 cases"
     page.get_by_role("button", name="Dismiss").click()
     assert not shown.is_visible() and hash_of(page) == ""
+
+
+def test_what_was_wrong_with_a_link_is_gone_with_the_next_search(watched, page_file):
+    page = watched.open(page_file, "#sort=beauty")
+    page.locator("#problem").wait_for()
+    page.locator("#words").fill("zwolle")
+    assert found(page) == "1 of 130 cases" and not page.locator("#problem").is_visible()
+    page.wait_for_url(lambda url: url.endswith("#words=zwolle"))
 
 
 def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
@@ -230,6 +288,28 @@ def test_words_are_found_in_a_case_also_where_it_is_folded(watched, page_file):
     assert page.locator("#case-said").inner_text() == "1 of 1"
     page.get_by_label("Search in this case").fill("nowhere")
     assert page.locator("#case-said").inner_text() == "Not found in this case."
+
+
+@pytest.mark.parametrize(
+    ("reply", "words", "says"),
+    [
+        ("é" * 400_000, "É", "1 of more than 10,000"),
+        ("é" * 10_000, "É", "1 of 10,000"),
+        ("İstanbul, then istanbul, then ISTANBUL", "Istanbul", "1 of 2"),
+        ("a+b, a.b, (a\\b)", "A\\B)", "1 of 1"),
+    ],
+    ids=["very many", "as many as are marked", "a letter that is longer in lower case", "signs of expressions"],
+)
+def test_words_are_found_in_any_reply(watched, tmp_path, monkeypatch, reply, words, says):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    said = Event("model", "m", 0, 0.1, {"messages": [], "reply": reply})
+    run = write_run(tmp_path / "run", [record(0, events=[said])])
+    page = watched.open(write_page(run, tmp_path / "page.html"), "#case=toy.say/s0/1")
+    page.locator(".step.model").wait_for()
+    page.get_by_label("Search in this case").fill(words)
+    page.locator("#case-said", has_text=says).wait_for(timeout=10_000)
+    assert page.locator("#case-said").inner_text() == says
+    assert int(says.split()[-1].replace(",", "")) == page.evaluate("CSS.highlights.get('match').size")
 
 
 def test_a_case_is_copied_shown_and_saved_as_it_is(watched, page_file, tmp_path):

@@ -32,6 +32,7 @@ def _told(letter: str, figures: Sequence[Mapping[str, Any]]) -> str:
         missed = "the runs are too small to show any difference"
     elif " to " in seen:
         missed = f"differences of less than {seen} points, depending on the figure, could have gone unseen"
+    missed += too_few(unsure)
     all_of = f"{len(figures)} published figure{'' if len(figures) == 1 else 's'}"
     if not changes:
         return f"No significant difference between {letter} and A on {all_of}; {missed}."
@@ -46,3 +47,11 @@ def span(detectable: Sequence[float | None]) -> str:
     """``6.2``, or ``6.2 to 19.4``: the smallest differences that figures show. Empty where none is large enough."""
     ends = sorted({f"{value:.1f}" for value in detectable if value is not None}, key=float)
     return " to ".join([ends[0], ends[-1]] if len(ends) > 1 else ends)
+
+
+def too_few(detectable: Sequence[float | None]) -> str:
+    """Beside figures that ``span`` tells of: how many others show no difference. Empty without others."""
+    count = sum(value is None for value in detectable)
+    if count in (0, len(detectable)):
+        return ""
+    return f"; {count} figure{' rests' if count == 1 else 's rest'} on too few samples to show any"

@@ -11,7 +11,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.run.gates import Gate, Threshold
 from agentgauge_reports.comparison.compare import common_tasks, incomparable, pairs_of
-from agentgauge_reports.comparison.conclusion import span
+from agentgauge_reports.comparison.conclusion import span, too_few
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.text import chance
 from agentgauge_reports.load import load_run
@@ -80,8 +80,9 @@ def regression(before: Path, after: Path, task: str, metric: str) -> Finding:
 def _seen(detectable: Sequence[float | None]) -> str:
     if not span(detectable):
         return "these runs are too small to show any fall"
-    figures = f"in {len(detectable)} figures " if len(detectable) > 1 else ""
+    count = sum(value is not None for value in detectable)
+    figures = f"{count} figures, each looked at alone," if count > 1 else "a figure looked at alone"
     return (
-        f"a fall of {span(detectable)} points {figures}would have been found in about four of five cases; a smaller one"
-        " could have gone unseen"
+        f"a fall of {span(detectable)} points in {figures} would have been found in about four of five cases; a smaller"
+        f" one could have gone unseen{too_few(detectable)}"
     )

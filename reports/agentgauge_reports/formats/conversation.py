@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from agentgauge.agent.model_json import read_json
 from agentgauge.core.types import Event, Json
+from agentgauge_reports.page.repeats import Replies
 
 ROLES = ("system", "user", "assistant", "tool")
 
@@ -43,6 +43,7 @@ def conversation(events: Iterable[Event]) -> list[Message]:
     replies the ids of their calls. A request that failed has no reply."""
     said: list[Message] = []
     names: dict[str, str] = {}  # of calls, by id
+    replies: Replies[Message] = Replies()
     for event in events:
         if event.kind != "model":
             continue
@@ -50,7 +51,7 @@ def conversation(events: Iterable[Event]) -> list[Message]:
         for each in event.detail.get("messages", ()):
             message = _message(each, role)
             names |= {call.id: call.name for call in message.calls}
-            if message.role == "assistant" and (own := _repeated(message, said)):
+            if message.role == "assistant" and (own := replies.repeated(role, each)):
                 for call, repeated in zip(own.calls, message.calls, strict=True):
                     call.id = repeated.id or call.id
                 continue
@@ -59,6 +60,7 @@ def conversation(events: Iterable[Event]) -> list[Message]:
             said.append(message)
         if "reply" in event.detail:
             said.append(_reply(event, role))
+            replies.add(role, event.detail, said[-1])
     return said
 
 
@@ -72,16 +74,6 @@ def last_reply(said: Iterable[Message]) -> str:
 def written(name: str, arguments: Json) -> str:
     """A call in one line."""
     return f"{name}({json.dumps(arguments, ensure_ascii=False)})"
-
-
-def _repeated(message: Message, said: Iterable[Message]) -> Message | None:
-    """The latest reply of the same model that says the same."""
-
-    def content(one: Message) -> Any:
-        return one.asked_as, one.text.strip(), [(call.name, call.arguments) for call in one.calls]
-
-    own = [one for one in said if one.model and content(one) == content(message)]
-    return own[-1] if own else None
 
 
 def _message(message: Mapping[str, Json], asked_as: str) -> Message:

@@ -23,7 +23,8 @@ LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
 LARGEST = 4_000_000
 """Bytes of a file that is copied or embedded."""
 
-_PATHS = re.compile(r"\{(?:RUN|ROOT)\}/[^\s\"'`<>|*?\\()\[\]]+\.\w{2,5}")
+_PATHS = re.compile(r"\{(?:RUN|ROOT)\}/[^\s\"'`<>|*?\\()\[\]{}]{1,4096}\.\w{2,5}")
+"""A path ends before the next one, so that the time grows with the text's length alone."""
 
 
 class Files:

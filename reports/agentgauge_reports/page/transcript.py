@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
@@ -12,6 +11,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.gold import side_by_side
+from agentgauge_reports.page.repeats import Replies
 
 Took = float | tuple[float, float]
 """Seconds of a step; for a cached result also those that the tool worked in the earlier call."""
@@ -72,7 +72,7 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
     A request repeats the last reply and the tools' results; these are left out, so that what stays is what was said
     anew. What a benchmark says in the model's name (the gold of the steps before) is marked as given.
     """
-    replied: list[Any] = []
+    replies: Replies[Event] = Replies()
     results: list[str] = []
     for number, event in enumerate(events):
         detail = event.detail
@@ -83,8 +83,9 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
             step = {"is": "tool", "name": event.name, "arguments": detail.get("arguments"), "result": outputs}
             yield {**step, "error": event.error, "at": number}
             continue
+        role = str(detail.get("role", "")).removeprefix("--")
         for message in detail.get("messages", ()):
-            if message.get("role") == "assistant" and _said(message) in replied:
+            if message.get("role") == "assistant" and replies.repeated(role, message):
                 continue
             if message.get("role") == "tool" and results and _repeats(message.get("content"), results):
                 continue
@@ -93,20 +94,13 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
                 **{key: message.get(key) for key in ("role", "name", "content", "tool_calls") if message.get(key)},
             }
         results = []
-        calls = list(detail.get("tool_calls", ()))
-        replied.append(_said({"content": detail.get("reply"), "tool_calls": [{"function": call} for call in calls]}))
+        if "reply" in detail:
+            replies.add(role, detail, event)
         extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
-        extra |= {"role": detail["role"].removeprefix("--")} if detail.get("role") else {}
+        extra |= {"role": role} if role else {}
+        calls = list(detail.get("tool_calls", ()))
         step = {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls}
         yield {**step, "error": event.error, "at": number, **extra}
-
-
-def _said(message: Mapping[str, Any]) -> tuple[str, str]:
-    """What makes two replies the same: the text, and names and arguments of the calls."""
-    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
-    made = [[call.get("name"), call.get("arguments")] for call in calls]
-    content = message.get("content")
-    return (content.strip() if isinstance(content, str) else json.dumps(content) if content else "", json.dumps(made))
 
 
 def _repeats(content: Json, results: Sequence[str]) -> bool:

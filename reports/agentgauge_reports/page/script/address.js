@@ -36,17 +36,26 @@ function placeOf(name) {
   return placeByName.get(name) ?? -1;
 }
 
+function change(changes) {
+  state = { ...state, ...changes };
+  byId("problem").hidden = true;
+}
+
 // Changes the state, and the address with it. Quietly: the last entry of the browser's history is replaced.
 function go(changes, quietly = false) {
-  state = { ...state, ...changes };
-  keepAddress(quietly);
+  const opens = Boolean(changes.case) && !state.case;
+  if (!quietly) keepAddress(true); // what was typed a moment ago belongs to the entry that is left
+  change(changes);
+  keepAddress(quietly, { opens });
   showState();
 }
 
-function keepAddress(quietly) {
+// Writes the state into the address. about: of a new entry, whether it opens a case, so that the one before lists it.
+function keepAddress(quietly, about = null) {
   const hash = written(state);
   if (hash === (location.hash.includes("=") ? location.hash : "")) return;
-  history[quietly ? "replaceState" : "pushState"](null, "", hash || location.pathname + location.search);
+  const url = hash || location.pathname + location.search;
+  if (quietly) history.replaceState(history.state, "", url); else history.pushState(about, "", url);
 }
 
 function follow() {

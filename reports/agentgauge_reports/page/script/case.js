@@ -69,32 +69,42 @@ function downloadCase() {
 
 // -- search in the case: matches are marked without a change of the elements
 
-const marks = { ranges: [], at: -1 };
+const MOST = 10_000; // matches that are marked
+const marks = { ranges: [], at: -1, more: false };
 const canMark = typeof Highlight === "function" && CSS.highlights;
 
 function unmark() {
-  Object.assign(marks, { ranges: [], at: -1 });
+  Object.assign(marks, { ranges: [], at: -1, more: false });
   if (canMark) CSS.highlights.clear();
 }
 
 function searchWithin() {
   unmark();
-  const words = byId("within").value.toLowerCase();
+  const words = byId("within").value;
   if (!words) { byId("case-said").textContent = ""; return; }
-  for (const { text, show } of [...folded.values()]) if (text.toLowerCase().includes(words)) show();
-  const walker = document.createTreeWalker(byId("case-body"), NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const text = node.data.toLowerCase();
-    if (text.length !== node.length) continue; // a letter that is longer in lower case: places would not fit
-    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
-      const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, at + words.length);
-      marks.ranges.push(range);
-    }
+  const wanted = new RegExp(words.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+  for (const { text, show } of [...folded.values()]) if (text.search(wanted) >= 0) show();
+  for (const range of rangesOf(wanted)) {
+    marks.more = marks.ranges.length === MOST;
+    if (marks.more) break;
+    marks.ranges.push(range);
   }
-  if (canMark) CSS.highlights.set("match", new Highlight(...marks.ranges));
+  if (canMark) {
+    const all = new Highlight(); // not with the ranges as arguments: a call has room for few
+    for (const range of marks.ranges) all.add(range);
+    CSS.highlights.set("match", all);
+  }
   nextMark(1);
+}
+
+function* rangesOf(wanted) {
+  const walker = document.createTreeWalker(byId("case-body"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) for (const match of node.data.matchAll(wanted)) {
+    const range = new Range();
+    range.setStart(node, match.index);
+    range.setEnd(node, match.index + match[0].length);
+    yield range;
+  }
 }
 
 function nextMark(step) {
@@ -106,7 +116,7 @@ function nextMark(step) {
   for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   if (canMark) CSS.highlights.set("here", new Highlight(range));
   element.scrollIntoView({ block: "center" });
-  byId("case-said").textContent = `${whole.format(marks.at + 1)} of ${whole.format(count)}`;
+  byId("case-said").textContent = `${whole.format(marks.at + 1)} of ${marks.more ? "more than " : ""}${whole.format(count)}`;
 }
 
 function dialogs() {
@@ -118,7 +128,12 @@ function dialogs() {
   byId("previous").addEventListener("click", () => move(-1));
   byId("next").addEventListener("click", () => move(1));
   byId("close").addEventListener("click", () => byId("case").close());
-  byId("case").addEventListener("close", () => { opened.place = -1; opened.said = null; if (state.case) go({ case: "" }, true); });
+  byId("case").addEventListener("close", () => {
+    if (document.activeElement.matches("body, #case, #case *")) (linkTo(caseHash(opened.place)) ?? byId("case-table")).focus();
+    Object.assign(opened, { place: -1, said: null });
+    if (!state.case) return; // the address has changed before
+    if (history.state?.opens) history.back(); else go({ case: "" }, true);
+  });
   byId("case").addEventListener("keydown", (event) => {
     if (event.target.closest("video, audio, input") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "ArrowLeft") move(-1);

@@ -75,11 +75,15 @@ function list() {
   const pages = Math.max(1, Math.ceil(view.units.length / PAGE));
   const number = Math.min(Number(page) || 1, pages);
   const rows = view.units.slice((number - 1) * PAGE, number * PAGE).flatMap(unitRows);
+  const focused = document.activeElement.closest("#case-table a")?.getAttribute("href");
   byId("case-table").replaceChildren(make("table", { class: "cases full" }, make("thead", {}, make("tr", {}, ...chosen().map(headCell))), make("tbody", {}, ...rows)));
+  if (focused) linkTo(focused)?.focus({ preventScroll: true });
   byId("found").textContent = `${whole.format(view.cases.length)} of ${whole.format(cases.sample.length)} cases${groups ? `, attempts at ${counted(view.units.length, "sample")}` : ""}`;
   const turn = (name, step) => make("button", { type: "button", disabled: number + step < 1 || number + step > pages, onclick: () => { go({ page: number + step > 1 ? String(number + step) : "" }); byId("cases").scrollIntoView(); } }, name);
   byId("pager").replaceChildren(turn("← Before", -1), `page ${whole.format(number)} of ${whole.format(pages)}`, turn("After →", 1));
 }
+
+const linkTo = (hash) => [...byId("case-table").querySelectorAll("a")].find((link) => link.getAttribute("href") === hash);
 
 function headCell(column) {
   const down = state.sort === `-${column.id}`;
@@ -139,7 +143,7 @@ function filters() {
   fill("kind", data.kinds.filter(([name], number) => name && used.has(number)));
   let later = 0;
   byId("words").addEventListener("input", (event) => { // a browser allows few changes of the address in a second
-    state = { ...state, words: event.target.value, page: "" };
+    change({ words: event.target.value, page: "" });
     list();
     clearTimeout(later);
     later = setTimeout(() => keepAddress(true), 300);

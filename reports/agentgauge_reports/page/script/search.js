@@ -24,12 +24,6 @@ function foundCases() {
   return hits;
 }
 
-function textsOf(value, texts = []) {
-  if (typeof value === "string") texts.push(value);
-  else if (value && typeof value === "object") for (const inner of Object.values(value)) textsOf(inner, texts);
-  return texts;
-}
-
 async function searchReplies() {
   const words = wordsOf(state.words);
   Object.assign(replies, { words: words.join(" "), found: new Set(), running: true });
@@ -40,7 +34,7 @@ async function searchReplies() {
     try {
       const chunk = await load(number);
       chunk.forEach(({ said }, place) => {
-        const hay = textsOf(said).join("\n").toLowerCase();
+        const hay = (said.steps || []).flatMap(saidIn).join("\n").toLowerCase();
         if (words.every((word) => hay.includes(word))) mine.add(starts[number] + place);
       });
     } catch (error) { told = error.message; break; }

@@ -32,14 +32,17 @@ function facts(place, said) {
   return make("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
 }
 
+// What was said in a step: contents, replies, calls, results and errors.
+function saidIn(step) {
+  const call = ({ name, arguments: given }) => `${name}(${asText(given)})`;
+  const calls = (step.calls || step.tool_calls || []).map((each) => call(each.function || each));
+  const results = (step.result || []).map((output) => asText(output.content));
+  const words = step.is === "tool" ? [call(step), ...results] : [contentOf(step.content), step.reply, step.refusal, ...calls];
+  return [...words, step.error].filter(Boolean);
+}
+
 // The case as plain text, for the clipboard.
 function plainText(place, said) {
-  const call = ({ name, arguments: given, text }) => text ?? `${name}(${asText(given)})`;
-  const step = (one) => {
-    const calls = (one.calls || one.tool_calls || []).map((each) => call(each.function || each));
-    const results = (one.result || []).map((output) => asText(output.content));
-    const words = one.is === "tool" ? [call(one), ...results] : [one.content ? contentOf(one.content) : one.reply, ...calls];
-    return [`[${one.role || one.is}${one.name ? ` ${one.name}` : ""}]`, ...words, one.error].filter(Boolean).join("\n");
-  };
+  const step = (one) => [`[${one.role || one.is}${one.name ? ` ${one.name}` : ""}]`, ...saidIn(one)].join("\n");
   return [byId("case-title").textContent, STATUSES[cases.status[place]], said.error || said.verdict, ...(said.steps || []).map(step)].filter(Boolean).join("\n\n");
 }
