@@ -31,7 +31,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 CaseId = tuple[str, str, int]
 """Task, sample id, attempt from 1."""
 
-UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
 
 _TRANSCRIPT, _LAST, _OUTPUT = b',"transcript":{"usage":', b'"seed":', b',"output":'

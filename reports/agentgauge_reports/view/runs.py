@@ -34,7 +34,7 @@ LARGEST = 64 << 20
 STATUSES = ("passed", "wrong", "broken", "missing")
 
 _FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
-_ODD = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_ODD = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What reading a run raises that is of another version, damaged, or made up."""
 
 

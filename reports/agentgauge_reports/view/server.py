@@ -77,6 +77,7 @@ class Viewer:
         self._listing = asyncio.Lock()
         self._scratch = TemporaryDirectory(prefix="agentgauge-view-")
         self._pages: dict[str, tuple[object, asyncio.Task[Path]]] = {}
+        self._writing = asyncio.Lock()
         self._ending = asyncio.Event()
 
     def close(self) -> None:
@@ -185,7 +186,7 @@ class Viewer:
                 await asyncio.to_thread(live.read, started)
                 state = await asyncio.to_thread(live.state)
                 self._states[name] = (time.monotonic(), state)
-        return entry | {"live": state, "now": time.time()}
+        return entry | {"live": state} | ({"now": time.time()} if entry["state"] == "running" else {})
 
     # -- what is finished
 
@@ -223,9 +224,19 @@ class Viewer:
         version, writing = self._pages.get(name, (None, None))
         if writing is None or version != entry or (writing.done() and writing.exception()):
             folder = Path(self._scratch.name) / hashlib.sha256(name.encode()).hexdigest()[:16]
-            writing = asyncio.create_task(asyncio.to_thread(_write, self.runs.root / name, folder))
+            writing = asyncio.create_task(self._write(self.runs.root / name, folder))
             self._pages[name] = (entry, writing)
         return await asyncio.shield(writing)
+
+    async def _write(self, run: Path, folder: Path) -> Path:
+        def write() -> None:
+            shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
+            folder.mkdir(parents=True)
+            write_page(run, folder / "report.html", links_from=run)
+
+        async with self._writing:  # the options of one run at a time: tasks have them for the whole process
+            await asyncio.to_thread(write)
+        return folder
 
     async def _compare(self, request: web.Request) -> web.StreamResponse:
         """``?run=A&run=B``: what ``agentgauge compare A B`` writes."""
@@ -237,13 +248,6 @@ class Viewer:
         # this page lies beside the runs, so that links lead to theirs
         data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
         return _page(comparison_page(data), _COMPARISON)
-
-
-def _write(run: Path, folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
-    folder.mkdir(parents=True)
-    write_page(run, folder / "report.html", links_from=run)
-    return folder
 
 
 def _cookie(request: web.Request) -> str:

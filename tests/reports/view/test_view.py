@@ -211,8 +211,16 @@ ABOUT = {"started": 5.0, "finished": 9.0, "planned": 1, "settings": {"model": {"
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[]", '{"started": 1}', "null", "[" * 100_000, json.dumps(ABOUT | {"planned": "many"})],
-    ids=["torn", "list", "keys", "null", "deep", "text"],
+    [
+        "{",
+        "[]",
+        '{"started": 1}',
+        "null",
+        "[" * 100_000,
+        json.dumps(ABOUT | {"planned": "many"}),
+        json.dumps(ABOUT | {"started": 10**400}),
+    ],
+    ids=["torn", "list", "keys", "null", "deep", "text", "huge"],
 )
 def test_a_run_that_cannot_be_read_is_listed_with_the_reason(tmp_path, text):
     (tmp_path / "bad").mkdir()
@@ -304,8 +312,14 @@ def test_a_resumed_run_counts_what_is_kept_and_what_runs_again(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"score": [1]}, {"task": ["t"]}, {"transcript": {"seconds": "x", "usage": {}}}, {"finished": float("nan")}],
-    ids=["score", "task", "seconds", "finished"],
+    [
+        {"score": [1]},
+        {"task": ["t"]},
+        {"transcript": {"seconds": "x", "usage": {}}},
+        {"finished": float("nan")},
+        {"finished": 10**400},
+    ],
+    ids=["score", "task", "seconds", "finished", "huge"],
 )
 def test_a_record_that_is_none_is_passed_over_and_the_others_count(tmp_path, change):
     folder = RunFolder(tmp_path)
