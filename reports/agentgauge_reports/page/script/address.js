@@ -2,6 +2,7 @@
 
 const NOTHING = { words: "", task: "", status: "", kind: "", sort: "", columns: "", page: "", case: "" };
 let state = NOTHING;
+let typing = 0; // the timer that writes typed words into the address
 
 const caseName = (place) => [taskName(place), cases.sample[place], cases.attempt[place]].map((part) => encodeURIComponent(part)).join("/");
 const caseHash = (place) => `#case=${caseName(place)}`;
@@ -52,6 +53,7 @@ function go(changes, quietly = false) {
 
 // Writes the state into the address. about: of a new entry, whether it opens a case, so that the one before lists it.
 function keepAddress(quietly, about = null) {
+  clearTimeout(typing); // what was typed is written now: later it could go into the entry that a closed case goes back to
   const hash = written(state);
   if (hash === (location.hash.includes("=") ? location.hash : "")) return;
   const url = hash || location.pathname + location.search;

@@ -141,12 +141,11 @@ function filters() {
   fill("task", data.tasks.map((task) => [task.name, task.name]));
   fill("status", STATUSES.map((status) => [status, status]));
   fill("kind", data.kinds.filter(([name], number) => name && used.has(number)));
-  let later = 0;
   byId("words").addEventListener("input", (event) => { // a browser allows few changes of the address in a second
     change({ words: event.target.value, page: "" });
     list();
-    clearTimeout(later);
-    later = setTimeout(() => keepAddress(true), 300);
+    clearTimeout(typing);
+    typing = setTimeout(() => keepAddress(true), 300);
   });
   for (const id of ["task", "status", "kind"]) byId(id).addEventListener("change", (event) => go({ [id]: event.target.value, page: "" }));
   byId("filters").addEventListener("reset", (event) => { event.preventDefault(); go({ words: "", task: "", status: "", kind: "", page: "" }); });
