@@ -17,11 +17,11 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from agentgauge.store import RunFolder
-from tests.model.fault_server import FaultServer, answer
+from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project, python
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import PNG, record, write_run
-from tests.reports.view.viewer import served
+from tests.reports.view.viewer import held_up, served
 
 
 @pytest.fixture(scope="module")
@@ -161,16 +161,9 @@ def test_the_list_names_every_run_with_its_figures(viewer):
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_run_is_shown_while_it_goes_on_and_after_its_end(tmp_path, workers):
     project, goes_on = Project.make(tmp_path / "project", samples=8), threading.Event()
-
-    def choose(seen):
-        word = str(seen.body["messages"][-1]["content"]).split()[-1]
-        if word in ("word6", "word7"):
-            goes_on.wait(60)
-        return answer("no" if word == "word0" else word)
-
     runs = project.path / "runs"
     runs.mkdir()
-    with FaultServer(choose=choose) as endpoint, served(runs, tmp_path) as viewer:
+    with FaultServer(choose=held_up(goes_on, "no")) as endpoint, served(runs, tmp_path) as viewer:
         assert next(viewer.events("/events"))["runs"] == []
         process = project.start("--model", "m", "--model-url", endpoint.url, "--run-dir", "runs/live", *workers)
         try:

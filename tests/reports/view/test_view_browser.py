@@ -10,12 +10,12 @@ import pytest
 
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
-from tests.model.fault_server import FaultServer, answer
+from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.browsers import faults
 from tests.reports.page_runs import record, write_run
-from tests.reports.view.viewer import served
+from tests.reports.view.viewer import held_up, served
 
 pytestmark = pytest.mark.slow
 
@@ -27,16 +27,9 @@ DELIVERED = "<script>window.hurt = 1; fetch('/events').then(() => document.title
 
 def test_figures_move_in_two_browsers_and_a_finished_run_stays(browser, tmp_path):
     project, goes_on = Project.make(tmp_path / "project", samples=8), threading.Event()
-
-    def choose(seen):
-        word = str(seen.body["messages"][-1]["content"]).split()[-1]
-        if word in ("word6", "word7"):
-            goes_on.wait(60)
-        return answer(HOSTILE if word == "word0" else word)
-
     runs = project.path / "runs"
     runs.mkdir()
-    with FaultServer(choose=choose) as endpoint, served(runs, tmp_path) as viewer:
+    with FaultServer(choose=held_up(goes_on, HOSTILE)) as endpoint, served(runs, tmp_path) as viewer:
         pages = [browser.new_context().new_page() for _ in range(2)]
         asked: list[str] = []
         for page in pages:

@@ -9,15 +9,30 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.model.fault_server import Act, Seen, answer
 from tests.plugin.project import Project
 
 TASKS = "from agentgauge.core.task_registry import announce\nfrom tests.plugin.toy import Toy\nannounce(Toy())\n"
+
+
+def held_up(goes_on: threading.Event, wrong: str) -> Callable[[Seen], Act]:
+    """An endpoint's answers to the toy benchmark: ``wrong`` to the first of its cases, right ones to the others, to the
+    seventh and the eighth only once ``goes_on`` is set."""
+
+    def choose(seen: Seen) -> Act:
+        word = str(seen.body["messages"][-1]["content"]).split()[-1]
+        if word in ("word6", "word7"):
+            goes_on.wait(60)
+        return answer(wrong if word == "word0" else word)
+
+    return choose
 
 
 @dataclass
