@@ -62,7 +62,10 @@ class Collection:
 
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
         """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
-        if (case := case_of(item)) is None or not earlier:
+        case = case_of(item)
+        if self.settings.assignment:
+            return case is None or case.id not in self.settings.assignment.cases
+        if case is None or not earlier:
             return False
         return case.id not in earlier or (self.settings.rescore is not None and OWN in item.stash)
 

@@ -18,7 +18,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.keys import COLLECTION, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, LAUNCH, REFUSED
 from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -151,6 +151,13 @@ class Controller:
         for left in (STOP, SLOTS, WAITING, RATES):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)
+        configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}
+        if self.settings.assignment:
+            self.settings.assignment.check(configs)
+        if self.settings.launch:
+            from agentgauge.pytest_plugin.launch import Launch
+
+            self.config.stash[LAUNCH] = Launch(state, configs, self._service_failed)
         tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self._services)
@@ -221,7 +228,7 @@ class Controller:
         try:
             if self._budget:
                 self._budget.stop()
-            if self.state.progress is not None:
+            if self.state.progress is not None and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))

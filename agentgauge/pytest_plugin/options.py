@@ -16,13 +16,10 @@ from typing import Any
 
 import pytest
 
-from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, PREFIX, destination
 
 SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
-
-PREFIX = "--agentgauge-"
-"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
 
 
 def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:

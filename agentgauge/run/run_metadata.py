@@ -34,6 +34,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
+    if launch := settings.launch:
+        each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
+        yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         kept = sum(case in lines and lines[case].finished for case in plan)

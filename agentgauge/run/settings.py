@@ -33,6 +33,7 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
 from agentgauge.store import RunFolder
 
@@ -75,6 +76,8 @@ class Settings:
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
+    launch: LaunchOptions | None  # cases run elsewhere
+    assignment: Assignment | None  # this is elsewhere
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
 
@@ -111,6 +114,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     model, spec = _model(option, earlier, file)
+    launch, assignment = LaunchOptions.given(), Assignment.given()
+    if spec and assignment:
+        spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
@@ -141,7 +147,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
-        roles=_roles(options, file) if spec else {},
+        roles=_roles(options, file, assignment) if spec else {},
+        launch=launch,
+        assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -167,6 +175,11 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
         "options": dict(settings.options),
         "tools": dict(tools),
     }
+
+
+def runs_here(settings: Settings, task: Task) -> bool:
+    """Whether the cases of a task run on this machine. A launch leaves the project's own tests to pytest here."""
+    return settings.launch is None or task.data.in_run_folder
 
 
 def config_fingerprint(settings: Settings, task: Task) -> str:
@@ -200,13 +213,16 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 
-def _roles(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+def _roles(
+    options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None
+) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
     for name, option in known_options().items():
         if option.model and options[name] not in (SAME, *option.instead):
             try:
-                found[name] = resolve(str(options[name]), url=None, config=file)
+                spec = resolve(str(options[name]), url=None, config=file)
+                found[name] = assignment.limited(spec) if assignment else spec
             except UsageProblem as problem:
                 raise UsageProblem(f"{name}: {problem}") from None
     return found
@@ -274,7 +290,16 @@ _EXCLUSIVE = (
 )
 
 
+_NOT_LAUNCHED = (
+    ("record", "exchanges are made on other machines"),
+    ("rescore", "a rescored run asks no model; give it to pytest"),
+)
+
+
 def _refuse_together(option: Namespace) -> None:
+    for name, why in _NOT_LAUNCHED if LaunchOptions.given() else ():
+        if getattr(option, name):
+            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:
         if getattr(option, first) and getattr(option, second):
             names = f"--{first} and --{second}".replace("_", "-")

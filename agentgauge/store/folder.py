@@ -281,7 +281,18 @@ class Appender:
         said = record.transcript
         usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)
         tokens = usage.prompt_tokens + usage.completion_tokens
-        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd, seconds)
+        start = self._add(data)
+        return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)
+
+    def append_line(self, line: bytes) -> Line:
+        """The same for a line that another process has written. Raises one of UNREADABLE for what is no record."""
+        found = Line.of(outlined(line), self._path, self._end, len(line))
+        self._add(line)
+        return found
+
+    def _add(self, data: bytes) -> int:
+        """Returns where it begins."""
+        start = self._end
         try:
             self._write(data)
         except OSError as error:
@@ -289,8 +300,8 @@ class Appender:
             if not (is_disk_full(error) and self._make_room()):
                 raise
             self._write(data)
-        self._end += line.size
-        return line
+        self._end += len(data)
+        return start
 
     def _write(self, line: bytes) -> None:
         data = memoryview(line)
