@@ -15,7 +15,7 @@ from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
-from agentgauge.run.partition import GROUPS, partition
+from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder

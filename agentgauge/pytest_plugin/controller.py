@@ -27,7 +27,7 @@ from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.budget import BudgetWatch
 from agentgauge.run.factories import await_services, start_services, stop_services
-from agentgauge.run.partition import GROUPS, MODES
+from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.preflight import check, load_early
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
