@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import redact, register_environment
-from agentgauge.run.launch_settings import Assignment
+from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
 from agentgauge.store.record_merge import worker_files
@@ -154,7 +154,7 @@ class _Shard:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *arguments],
                 cwd=here,
-                env={**os.environ, **variables},
+                env={name: value for name, value in os.environ.items() if name != LAUNCH} | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
