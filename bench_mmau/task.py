@@ -169,13 +169,18 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return average.leaderboards(_HERE / "reference" / "mmau.json")
 
 
-# A case's requests follow from what is asked (MMAU spec 1.1): a program is written five times, a notebook is written and
-# then asked about, an answer in mathematics is judged.
+# Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
+# asked about, an answer in mathematics is judged.
 _tool = partial(MmauTask, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
 _dag = partial(MmauTask, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
 _ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
 _contest = partial(
-    MmauTask, columns=tables.CONTESTS, runs=run.contest, judge=judging.contest, gold=oracle.program, requests=run.SAMPLES
+    MmauTask,
+    columns=tables.CONTESTS,
+    runs=run.contest,
+    judge=judging.contest,
+    gold=oracle.program,
+    requests=run.SAMPLES,
 )
 _math = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=2)
 

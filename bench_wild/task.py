@@ -172,7 +172,9 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
         }
     )
     dialects = ("native", "react", *FAMILIES)
-    expected_requests = 2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
+    expected_requests = (
+        2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
+    )
     options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,10 @@ from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
-from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
+from agentgauge.run.shards.partition import GROUPS, partition
+from agentgauge.run.shards.shard import FILE as SHARD
+from agentgauge.run.shards.shard import described, kept
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -34,6 +37,7 @@ class Collection:
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -60,6 +64,19 @@ class Collection:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
 
+    def keep_shard(self, items: list[pytest.Item]) -> None:
+        """With ``--shard``, keep its part of the selected tests."""
+        if (shard := self.settings.shard) is None:
+            return
+        cases = [case_of(item) for item in items]
+        is_resumed = self.settings.resume and self.folder.has_plan
+        if items and not is_resumed:
+            self._whole = described(shard, cases)
+        mine = kept(shard, cases, is_resumed=is_resumed)
+        if others := [item for place, item in enumerate(items) if place not in mine]:
+            items[:] = [item for place, item in enumerate(items) if place in mine]
+            self.config.hook.pytest_deselected(items=others)
+
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
         """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
         case = case_of(item)
@@ -82,7 +99,7 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if cases and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
+        if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
     def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
@@ -157,7 +174,9 @@ class Collection:
             self.folder.create()
             if self.worker.dist == "loadgroup":
                 self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
-            if not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
+            if self._whole:
+                self.folder.write_json(SHARD, self._whole)
+            if cases and not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
                 self.folder.write_plan(cases)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None

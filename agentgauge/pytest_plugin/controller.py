@@ -27,10 +27,11 @@ from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.budget import BudgetWatch
 from agentgauge.run.factories import await_services, start_services, stop_services
-from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.preflight import check, load_early
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.shards.partition import GROUPS, MODES
+from agentgauge.run.shards.shard import empty_shard
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.stopping import FILE as STOP
 from agentgauge.run.stopping import Interrupts
@@ -230,6 +231,11 @@ class Controller:
                 self._budget.stop()
             if self.state.progress is not None and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
+            elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
+                said := empty_shard(self.folder, self.settings.shard)
+            ):
+                self.state.held.append(said)
+                session.exitstatus = pytest.ExitCode.OK
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))
             if not self.state.interrupted:

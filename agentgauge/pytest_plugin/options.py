@@ -41,6 +41,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--data": _option("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
     "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
+    "--shard": _option(
+        "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
+    ),
     "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
     "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
-from agentgauge.data.find import refuse_other_data
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.option_names import destination
 from agentgauge.run.run_metadata import run_json
-from agentgauge.run.settings import Settings, config_fingerprint, moved
+from agentgauge.run.same_run import check_run
+from agentgauge.run.settings import Settings, moved
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
@@ -31,7 +30,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     process has the folder, where it holds a run already, or where a resumed run would be another.
     """
     if config.option.collectonly:
-        _check(settings)
+        check_run(settings)
         return settings
     if settings.rescore:
         config.add_cleanup(FolderLock(settings.rescore, shared=True).release)
@@ -40,7 +39,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         return settings
     config.add_cleanup(lambda: _give_back(settings, hold))
     try:
-        _check(settings)
+        check_run(settings)
         if not settings.resume:
             RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
     except OSError as error:
@@ -83,41 +82,6 @@ def _give_back(settings: Settings, hold: FolderLock) -> None:
         with suppress(OSError):
             folder.discard()
     hold.release()
-
-
-def _check(settings: Settings) -> None:
-    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a
-    run that is scored again belong to its data. Raises UsageProblem naming what differs.
-    """
-    if settings.rescore:
-        source = RunFolder(settings.rescore)
-        source.plan()
-        refuse_other_data(source, source.read_json("run.json"), settings.roots)
-    if not settings.resume:
-        RunFolder(settings.run_dir).refuse_taken()
-        return
-    folder = RunFolder(settings.run_dir)
-    if folder.has_plan:
-        folder.plan()
-    earlier = folder.read_json("run.json")
-    before = earlier["settings"]
-    for name, old, new in (
-        ("model", before["model"]["name"], settings.model.name),
-        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
-        ("dialect", before["dialect"], settings.dialect),
-        ("scoring", before["scoring"], settings.scoring),
-        ("attempts", before["attempts"], settings.attempts),
-    ):
-        if old != new:
-            differs = f"that run has {name} {old!r}, this one {new!r}"
-            raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
-    for name, config in earlier["configs"].items():
-        find_task(name)  # raises where it is announced by a file that is not named now
-        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
-            raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
-                "have changed since; restore them, or start a new run"
-            )
 
 
 def continue_selection(config: pytest.Config) -> None:

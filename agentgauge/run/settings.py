@@ -35,6 +35,7 @@ from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 
 DEFAULT_MODEL = "baseline"
@@ -63,6 +64,7 @@ class Settings:
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     attempts: int
     limit: int | None
+    shard: Shard | None  # None: the whole plan
     in_flight: int
     tool_server: str | None = field(repr=False)  # with its login, if it has one
     run_dir: Path
@@ -135,6 +137,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
+        shard=chosen_shard(option, about),
         in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
         tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
@@ -283,6 +286,7 @@ _EXCLUSIVE = (
     ("resume", "replay", "a resumed run asks a live model"),
     ("rescore", "model", "a rescored run asks no model"),
     ("rescore", "model_url", "a rescored run asks no model"),
+    ("rescore", "shard", "the whole plan of a run is scored again"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),

@@ -2,6 +2,7 @@
 
     run.json        settings, versions, fingerprints, start and end
     planned.json    the cases that the run set out to do
+    shard.json      of which plan they are a part, with --shard
     records/        <worker>.jsonl: the records that a worker has written, until they are merged
     records.jsonl   the merged ones, one per case and line, in the order of the plan
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
@@ -95,7 +96,7 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove what was written of a run that will not be carried out."""
-        for name in ("planned.json", "run.json"):
+        for name in ("planned.json", "shard.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()

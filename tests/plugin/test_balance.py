@@ -75,15 +75,18 @@ def test_every_case_is_in_one_shard_beside_what_belongs_to_it_and_every_task_and
     assert len(shards) == count
     assert sorted(place for shard in shards for place in shard) == list(range(len(cases)))
     assert all(shard == sorted(shard) for shard in shards)
-    units = [Counter((cases[place].task.name, cases[place].task.data.group_of(cases[place].row)) for place in shard)
-             for shard in shards]
+    units = [
+        Counter((cases[place].task.name, cases[place].task.data.group_of(cases[place].row)) for place in shard)
+        for shard in shards
+    ]
     assert sum(map(len, units)) == len({unit for shard in units for unit in shard})
     for task in {case.task.name for case in cases}:
         held = [sum(name == task for name, _ in shard) for shard in units]
         assert max(held) - min(held) <= 1
     costs = [sum(find_task(name).expected_requests * size for (name, _), size in shard.items()) for shard in units]
-    longest = max((find_task(name).expected_requests * size for shard in units for (name, _), size in shard.items()),
-                  default=0)
+    longest = max(
+        (find_task(name).expected_requests * size for shard in units for (name, _), size in shard.items()), default=0
+    )
     assert max(costs) - min(costs) <= longest + 1e-6
 
 

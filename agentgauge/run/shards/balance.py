@@ -34,12 +34,17 @@ def balanced(cases: Sequence[Planned], count: int) -> list[list[int]]:
     return [sorted(shard) for shard in shards]
 
 
-def _alike(cases: Sequence[Planned]) -> dict[tuple[float, str], list[Unit]]:
-    """The units of each task by their expected cost, in requests."""
+def units_of(cases: Sequence[Planned]) -> dict[tuple[str, str], Unit]:
+    """Task and group → unit. As many shards have cases as there are units, the first ones."""
     units: dict[tuple[str, str], Unit] = {}
     for position, case in enumerate(cases):
         units.setdefault((case.task.name, case.task.data.group_of(case.row)), []).append(position)
+    return units
+
+
+def _alike(cases: Sequence[Planned]) -> dict[tuple[float, str], list[Unit]]:
+    """The units of each task by their expected cost, in requests."""
     alike: dict[tuple[float, str], list[Unit]] = {}
-    for (task, _), unit in units.items():
+    for (task, _), unit in units_of(cases).items():
         alike.setdefault((cases[unit[0]].task.expected_requests * len(unit), task), []).append(unit)
     return alike
