@@ -1,6 +1,6 @@
 """The Ray cluster that this process uses: one that it starts on this machine, or one that is there.
 
-Only ``connect`` imports ray, after it has set the environment variables that ray reads when it is imported.
+Call ``connect`` before anything imports ray, because ray reads environment variables when it is imported.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import secrets
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +21,8 @@ PROBE_SECONDS = 3.0
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", re.ASCII)
 _ACCEPTED = "local (a cluster on this machine), auto (the cluster of this machine, or of RAY_ADDRESS), or HOST:PORT"
 _PROBE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
-_LOOPBACK = "127.0.0.1"
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray listens on loopback where it supports one machine only. This says so of Linux."""
 
 
 def connect(address: str, *, cpus: float | None = None) -> None:
@@ -28,7 +30,7 @@ def connect(address: str, *, cpus: float | None = None) -> None:
 
     ``cpus``: processors that a cluster which is started here offers to Ray; None: those of the machine. Such a cluster
     listens on loopback, wants a token, and ends with ``disconnect`` or with this process. Sets environment variables of
-    this process, which its children inherit: no usage statistics, and where a token is used, how Ray finds it.
+    this process, which its children inherit: no usage statistics, and what Ray needs to find the cluster and its token.
 
     Raises UsageProblem for an address of another form, without ray, and where no cluster can be joined. A cluster
     without authentication is joined with a warning.
@@ -41,11 +43,16 @@ def connect(address: str, *, cpus: float | None = None) -> None:
     if find_spec("ray") is None:
         raise UsageProblem("--ray needs the package ray, which is not installed: pip install 'agentgauge[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    register(os.environ.get("RAY_AUTH_TOKEN"))
+    if address == AUTO:
+        address = os.environ.get("RAY_ADDRESS") or AUTO
     if address == LOCAL:
+        os.environ.update(_LOOPBACK)
         _use_token()
-    elif address != AUTO or (address := os.environ.get("RAY_ADDRESS") or AUTO) != AUTO:
-        if _wants_token(address):
-            _use_given_token(address)
+    elif address != AUTO:
+        _check(address)
+        if _is_on_loopback_only(address):
+            os.environ.update(_LOOPBACK)
     _initialise(address, cpus)
 
 
@@ -59,7 +66,7 @@ def disconnect() -> None:
 def _initialise(address: str, cpus: float | None) -> None:
     import ray
 
-    own = {"num_cpus": cpus, "include_dashboard": False, "_node_ip_address": _LOOPBACK} if address == LOCAL else {}
+    own = {"num_cpus": cpus, "include_dashboard": False} if address == LOCAL else {}
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
@@ -67,7 +74,7 @@ def _initialise(address: str, cpus: float | None) -> None:
         advice = "start one with `ray start --head`, or use --ray local" if address == AUTO else "see `ray status`"
         raise UsageProblem(f"the Ray cluster {address} cannot be used: {words}; {advice}") from None
     if address == AUTO:
-        _wants_token(ray.get_runtime_context().gcs_address)
+        _check(ray.get_runtime_context().gcs_address)
 
 
 def _use_token() -> None:
@@ -78,34 +85,65 @@ def _use_token() -> None:
     register(os.environ.get("RAY_AUTH_TOKEN"))
 
 
-def _use_given_token(address: str) -> None:
-    """Raises UsageProblem where the user has no token."""
-    register(os.environ.get("RAY_AUTH_TOKEN"))
-    given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
-    if not given and not (Path.home() / ".ray" / "auth_token").is_file():
-        raise UsageProblem(f"the Ray cluster {address} wants its token: set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH")
+def _given_token() -> str | None:
+    """The user's token, where Ray looks for it."""
+    if given := os.environ.get("RAY_AUTH_TOKEN"):
+        return given
+    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    return path.read_text("utf-8").strip() if path.is_file() else None
+
+
+def _check(address: str) -> None:
+    """Ask the cluster's head whether it is there, and whether it takes our token; warn where it takes anyone.
+
+    ray itself tries for 20 seconds or more. Raises UsageProblem.
+    """
+    if os.environ.get("RAY_USE_TLS", "").lower() in ("1", "true"):
+        return  # a head that wants certificates of its callers
+    if _answers(address, None):
+        danger = "everyone who reaches it can run programs on it"
+        logging.getLogger("agentgauge.ray").warning(
+            "warning: the Ray cluster %s has no authentication, so %s; set RAY_AUTH_MODE=token where it is started",
+            *(address, danger),
+        )
+        return
+    token = _given_token()
+    if token is None or not _answers(address, token):
+        wrong = "wants its token" if token is None else "does not take the given token"
+        raise UsageProblem(f"the Ray cluster {address} {wrong}: set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH")
     os.environ["RAY_AUTH_MODE"] = "token"
 
 
-def _wants_token(address: str) -> bool:
-    """Ask the cluster's head without a token whether it is there; warn where it answers.
+def _answers(address: str, token: str | None) -> bool:
+    """Whether a cluster's head answers to this token; False where it wants another one.
 
-    ray itself waits a minute for a head that does not answer. Raises UsageProblem where no head answers.
+    Raises UsageProblem where no head answers at all.
     """
     import grpc
 
-    if os.environ.get("RAY_USE_TLS", "").lower() in ("1", "true"):
-        return False  # a head that wants certificates of its callers
+    login = [("authorization", f"Bearer {token}")] if token else []
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
-            channel.unary_unary(_PROBE)(b"", timeout=PROBE_SECONDS)
+            channel.unary_unary(_PROBE)(b"", timeout=PROBE_SECONDS, metadata=login)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                return True
+                return False
             reason = f"nothing answers there as the head of a Ray cluster ({error.code().name.lower()})"
-            raise UsageProblem(f"the Ray cluster {address} cannot be reached: {reason}; `ray status` tells it") from None
-    danger = "everyone who reaches it can run programs on it"
-    logging.getLogger("agentgauge.ray").warning(
-        "warning: the Ray cluster %s has no authentication, so %s; start it with RAY_AUTH_MODE=token", address, danger
-    )
+            advice = "start one there with `ray start --head`, or use --ray local"
+            raise UsageProblem(f"the Ray cluster {address} cannot be reached: {reason}; {advice}") from None
+    return True
+
+
+def _is_on_loopback_only(address: str) -> bool:
+    """Whether a cluster is one that ``connect`` has started: ray takes this machine's outer address for 127.0.0.1."""
+    host, _, port = address.rpartition(":")
+    if host not in ("127.0.0.1", "localhost"):
+        return False
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outer:
+            outer.connect(("192.0.2.1", 9))  # sends nothing: it finds the address that leads outside
+            own = outer.getsockname()[0]
+        socket.create_connection((own, int(port)), PROBE_SECONDS).close()
+    except OSError:
+        return True
     return False
