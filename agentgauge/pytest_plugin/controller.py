@@ -129,6 +129,8 @@ class Controller:
         try:
             self._prepare(dist)
         except UsageProblem as problem:
+            if not (self.settings.resume or self.folder.has_records):
+                self.folder.discard()
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
@@ -144,7 +146,6 @@ class Controller:
         state = self.state
         state.plan = list(self.folder.plan())
         if dist not in ("no", *MODES) and state.benchmark_cases:
-            self.folder.discard()
             raise UsageProblem(
                 f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
                 " itself means load)"

@@ -43,6 +43,7 @@ def order(project, endpoint, configs, monkeypatch) -> Order:
         agentgauge=version("agentgauge"),
         root=str(project.path),
         here=str(project.path),
+        python_path=project.environment()["PYTHONPATH"],
         settings_file="",
         arguments=words,
         variables=(),

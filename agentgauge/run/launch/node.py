@@ -50,6 +50,7 @@ class Order:
     agentgauge: str  # version of the driver
     root: str  # folder of the driver's project
     here: str  # folder in which the driver was started
+    python_path: str  # PYTHONPATH there
     settings_file: str  # text of its agentgauge.toml, for a node without that folder
     arguments: tuple[str, ...]  # of pytest
     variables: tuple[str, ...]  # names of environment variables that must be set: they hold keys
@@ -145,6 +146,8 @@ class _Shard:
         if Path(order.here).is_dir():
             arguments.append(f"--rootdir={order.root}")
             here = Path(order.here)
+            if order.python_path:
+                variables["PYTHONPATH"] = order.python_path
         else:
             here = scratch / "project"
             here.mkdir()

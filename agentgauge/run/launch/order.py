@@ -56,6 +56,7 @@ class Orders:
             agentgauge=version("agentgauge"),
             root=str(self._root),
             here=str(self._here),
+            python_path=os.environ.get("PYTHONPATH", ""),
             settings_file=self._toml,
             arguments=(*self._arguments, f"{PREFIX}in-flight={in_flight}"),
             variables=self._variables,
