@@ -204,7 +204,7 @@ _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
         " in SSL_CERT_FILE",
         "final",
     ),
-    "proxy": ("the proxy does not let us through to {place}: {detail}", "again"),
+    "proxy": ("the proxy refuses the connection to {place}: {detail}", "again"),
     "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
     "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
     "not http": ("the answer from {place} is not HTTP: {detail}", "again"),

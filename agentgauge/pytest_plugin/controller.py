@@ -145,7 +145,7 @@ class Controller:
         if dist not in ("no", *MODES) and state.benchmark_cases:
             self.folder.discard()
             raise UsageProblem(
-                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
+                f"--dist {dist} would run benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
                 " itself means load)"
             )
         for left in (STOP, SLOTS, WAITING, RATES):

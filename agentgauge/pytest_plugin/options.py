@@ -22,7 +22,7 @@ SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
 
 PREFIX = "--agentgauge-"
-"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
+"""Every option also exists with this prefix, which no other plugin uses."""
 
 
 def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
@@ -41,14 +41,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
         " as qwen; docs/dialects.md lists them (default: native)",
     ),
-    "--data": _option("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
+    "--data": _option("auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"),
     "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
     "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
     "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),
     "--resume": _option("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
-    "--rescore": _option("DIR", "no model: score the stored transcripts of a run again"),
+    "--rescore": _option("DIR", "score the stored transcripts of a run again, without a model"),
     "--record": _option("FILE", "write every model and tool exchange to a cassette"),
     "--replay": _option(
         "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
@@ -69,10 +69,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         " (default: parity)",
     ),
 }
-"""Option → what pytest is told of it. ``_option(None, ...)`` is a switch."""
+"""Option → arguments for pytest's ``addoption``. ``_option(None, ...)`` makes a switch."""
 
 _PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay")
-"""Options whose value may be a path that exists."""
+"""Options whose value may be an existing path."""
 
 _PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
@@ -82,7 +82,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     left to them; the one with the prefix is always there."""
     parser.addini(
         SHORT_NAMES,
-        "agentgauge: whether options have their short names (--model, --data ...) beside --agentgauge-model and so on",
+        "agentgauge: whether options also have short names (--model, --data ...) beside --agentgauge-model and so on",
         type="bool",
         default=True,
     )
@@ -91,7 +91,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     group = parser.getgroup(
         "agentgauge",
         "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a"
-        " failed gate; wrong answers are results; each option is also there as --agentgauge-...)",
+        " failed gate; wrong answers are results; each option also exists as --agentgauge-...)",
     )
     taken = _taken(parser, OPTIONS) if wanted else frozenset(OPTIONS)
     for name, option in OPTIONS.items():

@@ -126,7 +126,7 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
         return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
     headline = headline_of(task)
-    return "" if headline in figures else f"{task.name}: its metrics of one score make no {headline}, its headline"
+    return "" if headline in figures else f"{task.name}: its metrics of one score lack {headline}, its headline figure"
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:

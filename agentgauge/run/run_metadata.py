@@ -37,11 +37,11 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         kept = sum(case in lines and lines[case].finished for case in plan)
-        yield f"going on with {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
+        yield f"resuming {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
     if settings.rescore:
-        yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+        yield f"scoring the transcripts of {settings.rescore} again; no model is called"
     if settings.replay:
-        yield f"replaying {settings.replay}; no model is asked and no tool runs"
+        yield f"replaying {settings.replay}; no model is called and no tool runs"
     if all(find_task(name).data.in_run_folder for name, _, _ in plan):
         return
     yield (

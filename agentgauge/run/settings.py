@@ -190,7 +190,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
     for name, known in known_options().items():
         if known.asks and given[name] is not None and given[name] != earlier.get(name):
             raise UsageProblem(
-                f"--rescore: that run was asked with {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
+                f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
                 f" {name} out"
             )
 
@@ -263,10 +263,10 @@ def _run_dir(option: Namespace, model: str) -> Path:
 
 _EXCLUSIVE = (
     ("resume", "rescore", "one continues a run, the other scores it again"),
-    ("resume", "run_dir", "a resumed run is written where it was"),
-    ("resume", "replay", "a resumed run asks a live model"),
-    ("rescore", "model", "a rescored run asks no model"),
-    ("rescore", "model_url", "a rescored run asks no model"),
+    ("resume", "run_dir", "a resumed run stays in its folder"),
+    ("resume", "replay", "a resumed run calls a live model"),
+    ("rescore", "model", "a rescored run calls no model"),
+    ("rescore", "model_url", "a rescored run calls no model"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
@@ -289,5 +289,5 @@ def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
 
 def _at_least_one(option: str, value: int | None) -> int | None:
     if value is not None and value < 1:
-        raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
+        raise UsageProblem(f"{option} {value} is too small; give a whole number from 1")
     return value

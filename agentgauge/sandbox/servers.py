@@ -74,7 +74,7 @@ class Server:
         try:
             socket.send_fds(self._control, [marshal.dumps(dict(numbers))], descriptors)
         except OSError as error:
-            raise SandboxFault(f"the process that stood ready has ended: {error}", cause="no process") from error
+            raise SandboxFault(f"the prepared process has ended: {error}", cause="no process") from error
 
     def forget(self) -> None:
         """Let go of a server that belongs to the process that forked this one."""

@@ -57,7 +57,7 @@ class RunFolder:
                 )
         elif self.has_records:
             raise UsageProblem(
-                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, or name"
+                f"{self.path} holds records but no run.json, which describes them; restore run.json, or name"
                 " another --run-dir"
             )
 
@@ -196,7 +196,7 @@ class RunFolder:
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
-                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, or start"
+                    f"{self.path} has records but no run.json, which describes them; restore run.json, or start"
                     " a new run"
                 ) from None
             raise UsageProblem(
@@ -215,7 +215,7 @@ class RunFolder:
             return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
         except (TypeError, ValueError) as error:
             file = self.path / "planned.json"
-            raise UsageProblem(f"{file} is no plan of cases: {error}; put it back, or start a new run") from None
+            raise UsageProblem(f"{file} is no plan of cases: {error}; restore it, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
         """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""

@@ -90,11 +90,11 @@ def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Ite
         if damaged:
             first, more = damaged[0], f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
             what = f"{file} is damaged in line {first.number}{more} ({first.why}){kept}"
-            yield f"{what}; run what is missing now with --resume={run}"
+            yield f"{what}; run the missing cases with --resume={run}"
         if foreign:
             records = "1 record" if len(foreign) == 1 else f"{len(foreign)} records"
             why = "of other settings (model, data, options), which are not this run's"
-            yield f"{file} has {records} {why}{kept}; run what is missing now with --resume={run}"
+            yield f"{file} has {records} {why}{kept}; run the missing cases with --resume={run}"
 
 
 def damaged(run: Path, file: Path, number: int, error: Exception) -> UsageProblem:

@@ -19,12 +19,12 @@ FEW = 3
 
 BUILT_IN = {
     "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
-    "oracle": "oracle answers with the gold: what it misses, no model can reach",
+    "oracle": "oracle answers with the gold: no model can solve a case that oracle misses",
 }
 """Kind of an embedded model → what its figures mean."""
 
 NEXT = (
-    ("pytest --model=gpt-4o -k perception", "a model of your choice on a part; docs/models.md has the others"),
+    ("pytest --model=gpt-4o -k perception", "another model on some tasks; docs/models.md lists the models"),
     ("agentgauge fetch wild mmau", "official data, whose figures compare with published ones"),
     ("agentgauge view", "all runs in a browser, running ones live"),
 )

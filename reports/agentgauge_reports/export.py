@@ -50,7 +50,7 @@ def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[st
     """Broken cases have no prediction; no layout has a place for one."""
     broken = [case for case, line in lines.items() if case[0] == task.name and case[2] == attempt and not line.finished]
     count = "1 broken case is" if len(broken) == 1 else f"{len(broken)} broken cases are"
-    return [f"{task.name}: {count} left out; go on with --resume to have all"] if broken else []
+    return [f"{task.name}: {count} left out; run them again with --resume"] if broken else []
 
 
 def _results(

@@ -34,7 +34,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
             parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
             parts += [*_table(list(ours), published if apart else [our_row, *published]), ""]
         if not editions or apart:
-            title = ["### This run, which may not be compared with the published rows", ""] if editions else []
+            title = ["### This run (not comparable with the published rows)", ""] if editions else []
             parts += [*title, *_table(list(ours), [our_row]), ""]
     return "\n".join(parts)
 
@@ -68,7 +68,7 @@ def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> list[str]:
     lines = [f"![capabilities]({picture})", ""] if picture else []
-    lines += ["| made of several tasks | value | missing |", "|---|---|---|"]
+    lines += ["| combined from several tasks | value | missing |", "|---|---|---|"]
     for part, scores in parts.items():
         for name, score in scores.items():
             lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")

@@ -62,9 +62,9 @@ def alarm(summary: Mapping[str, Any]) -> str:
     if not found:
         return ""
     told = [f"{name}: {reason}" for name, reason in found.items()]
-    more = [f"so are most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
+    more = [f"the same holds for most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
     said = "; ".join(told[:SHOWN] + more)
-    return f"THIS RUN SAYS LITTLE OF THE MODEL. {said}. Mend the cause, then run these cases again."
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:

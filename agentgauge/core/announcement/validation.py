@@ -189,7 +189,7 @@ def _check_published(task: Task, published: PublishedRows) -> None:
     if not published.published_dialects:
         raise _Wrong("has no published_dialects; name the one that most published figures were made with first")
     if strange := _outside(published.published_dialects, task.dialects):
-        raise _Wrong(f"has published_dialects {strange}, which it does not speak; add them to ``dialects``")
+        raise _Wrong(f"has published_dialects {strange}, which it does not support; add them to ``dialects``")
     shown = presentation_of(task)
     columns = [shown.leaderboard_columns.get(name, name) for name in shown.published]
     for row in _made("published_rows()", published.published_rows):
@@ -230,4 +230,4 @@ def _check_combined(parts: Mapping[str, Mapping[str, Any]]) -> None:
     for part, scores in parts.items():
         for name, score in scores.items():
             if not isinstance(score, Mapping) or not {"value", "missing"} <= score.keys():
-                raise _Wrong(f"combines its scores to {part}: {name} {score!r}; make ``value`` and ``missing``")
+                raise _Wrong(f"returns {score!r} as its combined score {part}: {name}; return ``value`` and ``missing``")

@@ -64,7 +64,7 @@ def function_tool(function: Function) -> FunctionTool:
     hints = hints_of(function, title)
     for each in parameters.values():
         if each.kind in _STARS:
-            raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; name it")
+            raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; give it a name")
         if each.name not in hints:
             raise UsageProblem(f"{title}: its parameter {each.name} lacks a type, so it has no JSON schema; write one")
     shapes = {each: shape_of(hints[each], f"{title}: its parameter {each}") for each in parameters}
@@ -136,8 +136,8 @@ class FunctionBox:
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
             kind = type(error).__name__
             raise ToolFault(
-                f"the tool {name} raised {kind} at {where}: {error}; what a model may do wrong is a ToolError, and"
-                " anything else a defect of the benchmark",
+                f"the tool {name} raised {kind} at {where}: {error}; raise ToolError for a mistake of the"
+                " model, because any other exception counts as a defect of the benchmark",
                 cause=f"{name}: {kind}",
             ) from error
         return (ToolOutput("text", text),)

@@ -131,6 +131,6 @@ def refuse_offline(where: str) -> None:
     """Raises UsageProblem in offline mode."""
     if offline():
         raise UsageProblem(
-            f"HF_HUB_OFFLINE is set, so that nothing is downloaded from {where}; unset it, or copy the data and give"
+            f"HF_HUB_OFFLINE is set, so nothing is downloaded from {where}; unset it, or copy the data and give"
             " --data=DIR"
         )

@@ -145,7 +145,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
     parts = name.split("/")
     if not stays_inside(name) or not stays_inside(info.orig_filename):
         raise DataProblem(
-            f"{archive} holds the path {info.orig_filename!r}, which does not stay plainly in its folder; it is not"
+            f"{archive} holds the path {info.orig_filename!r}, which is no plain relative path; it is not"
             " unpacked"
         )
     if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in parts):
@@ -160,7 +160,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
         raise DataProblem(f"{archive}: {name!r} is encrypted; there is no password for it")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataProblem(
-            f"{archive}: {name!r} is packed by method {info.compress_type}; stored (0) and deflated (8) are read"
+            f"{archive}: {name!r} has the compression method {info.compress_type}; accepted are 0 (stored) and 8 (deflated)"
         )
 
 
@@ -205,8 +205,8 @@ def _write(what: str, declared: int, source: IO[bytes], path: Path) -> None:
 
 def _damaged(what: str, error: Exception) -> DataProblem:
     return DataProblem(
-        f"{what} is damaged or cut off ({error or type(error).__name__}); it was removed, run the command again to get"
-        " it anew"
+        f"{what} is damaged or cut off ({error or type(error).__name__}); it was removed, run the command again to"
+        " download it again"
     )
 
 

@@ -50,7 +50,7 @@ def worker_count_notice(config: pytest.Config) -> str | None:
         return None
     started = config.option.numprocesses
     return (
-        f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more than there are processors would cost"
-        f" start-up and memory and gain nothing, as each sends many concurrent requests; --tx '{asked}*popen' --dist"
+        f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more workers than processors would cost"
+        f" time and memory and gain nothing, because each sends many concurrent requests; --tx '{asked}*popen' --dist"
         " load starts them all"
     )

@@ -83,7 +83,7 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
     else:
         _generate3(command, run, folder)
     _finish(run, folder)
-    return [f"dashboard: {folder / DASHBOARD}/index.html; it is read over HTTP:", f"  {_serve(run, folder)}"]
+    return [f"dashboard: {folder / DASHBOARD}/index.html; to open it, serve it over HTTP:", f"  {_serve(run, folder)}"]
 
 
 def title(run: Run) -> str:

@@ -32,9 +32,9 @@ FORMATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 NOTE = (
-    "Differences are on the samples that both runs finished, attempts averaged. Intervals (95\u00a0%) and MDE, the"
-    " smallest true difference that this set finds in about four of five cases, are for a figure looked at alone; p is"
-    " corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
+    "Differences are on the samples that both runs finished, averaged over attempts. Intervals (95\u00a0%) and MDE hold"
+    " for each figure alone. MDE is the smallest true difference that these samples would show in about four of five"
+    " comparisons. p is corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
 )
 
 Corrected = Mapping[tuple[str, str, str], float]

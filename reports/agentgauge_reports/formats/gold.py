@@ -38,7 +38,7 @@ class Gold:
             roots, _ = find_used_data(about, Path.cwd())
             refuse_other_data(RunFolder(self._run.path), about, roots)
         except UsageProblem as problem:
-            self.note = f"the gold that only the data set has is left out: {problem}"
+            self.note = f"the gold of the data set is left out: {problem}"
             return {}
         return roots
 

@@ -94,7 +94,7 @@ def _published(table: Mapping[str, Any]) -> list[str]:
     reasons = "; ".join(table["not_comparable"])
     caption = f"{escaped(table['benchmark'])}: {escaped(table['table'])}."
     if reasons:
-        caption += f" Published rows are left out, beside which this run may not stand: {escaped(reasons)}."
+        caption += f" Published rows are left out, because this run is not comparable with them: {escaped(reasons)}."
     else:
         caption += f" Published rows: {escaped(table['source'])}, {escaped(table['date'])}."
         rows += [["\\midrule"], *(_row(row, columns) for row in others)]
