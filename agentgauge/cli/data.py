@@ -1,5 +1,4 @@
-"""``agentgauge data``: which data sets are here, which version, how verified, which tasks they serve; ``check`` checks
-one."""
+"""``agentgauge data``: lists the data sets on this machine with version, verification and tasks; ``check`` checks one."""
 
 from __future__ import annotations
 

@@ -92,5 +92,5 @@ def report(text: str) -> None:
 
 
 def shown(text: str) -> str:
-    """A line in which no name that a server or a record gave can steer the terminal."""
+    """A line without control characters, because the names that servers and records give could steer the terminal."""
     return "".join("?" if unicodedata.category(sign) == "Cc" else sign for sign in text)

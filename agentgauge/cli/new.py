@@ -53,7 +53,7 @@ def write(name: str, folder: Path) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises UsageProblem for a name that is no package name, or that something else has."""
+    """Raises UsageProblem for a name that is no valid package name, or that is taken."""
     if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", name):
         raise UsageProblem(
             f"{name!r} cannot name a package; take lower-case letters, digits and _, with a letter first and no _ last"

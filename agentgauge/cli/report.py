@@ -1,4 +1,4 @@
-"""``agentgauge report``: writes a run's page, tables, dashboard, or files for other programs."""
+"""``agentgauge report``: writes a run's page, tables or dashboard, or files for other programs."""
 
 from __future__ import annotations
 

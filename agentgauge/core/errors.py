@@ -1,4 +1,4 @@
-"""What can go wrong, by who has to act on it.
+"""The errors of AgentGauge, grouped by who has to act on them.
 
 AgentGaugeError
 ├── UsageProblem       the user must fix something; one sentence, exit status 4

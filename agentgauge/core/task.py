@@ -38,4 +38,6 @@ class Task(ABC):
 
     @abstractmethod
     def metrics(self, scoring: Scoring) -> MetricFormula:
-        """How the table's metrics come from sums of the samples' values, in the order of the columns."""
+        """The formula that computes the table's metrics from sums of the samples' values, in the order of the
+        columns.
+        """

@@ -1,5 +1,5 @@
-"""Where the data of each task is, and which data a run used: kept in its run.json, found again from there, and refused
-where it has changed."""
+"""Finds the data of each task. A run's run.json records the data that it used; a later run finds that data again, and
+refuses it if it has changed."""
 
 from __future__ import annotations
 

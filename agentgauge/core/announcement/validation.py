@@ -1,4 +1,4 @@
-"""What can be said of a task without its data: one sentence for the first thing that would fail later."""
+"""Checks of a task that need no data: one sentence for the first thing that would fail later."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Wrong(Exception):
 def complete(task: Task) -> Task:
     """The task. Raises UsageProblem with one sentence that says what is wrong with it and what would be right.
 
-    That methods are there is the business of ``abc``.
+    ``abc`` itself checks that the required methods exist.
     """
     if not isinstance(task, Task):
         raise UsageProblem(f"{task!r} is no task; announce an object of a class that inherits Task")

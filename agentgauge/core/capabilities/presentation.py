@@ -58,7 +58,7 @@ class _Plain(Presentation):
 
 
 def headline_of(task: Task) -> str:
-    """The figure that stands for the task: in the overview, in sorted tables, in scores over several tasks."""
+    """The figure that represents the task in the overview, in sorted tables and in scores over several tasks."""
     shown = presentation_of(task)
     return shown.headline or shown.published[0]
 

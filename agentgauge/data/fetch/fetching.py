@@ -1,4 +1,4 @@
-"""Fetches one data set and verifies it; what is here already stays."""
+"""Fetches one data set and verifies it; existing files are kept."""
 
 from __future__ import annotations
 

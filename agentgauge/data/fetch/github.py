@@ -109,7 +109,7 @@ def ask(
     missing: bool = False,
     patience: RetrySettings = RetrySettings(),  # noqa: B008 - frozen
 ) -> httpx2.Response:
-    """A small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
+    """Get a small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
     import httpx2
 
     def attempt() -> httpx2.Response:

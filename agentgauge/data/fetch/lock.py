@@ -138,7 +138,7 @@ class Marker:
 
 
 def read_marker(root: Path) -> Marker | None:
-    """None where there is no readable note: the data is then the user's own."""
+    """The note in a fetched data set; None without a readable note, because the data is then the user's own."""
     try:
         data = json.loads((root / NAME).read_bytes())
         return Marker(**{**data, "files": {name: LockedFile(**file) for name, file in data["files"].items()}})

@@ -50,8 +50,8 @@ def unpack(
     taken off.
 
     ``check_space`` is given the bytes that will be written. Returns notes. Raises DataProblem for an archive that is
-    damaged, holds what no data set needs, or is larger than it may be; ``target`` is then in pieces, and OSError where
-    it cannot be written.
+    damaged, holds what no data set needs, or is larger than it may be; ``target`` is then incomplete. Raises OSError if
+    ``target`` cannot be written.
     """
     with Joined(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
         whole = stream.seek(0, io.SEEK_END)
@@ -222,7 +222,7 @@ ASSETS = r"(?i).+\.zip|.+\.zip[._-]?(part)?[._-]?(\d{1,4}|[a-z]{2,3})|.+\.part[.
 
 
 def archives(names: Iterable[str]) -> dict[str, list[str]]:
-    """The archives among file names: archive → its files in order. What is no archive is left out.
+    """The archives among file names: archive → its files in order. Other files are left out.
 
     Raises DataProblem where a part is missing, and for archives that only a joining program reads (``.z01``).
     """
