@@ -1,4 +1,6 @@
-"""What the parts of the plugin leave in pytest's stashes for each other. Loads nothing: every project imports it."""
+"""Keys of pytest's stashes, through which the parts of the plugin share objects. Imports little, because every project
+imports it.
+"""
 
 from __future__ import annotations
 

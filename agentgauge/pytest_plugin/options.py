@@ -78,8 +78,8 @@ _PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "p
 
 
 def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the options of every run. A short name that another plugin has taken, or that the project does without, is
-    left to them; the one with the prefix is always there."""
+    """Add the options of every run. A short name is left out if another plugin has it, or if the project has switched
+    short names off; the name with the prefix is always added."""
     parser.addini(
         SHORT_NAMES,
         "agentgauge: whether options also have short names (--model, --data ...) beside --agentgauge-model and so on",
@@ -141,7 +141,7 @@ def unknown_options(parser: pytest.Parser, words: list[str]) -> list[str]:
 
 
 def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
-    """Raises pytest's own error, with what was meant, for an option that is very like one of ours."""
+    """Raises pytest's own error, with a suggestion, for an unknown option that resembles one of ours."""
     from agentgauge.core.errors import did_you_mean
     from agentgauge.core.task_registry import known_options
 
@@ -152,7 +152,7 @@ def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
 
 
 def given(option: Namespace) -> Namespace:
-    """What was given for our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
+    """The given values of our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
     ours = {name: getattr(option, destination(name), None) for name in OPTIONS}
     short = {name.removeprefix("--").replace("-", "_"): value for name, value in ours.items()}
     return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **short)
@@ -165,9 +165,10 @@ def is_any_given(option: Namespace) -> bool:
 
 
 def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
-    """pytest looks for the project before it knows our options, and takes ``DIR`` in ``--run-dir DIR`` for a path of
-    tests then: a folder elsewhere would lead it to another project. Where workers read the command line, a new folder
-    is there too. Raises UsageError."""
+    """Raises UsageError for a path after a blank, as in ``--run-dir DIR``, that lies in another project.
+
+    pytest searches for the project before it knows our options, and takes such a path for a path of tests, so it would
+    use the settings of the other project. Workers read the command line when a new folder already exists."""
     known = config.known_args_namespace
     if known.rootdir or known.inifilename:
         return  # the project is named

@@ -33,8 +33,8 @@ def limit_workers(config: pytest.Config) -> None:
 
 
 def limit_restarts(config: pytest.Config) -> None:
-    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Without
-    that those of a Python that cannot start them would be replaced for ever."""
+    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Otherwise
+    workers whose Python cannot start them would be replaced for ever."""
     option = config.option
     distributed = getattr(option, "dist", "no") != "no" and option.tx
     if distributed and not option.numprocesses and option.maxworkerrestart is None:
