@@ -55,7 +55,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """The run's tools, and what confines its programs.
 
     Raises UsageProblem for a model or options that do not fit the tasks or their data, for tools that cannot work or
-    that a resumed run had otherwise, and where programs cannot run.
+    that differ from those of the resumed run, and if programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}

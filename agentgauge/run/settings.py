@@ -42,7 +42,9 @@ _NO_ADDRESS = "is no address; give one such as http://localhost:16181, a passwor
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a run keeps of its model. Enough to replay or score it again where the model itself is not known."""
+    """The facts about its model that a run stores: enough to replay it or score it again where the model is not
+    known.
+    """
 
     name: str
     url: str | None  # as given by --model-url
@@ -157,7 +159,9 @@ def _register_tool_secrets(file: FileConfig) -> None:
 
 
 def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
+    """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
+    of each.
+    """
     return {
         "model": asdict(settings.model),
         "dialect": settings.dialect,
@@ -170,7 +174,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
 
 
 def config_fingerprint(settings: Settings, task: Task) -> str:
-    """Of everything that may change what a case yields: two records may be mixed only if it is the same."""
+    """Fingerprint of everything that may change the result of a case: records may be mixed only if it is the same."""
     parts = {
         "model": settings.model.fingerprint,
         "dialect": settings.dialect,

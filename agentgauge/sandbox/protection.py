@@ -98,12 +98,12 @@ _permitted: list[bool] = []
 
 
 def permit_unsafe() -> None:
-    """Let code of this process run below the minimum of protection, as the user has said."""
+    """Let code of this process run below the minimum of protection, as the user has allowed."""
     _permitted.append(True)
 
 
 def check_minimum(*, allow_unsafe: bool = False) -> None:
-    """Raises UsageProblem if code cannot be run safely here and the user has not said that it may run anyway."""
+    """Raises UsageProblem if code cannot be run safely here and the user has not allowed that it runs anyway."""
     lacking = missing(layers())
     if lacking and not (allow_unsafe or _permitted):
         raise UsageProblem(

@@ -21,7 +21,9 @@ class Report:
 
 
 def read_report(content: bytes) -> Report:
-    """Once the program has started, no end of the processes that hold it is a fault: it may have brought it about."""
+    """After the program has started, an early end of the processes that hold it is no fault, because the program may
+    have caused it.
+    """
     report = Report()
     while content:
         line, _, content = content.partition(b"\n")

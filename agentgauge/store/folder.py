@@ -94,7 +94,7 @@ class RunFolder:
         return True
 
     def discard(self) -> None:
-        """Remove what was written of a run that will not be carried out."""
+        """Remove the files of a run that does not take place."""
         for name in ("planned.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
@@ -162,7 +162,7 @@ class RunFolder:
         _sync(self.path)
 
     def appender(self, worker: str) -> Appender:
-        """Raises OSError."""
+        """Open the file for a worker's records. Raises OSError."""
         return Appender(self.path / "records" / f"{worker}.jsonl", self.free_reserve)
 
     def files(self, task: str, sample: str, attempt: int) -> Path:
@@ -228,7 +228,7 @@ class RunFolder:
         yield from self.read_json("planned.json")
 
     def lines(self, order: Iterable[CaseId] = (), left_out: list[LeftOut] | None = None) -> dict[CaseId, Line]:
-        """Where the record of each case is. See ``best_records``."""
+        """The location of each case's record. See ``best_records``."""
         return best_records(self.path, Line.of, order, left_out)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
@@ -276,7 +276,7 @@ class Appender:
         self.problem: OSError | None = None  # set when the disk was full: no further case should start
 
     def append(self, record: Record) -> Line:
-        """Write it, and return where it is. Raises OSError, with the file unchanged, where the disk is full."""
+        """Write a record and return its location. Raises OSError, with the file unchanged, if the disk is full."""
         data = encoded_line(record)
         said = record.transcript
         usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)

@@ -98,7 +98,7 @@ def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Ite
 
 
 def damaged(run: Path, file: Path, number: int, error: Exception) -> UsageProblem:
-    """``number``: of the line, from 1."""
+    """The message about a damaged line. ``number``: of the line, from 1."""
     return UsageProblem(
         f"{file} is damaged in line {number} ({error!r}); continue with --resume={run}: its case runs again"
     )

@@ -8,7 +8,7 @@ import socket
 
 
 class Ends:
-    """What connects process L and those that it starts."""
+    """The connections between process L and the processes that it starts."""
 
     def __init__(self, *, steps: bool) -> None:
         """``steps``: the program gets messages and answers them, see ``steps``."""
