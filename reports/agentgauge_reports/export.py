@@ -22,7 +22,7 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and
     so on.
 
-    Returns the files written and what a reader must know of them, one sentence each. Raises UsageProblem.
+    Returns the files written and notes about them, one sentence each. Raises UsageProblem.
     """
     folder = RunFolder(run)
     about = folder.read_json("run.json")

@@ -36,8 +36,7 @@ class Item:
 
 
 def item_health(runs: Sequence[Run]) -> list[Item]:
-    """Every planned sample, in the order of the first plan that has it. Broken and missing cases say nothing of a
-    sample.
+    """Every planned sample, in the order of the first plan that has it. Broken and missing cases do not count.
 
     Discrimination is Pearson's correlation, over runs, of the sample's share with the mean share of the task's other
     samples (the point-biserial one where a run has one attempt). It needs at least FEWEST_RUNS runs that differ in

@@ -32,9 +32,9 @@ NOTES = (
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
-    """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case in which the model was asked.
+    """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case with a request to the model.
 
-    Raises UsageProblem where the folder is not empty, and for a folder without a finished run.
+    Raises UsageProblem if the folder is not empty, and for a folder without a finished run.
     """
     empty_folder(output)
     loaded = load_run(run, tolerant=True)

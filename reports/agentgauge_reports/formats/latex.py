@@ -31,7 +31,7 @@ Cells = Sequence[str]
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
-    """Write what ``latex`` gives to a file. Raises UsageProblem where that cannot be written."""
+    """Write the result of ``latex`` to a file. Raises UsageProblem if the file cannot be written."""
     text = latex(run, unshown)
     try:
         output.write_text(text, encoding="utf-8", errors="replace")
@@ -44,8 +44,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
 
 def latex(run: Path, unshown: Unshown) -> str:
     """The headline figure of every task, and the scores that benchmarks make of several; of several attempts pass@k and
-    pass^k; and the published tables that the run has figures of. Published rows stand beside the run's where they may
-    be compared.
+    pass^k; and the published tables that the run has figures of. Published rows stand beside the run's row if it is
+    comparable with them.
 
     Raises UsageProblem for a folder without a finished run.
     """
