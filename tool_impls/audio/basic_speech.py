@@ -18,9 +18,9 @@ BLOCK = RATE // 5  # samples that are searched together: the library keeps all o
 
 
 def words_of(sound: NDArray[numpy.float32]) -> str:
-    """What is said in a sound at RATE, from -1 to 1, in small letters; NO_WORDS where nothing is recognised.
+    """The recognised words of a sound at RATE, samples from -1 to 1, in lower case; NO_WORDS without any.
 
-    A decoder adapts to what it has heard, so each recording gets a new one.
+    A decoder adapts to earlier input, so each recording gets a new one.
     """
     from pocketsphinx import Decoder, Vad
 
