@@ -1,4 +1,4 @@
-"""Apple MMAU's official data: where it is, and what it must hold."""
+"""Apple MMAU's official data: its source and its required content."""
 
 from __future__ import annotations
 
