@@ -89,7 +89,7 @@ def _records(file: Path) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except ValueError:
-                return  # told by the index
+                return  # reported by the index
 
 
 def _texts(value: Any) -> Iterator[str]:

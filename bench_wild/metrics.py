@@ -104,7 +104,7 @@ ERROR_COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Columns of the published table of errors, with the classes of the earlier evaluator that they take together.
 
-The classes' assignment follows the main-body table, as far as that can be told (wild spec 7.5).
+The classes' assignment follows the main-body table, as far as it is known (wild spec 7.5).
 """
 
 ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)

@@ -41,7 +41,7 @@ def _loaded(point: EntryPoint) -> type[BenchTool]:
 
 
 def _lost(point: EntryPoint, why: str) -> type[BenchTool]:
-    """A tool in the place of one that cannot be used: it says why when somebody wants it."""
+    """Replaces a tool that cannot be used, and gives the reason when a run needs the tool."""
     reason = unavailable(f"{point.value} of {_package(point)} {why}")
 
     def state(cls: type[BenchTool], settings: ToolSettings) -> str:

@@ -103,7 +103,7 @@ def _own(found: Mapping[str, Path]) -> list[str]:
         *lines,
         f"samples   {sum({index.file: len(index.rows) for index in indices}.values())}",
         *(f"          {text}" for text in dict.fromkeys(text for index in indices for text in index.differences)),
-        f"verified  only that its records can be read; for a full check run: agentgauge data check {task} --data {root}",
+        f"verified  its records can be read; full check: agentgauge data check {task} --data {root}",
     ]
 
 

@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         description="Write a package with a small benchmark that runs: data, task, checker, tests, published rows.",
         epilog="example: agentgauge new bench_puzzles",
     )
-    parser.add_argument("name", metavar="NAME", help="name of the package and of its task: lower-case letters, digits and _")
+    parser.add_argument("name", metavar="NAME", help="name of package and task: lower-case letters, digits and _")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="new folder to write (default: NAME)")
     options = parser.parse_args(argv)
     folder = options.folder or Path(options.name)

@@ -140,6 +140,8 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval and latex"
     )
     parser.add_argument(
-        "--data", metavar="DIR", help="with --format of an original: the data that the run used (default: its recorded folder)"
+        "--data",
+        metavar="DIR",
+        help="with --format of an original: the data that the run used (default: its recorded folder)",
     )
     return parser

@@ -61,12 +61,12 @@ def _parser() -> argparse.ArgumentParser:
         help="the data set: its folder or its main file; not needed where predictions hold it",
     )
     parser.add_argument(
-        "--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a prediction file in parts"
+        "--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one"
     )
     parser.add_argument(
         "--similarity",
         metavar="NAME",
-        help="backend that compares texts, such as mpnet (default: one that needs no installation, if the task has one)",
+        help="backend that compares texts, such as mpnet (default: the task's own, which needs no installation)",
     )
     scoring_help = "parity reproduces the published evaluator (default)"
     parser.add_argument("--scoring", choices=("parity", "strict"), default="parity", help=scoring_help)

@@ -24,7 +24,7 @@ answer at all. ``crowded``: none in time, while other requests were answered."""
 UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
-"""Seconds of the longest wait that an endpoint can ask for, whatever it says."""
+"""Seconds of the longest wait that an endpoint can request; a longer one is cut."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Without inf, nan, 1_0 and digits of other scripts."""
 BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"

@@ -41,7 +41,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
         " as qwen; docs/dialects.md lists them (default: native)",
     ),
-    "--data": _option("auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"),
+    "--data": _option(
+        "auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"
+    ),
     "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
     "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),

@@ -55,7 +55,8 @@ def start_services(
 
 def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
     """Wait for the services that must be ready before the first case. These are all services if one of them is the
-    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem."""
+    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem.
+    """
     for name, service in services.items():
         if "model" in services or name in settings.roles:
             service.ready()

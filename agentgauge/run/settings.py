@@ -56,7 +56,7 @@ class ModelFacts:
 @dataclass(frozen=True)
 class Settings:
     model: ModelFacts
-    spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
+    spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
     dialect: str
     data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
@@ -194,8 +194,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
     for name, known in known_options().items():
         if known.asks and given[name] is not None and given[name] != earlier.get(name):
             raise UsageProblem(
-                f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
-                f" {name} out"
+                f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave {name} out"
             )
 
 

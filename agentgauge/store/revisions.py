@@ -68,7 +68,7 @@ def revision_of(folder: Path) -> Revision | None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return None  # which is what the caller is told: no revision is known
+        return None  # the caller gets None: no revision is known
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "(initial)")
     return None if commit == "(initial)" else {"commit": commit, "dirty": any(line[0] != "#" for line in lines)}

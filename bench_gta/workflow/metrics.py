@@ -200,4 +200,4 @@ def _percent(sums: Values, part: str, whole: str) -> float | None:
 
 
 FORMULA = MetricFormula(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
-"""The table's row from sums of values. Leaves of a task hang together, so intervals are over tasks."""
+"""The table's row from sums of values. Leaves of a task are dependent, so intervals are over tasks."""

@@ -116,7 +116,7 @@ def _complaint(said: str, verdict: ContestVerdict) -> str:
         return f"{NO_SOLUTION}\n{AGAIN}"
     if isinstance(log, dict):
         return f"{NOT_COMPILED}\n{AGAIN}"
-    if not log:  # the group is lost, nobody knows at which test
+    if not log:  # the group is lost, and the failing test is unknown
         return AGAIN
     template = WRONG_OUTPUT if log[0]["status"] == "wrong_output" else RUNTIME_ERROR
     return f"{_filled(template, number='0', **log[0])}\n{AGAIN}"

@@ -156,7 +156,7 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
             before.add(task, *order[max(place - 1, 0) : place])
     try:
         return list(before.static_order())
-    except CycleError:  # the shards were told their files in different orders
+    except CycleError:  # the shards got their files in different orders
         return list(dict.fromkeys(task for order in orders for task in order))
 
 

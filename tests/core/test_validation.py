@@ -168,7 +168,7 @@ def test_a_whole_task_is_accepted() -> None:
         ({"options": option(accepted=("good",), default="good")}, "with ``accepted`` and ``default``"),
         ({"options": option(model=True)}, "has the option --mood of a model without ``default``"),
         # the rest
-        ({"combine": lambda self, scores: {"all": {"x": 1.0}}}, "returns 1.0 as its combined score all: x; return ``value``"),
+        ({"combine": lambda self, scores: {"all": {"x": 1.0}}}, "returns the combined score all: x 1.0; return"),
         ({"breakdowns": fails}, "fails at breakdowns((), \"parity\"), before any case: KeyError: 'right'"),
     ],
 )  # fmt: skip

@@ -155,7 +155,7 @@ def _wait(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
     [
         (status(404), "does not exist (HTTP 404)"),
         (status(403), "is refused (HTTP 403)"),
-        (always(status(429, Retry_After="0")), "limits the rate and still refuses the request (HTTP 429)"),
+        (always(status(429, Retry_After="0")), "limits the rate and still refuses (HTTP 429)"),
         (status(429, Retry_After="7200"), "the server asks to wait 7200 s, more than 120 s"),
         (always(status(500, Retry_After="0")), "fails (HTTP 500)"),
         (always(cut(0)), "cannot be reached"),

@@ -125,7 +125,7 @@ def test_a_lie_about_the_size_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_way_of_packing_that_no_data_set_needs_is_refused(tmp_path: Path, method: int) -> None:
-    with pytest.raises(DataProblem, match=f"has the compression method {method}"):
+    with pytest.raises(DataProblem, match=f"has compression method {method}"):
         unpack("a.zip", [put(tmp_path, packed(("b", b"12345"), method=method))], tmp_path / "out", lambda _: None)
 
 

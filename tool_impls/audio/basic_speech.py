@@ -54,7 +54,7 @@ def _speaks(voice: Any, samples: bytes) -> bool:
 
 def _said(decoder: Any, samples: bytes) -> str:
     """The most probable words of one part."""
-    decoder.start_utt()  # once without search, for the mean of the whole part, by which what is heard is levelled
+    decoder.start_utt()  # once without search, for the mean of the whole part, which levels the input
     decoder.process_raw(samples, no_search=True, full_utt=True)
     mean = decoder.get_cmn(False)
     decoder.end_utt()

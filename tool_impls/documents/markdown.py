@@ -76,7 +76,7 @@ class Table:
 Block = Heading | Paragraph | Item | Code | Picture | Table
 
 PLACEHOLDER = re.compile(r"\{\{\s{0,9}image_(\d{1,9})\s{0,9}\}\}")
-DEEPEST = 8  # levels of a list that are told apart
+DEEPEST = 8  # levels of a list that are distinguished
 DEEPEST_BLOCK, DEEPEST_SPAN = 100, 20  # what blocks hold below is left out; marks below are plain text
 
 

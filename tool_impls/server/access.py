@@ -50,7 +50,7 @@ class Access:
         """
         host = headers.get("Host", "")
         if not self._is_ours(host, local):
-            reason = f"this tool server does not serve the host name {host[:100]!r}; start it with --allow-host NAME to allow that"
+            reason = f"this tool server does not serve the host {host[:100]!r}; start it with --allow-host NAME"
             return Refusal(403, reason)
         if not _from_own_page(headers, host):
             return Refusal(403, "this tool server answers no requests of foreign web pages; call it from a program")

@@ -67,7 +67,7 @@ class ToolQueue:
         cache: ResultCache | None = None,
     ) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
-        self.calls = 0  # those that wait or run
+        self.calls = 0  # waiting and running calls
         self.running = 0
         self._seconds = seconds
         self._cache = cache

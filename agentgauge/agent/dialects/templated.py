@@ -208,7 +208,8 @@ class Hammer(Format):
         return RenderedRequest(tuple(sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is ignored."""
+        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
+        ignored."""
         if tolerant:
             return read_leniently(text)
         if _HAMMER_MARK not in text:

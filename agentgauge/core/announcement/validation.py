@@ -230,4 +230,4 @@ def _check_combined(parts: Mapping[str, Mapping[str, Any]]) -> None:
     for part, scores in parts.items():
         for name, score in scores.items():
             if not isinstance(score, Mapping) or not {"value", "missing"} <= score.keys():
-                raise _Wrong(f"returns {score!r} as its combined score {part}: {name}; return ``value`` and ``missing``")
+                raise _Wrong(f"returns the combined score {part}: {name} {score!r}; return ``value`` and ``missing``")

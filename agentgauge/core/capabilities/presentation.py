@@ -28,11 +28,11 @@ class Presentation(ABC):
     benchmark: str  # "GTA-Atomic": title in reports
     title: str  # "step by step"
     columns: tuple[str, ...]  # metric names in the order of the table
-    counts: frozenset[str] = frozenset()  # of these, those that count something and are no percentages
+    counts: frozenset[str] = frozenset()  # the figures among these that are counts, not percentages
     published: tuple[str, ...]  # of these, the columns of the published table
     headline: str = ""  # of these, the figure that says how good a model is; "": the first
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
-    skills: Mapping[str, Sequence[str]] = {}  # what its cases say of a model → keywords of those that do; none: all
+    skills: Mapping[str, Sequence[str]] = {}  # skill → keywords of the cases that show it; none: all cases
     citation: str = ""  # of the benchmark's paper, as a BibTeX entry
     kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
 

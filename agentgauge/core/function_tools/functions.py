@@ -64,7 +64,7 @@ def function_tool(function: Function) -> FunctionTool:
     hints = hints_of(function, title)
     for each in parameters.values():
         if each.kind in _STARS:
-            raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; give it a name")
+            raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; name it")
         if each.name not in hints:
             raise UsageProblem(f"{title}: its parameter {each.name} lacks a type, so it has no JSON schema; write one")
     shapes = {each: shape_of(hints[each], f"{title}: its parameter {each}") for each in parameters}

@@ -106,8 +106,7 @@ def _fetch(
         offered = source.listing(client, options.mirror, known.revision if known else None, report)
         if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
             raise DataProblem(
-                f"{offered.source} lists a file {outside!r}, which is no plain relative path; nothing"
-                " was downloaded"
+                f"{offered.source} lists a file {outside!r}, which is no plain relative path; nothing was downloaded"
             )
         chosen = _chosen(data_set, offered.files, options.only)
         have = (
@@ -154,7 +153,7 @@ def _fetch(
         " checksums: " + _checksums(locked)
     )
     if any(one.checksum == FIRST_USE and name not in held for name, one in locked.items()):
-        report(f"  {lock} holds the checksums that are not published; commit it: every later fetch is checked against it")
+        report(f"  {lock} holds the unpublished checksums; commit it, because every later fetch is checked against it")
     return _verify(data_set, target, marker, report)
 
 

@@ -194,8 +194,7 @@ def _request(client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: P
                 if part.total is not None and part.size > part.total:
                     part.forget()
                     raise DataProblem(
-                        f"{wanted.shown} is longer than the published {part.total} bytes; it is not the published"
-                        " file"
+                        f"{wanted.shown} is longer than the published {part.total} bytes; it is not the published file"
                     )
     return 200, None
 

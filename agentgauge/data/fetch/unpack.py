@@ -145,8 +145,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
     parts = name.split("/")
     if not stays_inside(name) or not stays_inside(info.orig_filename):
         raise DataProblem(
-            f"{archive} holds the path {info.orig_filename!r}, which is no plain relative path; it is not"
-            " unpacked"
+            f"{archive} holds the path {info.orig_filename!r}, which is no plain relative path; it is not unpacked"
         )
     if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in parts):
         raise DataProblem(
@@ -160,7 +159,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
         raise DataProblem(f"{archive}: {name!r} is encrypted; there is no password for it")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataProblem(
-            f"{archive}: {name!r} has the compression method {info.compress_type}; accepted are 0 (stored) and 8 (deflated)"
+            f"{archive}: {name!r} has compression method {info.compress_type}; accepted are 0 and 8 (stored, deflated)"
         )
 
 

@@ -1,4 +1,5 @@
-"""The planner decides the next calls. A checker checks each plan; three refused plans end the dialogue (wild spec 9.4)."""
+"""The planner decides the next calls. A checker checks each plan; three refused plans end the dialogue (wild spec
+9.4)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LONGEST = 200
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
-    "Only the messages to and from the tested model. Paths begin with {ROOT}, the data set's folder, or {RUN}, the run's"
+    "Only messages to and from the tested model. Paths begin with {ROOT}, the data set's folder, or {RUN}, the run's"
     " folder. Pictures are named by their kind. The verdict stands in extra."
 )
 

@@ -68,7 +68,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
                         record = read(case)
                         sample = _sample(loaded, case, record, gold.of(record))
                         text = json.dumps(sample)
-                    except Exception as error:  # whatever is in a record, the others are shown
+                    except Exception as error:  # whatever this record holds, the other cases are shown
                         sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
                         text = json.dumps(sample)
                     archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)

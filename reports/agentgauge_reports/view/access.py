@@ -30,7 +30,7 @@ class Access:
             return "only GET and HEAD are accepted"
         host = headers.get("Host", "")
         if _name(host) not in LOOPBACK:
-            return f"this viewer does not serve the host name {host[:100]!r}; use localhost, over ssh with a forwarded port"
+            return f"this viewer does not serve the host {host[:100]!r}; use localhost, over ssh with a forwarded port"
         if headers.get("Origin", f"http://{host}") != f"http://{host}":
             return "requests of other web pages are refused"
         if token is not None and hmac.compare_digest(token.encode(), self.token.encode()):
