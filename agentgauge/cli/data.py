@@ -1,4 +1,4 @@
-"""``agentgauge data``: lists the data sets on this machine with version, verification and tasks; ``check`` checks one."""
+"""``agentgauge data``: lists the data sets on this machine with version and tasks; ``check`` checks one."""
 
 from __future__ import annotations
 

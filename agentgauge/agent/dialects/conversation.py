@@ -67,7 +67,7 @@ def split_date(messages: Sequence[Message]) -> tuple[list[Message], str]:
 
 
 def date_to_last_user(messages: Sequence[Message]) -> list[Message]:
-    """The messages, with the date as the last line of the last user message, unless a user message already has a date."""
+    """The messages, with the date as the last line of the last user message, unless a user message has a date."""
     kept, date = split_date(messages)
     asked = [place for place, message in enumerate(kept) if message.get("role") == "user"]
     if not date or any(DATE in text_of(kept[place]) for place in asked):

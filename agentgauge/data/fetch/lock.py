@@ -109,9 +109,9 @@ def compare(path: Path, name: str, file: str, held: LockedFile | None, size: int
     for what, before, now in (("SHA-256", held.sha256, sha256), ("size", held.size, size)):
         if now is not None and before != now:
             raise DataProblem(
-                f"{file} of {name} differs from its entry in {path}: {what} {now} instead of {before} ({held.checksum});"
-                f" if the publisher changed it on purpose, remove the entry of {file} from the lock file and fetch again,"
-                " otherwise do not use it"
+                f"{file} of {name} differs from its entry in {path}: {what} {now} instead of {before} ({held.checksum})"
+                f"; if the publisher changed it on purpose, remove the entry of {file} from the lock file and fetch again"
+                ", otherwise do not use it"
             )
 
 

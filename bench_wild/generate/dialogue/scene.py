@@ -102,7 +102,7 @@ class Scene:
     # -- who is asked
 
     async def ask(self, part: Part, prompt: str, *, role: str = "system") -> str:
-        """The reply of a model of the cast to the prompt and the whole transcript, without a leading thought in tags."""
+        """The reply of a model of the cast to the prompt and the transcript, without a leading thought in tags."""
         names = self.cast[part]
         name = self.chance.choice(names) if len(names) > 1 else names[0]
         # many endpoints take no request without a user message
