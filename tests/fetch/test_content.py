@@ -43,7 +43,7 @@ def test_another_checksum_than_in_the_lock_file_is_refused_with_both(site: Site,
     site.release(REPO, "v0.1.0", {NAME: official.archive({**official.atomic(), "more.txt": b"x"})}, digests=False)
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "is not what" in one_sentence(err)
+    assert "differs from its entry in" in one_sentence(err)
     assert " instead of " in err
     assert "(recorded at first use)" in err
     assert "remove the entry of gta_dataset.zip from the lock file" in err

@@ -199,7 +199,7 @@ def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild(FEW))
     site.fault("/HEAD/data/Wild-Tool-Bench.jsonl", status(503, Retry_After="100"))
     status_, _, err = place.run("fetch", "mmau", "wild", "--only", "mmau.dag_planning", "--mirror", site.url)
-    assert (status_, err.count("\n")) == (4, 1), "the second is of use as a whole only"
+    assert (status_, err.count("\n")) == (4, 1), "the second can only be used as a whole"
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
     assert no_waiting == [110.0, 100.0]
 

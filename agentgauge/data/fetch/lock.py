@@ -110,8 +110,8 @@ def compare(path: Path, name: str, file: str, held: LockedFile | None, size: int
         if now is not None and before != now:
             raise DataProblem(
                 f"{file} of {name} differs from its entry in {path}: {what} {now} instead of {before} ({held.checksum})"
-                f"; if the publisher changed it on purpose, remove the entry of {file} from the lock file and fetch again"
-                ", otherwise do not use it"
+                f"; if the publisher changed it on purpose, remove the entry of {file} from the lock file and"
+                " fetch again, otherwise do not use it"
             )
 
 
