@@ -1,4 +1,4 @@
-"""What a model's reply asks for, in any dialect."""
+"""The actions of a model's reply, in any dialect."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from agentgauge.core.types import Json
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What the model sees of one of its actions: a tool's result or an error."""
+    """The result of one of the model's actions as the model sees it: a tool's result or an error."""
 
     action: Action
     text: str

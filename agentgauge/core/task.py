@@ -1,4 +1,4 @@
-"""What every task of a benchmark has: a name, data, ``run``, ``score`` and metrics.
+"""The interface of every task of a benchmark: a name, data, ``run``, ``score`` and metrics.
 
 Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
 besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.

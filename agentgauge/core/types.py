@@ -26,7 +26,7 @@ RUN_TOKEN = "{RUN}"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls cost. Failed attempts that were retried are not counted."""
+    """The usage of model calls. Failed attempts that were retried are not counted."""
 
     requests: int = 0
     prompt_tokens: int = 0

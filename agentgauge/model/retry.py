@@ -45,7 +45,7 @@ class Failure:
 
 
 def failure_kind(status: int) -> FailureKind:
-    """What an HTTP status means for a retry."""
+    """The kind of failure that an HTTP status means for a retry."""
     if status in (429, 529):
         return "limit"
     if status in (408, 409, 425) or status >= 500:

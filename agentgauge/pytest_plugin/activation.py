@@ -1,4 +1,4 @@
-"""What makes the plugin active: the parts of it that plan, run and sum up cases are registered."""
+"""Activates the plugin: registers the parts of it that plan, run and sum up cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked before the first request: the tasks' options, the real tools, and where programs run."""
+"""Checks before the first request: the tasks' options, the real tools, and where programs run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a program may see: the interpreter with its library, other projects' packages, the system's shared libraries.
+"""The files that a program may see: the interpreter with its library, other projects' packages, the system's shared
+libraries.
 
 The packages of this project, and packages that announce tasks, are left out, because their data sets hold the gold. The
 folders given to ``hide`` are left out, too, wherever they lie.
@@ -40,7 +41,7 @@ _ROOT = os.path.realpath(Path(__file__).parents[2])
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a program sees of the machine's files.
+    """The part of the machine's files that a program sees.
 
     ``mounts``: where there is a file system of the program's own, pairs of a real path and the place where it
     appears, parents before children; a pair without a real path stands for a file or folder that appears empty.
@@ -71,7 +72,7 @@ def package_folders() -> tuple[str, ...]:
 
 
 def view(readable: Iterable[str] = (), *, packages: bool = True) -> View:
-    """What a program sees that may read these paths, too. ``packages``: whether it sees installed packages."""
+    """The view of a program that may also read these paths. ``packages``: whether it sees installed packages."""
     hidden = {*_own(), *_given()} if packages else {*_own(), *_given(), *map(os.path.realpath, package_folders())}
     mounts = _arranged({**_interpreter(packages), **_chosen(readable)}, hidden)
     return View(mounts, *_without_mounts(mounts))

@@ -88,7 +88,7 @@ def layers() -> tuple[str, ...]:
 
 
 def missing(found: tuple[str, ...]) -> tuple[str, ...]:
-    """What these layers lack of the minimum: separate process and limits, files out of reach, no network."""
+    """The parts of the minimum that these layers lack: separate process and limits, files out of reach, no network."""
     have = set(found)
     needs = (("a process with limits", {"rlimits"}), ("protection of files", _FILES), ("a closed network", _NETWORK))
     return tuple(name for name, any_of in needs if not have & any_of)

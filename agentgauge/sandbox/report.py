@@ -1,4 +1,4 @@
-"""What the processes of a sandbox report, line by line (see ``inner.confine.Report``)."""
+"""Parses the reports of a sandbox's processes, line by line (see ``inner.confine.Report``)."""
 
 from __future__ import annotations
 

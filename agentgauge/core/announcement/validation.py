@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 
 
 class _Wrong(Exception):
-    """What is wrong: the sentence behind "the task NAME"."""
+    """The problem of a task, as the rest of a sentence that begins "the task NAME"."""
 
 
 def complete(task: Task) -> Task:

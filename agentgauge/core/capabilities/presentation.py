@@ -37,11 +37,11 @@ class Presentation(ABC):
     kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-        """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
+        """Notes for a reader of the table, one sentence each. ``metrics``: as in ``summary.json``."""
         return ()
 
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
-        """What reports show of a case besides its transcript. Paths are as in ``output``."""
+        """The files and pages of a case that reports show besides its transcript. Paths are as in ``output``."""
         return ()
 
     def category(self, tags: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ _LITTLE = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may hold. GTA-Workflow, the largest, has about 6 GB of media that hardly shrink."""
+    """Limits for the content of an archive. GTA-Workflow, the largest, has about 6 GB of media that hardly shrink."""
 
     total: int = 40 << 30  # bytes
     entries: int = 200_000

@@ -1,4 +1,4 @@
-"""What the processes of a sandbox use, read from /proc by the process that watches them from outside."""
+"""The resources that the processes of a sandbox use, read from /proc by the process that watches them from outside."""
 
 # pathlib would cost 5 ms to import, a quarter of a start.
 # ruff: noqa: PTH116, PTH208
