@@ -1,4 +1,4 @@
-"""Shards of one run put together: the folder that is made holds what the undisturbed run would have held."""
+"""Merges the shards of one run. The new folder holds what one run without shards would have left."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Shard:
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
-        """What tools produced for a case."""
+        """The files that tools produced for a case."""
         places = [source.files(*case) for source in self.sources]
         return next((place for place in places if place.exists()), places[-1])
 
@@ -52,9 +52,9 @@ class Shard:
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
     """Write the run folder ``out`` from shards of one run, and return its summary.
 
-    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where
-    the data set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings,
-    naming what.
+    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
+    folder of the data set, if it has moved since the first shard. Raises UsageProblem, with the difference, for runs
+    that differ in settings.
     """
     if len(runs) < 2:
         raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
@@ -156,7 +156,7 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
             before.add(task, *order[max(place - 1, 0) : place])
     try:
         return list(before.static_order())
-    except CycleError:  # the shards were told their files in different orders
+    except CycleError:  # the shards got their files in different orders
         return list(dict.fromkeys(task for order in orders for task in order))
 
 
