@@ -26,7 +26,7 @@ from agentgauge.store.jsonl import CaseId
 
 
 class Collection:
-    """Registered in processes that run cases."""
+    """Plans the cases. Registered in processes that run cases."""
 
     def __init__(self, config: pytest.Config, settings: Settings, worker: WorkerInfo) -> None:
         self.config = config
@@ -55,7 +55,9 @@ class Collection:
         metafunc.parametrize("sample", names, ids=names)
 
     def choose(self, items: list[pytest.Item]) -> None:
-        """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
+        """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
+        earlier run.
+        """
         self._plan_items(items)
         self._plan_own(items)
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
@@ -156,7 +158,9 @@ class Collection:
         return {word for word in words if word not in ("and", "or", "not")}
 
     def refuse_mistyped_marker(self) -> None:
-        """Where ``-m`` selects nothing: raises UsageError for a marker that no test has and that is very like ours."""
+        """Raises UsageError if ``-m`` selects nothing and names a marker that no test has and that resembles one of
+        ours.
+        """
         tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
         ours = {task.replace(".", "_") for task in self._tasks} | tags
         for name in sorted(self._unused - ours):
@@ -191,7 +195,7 @@ class Collection:
 
 
 def case_of(item: pytest.Item) -> Planned | None:
-    """The case that an item is: of a benchmark, or a test of the project with fixtures of ours."""
+    """The case of an item: a benchmark case, or a test of the project that uses our fixtures."""
     return item.stash.get(PLANNED, None) or item.stash.get(OWN, None)
 
 
@@ -203,7 +207,7 @@ def group_of(marks: Iterable[pytest.Mark]) -> str | None:
 
 
 def case_name(sample: str, attempt: int) -> str:
-    """A case's pytest id: the data set's own, with the attempt behind it from the second on."""
+    """A case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
     return sample if attempt == 1 else f"{sample}#{attempt}"
 
 
