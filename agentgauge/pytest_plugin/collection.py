@@ -10,7 +10,7 @@ import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row
+from agentgauge.core.index import Index, Row, spread
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
@@ -125,7 +125,7 @@ class Collection:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
             self._cases[task.name] = {
-                case_name(row.id, attempt): Planned(task, index, row, attempt)
+                (case := Planned(task, index, row, attempt)).name: case
                 for row in spread(index.rows, self.settings.limit)
                 for attempt in attempts
             }
@@ -204,15 +204,3 @@ def group_of(marks: Iterable[pytest.Mark]) -> str | None:
     does not allow."""
     names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
     return "_".join(sorted(names)) or None
-
-
-def case_name(sample: str, attempt: int) -> str:
-    """A case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
-    return sample if attempt == 1 else f"{sample}#{attempt}"
-
-
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]

@@ -4,9 +4,7 @@ happens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from itertools import count
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,10 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.option_names import destination
+from agentgauge.run.run_folders.claim import take_folder
+from agentgauge.run.run_folders.same_run import check_run
 from agentgauge.run.run_metadata import run_json
-from agentgauge.run.same_run import check_run
-from agentgauge.run.settings import Settings, moved
+from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
@@ -37,10 +36,10 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         return settings
     if settings.rescore:
         config.add_cleanup(FolderLock(settings.rescore, shared=True).release)
-    settings, hold = _take(config, settings)
-    if hold is None:
+    settings, give_back = take_folder(settings, is_named=bool(given(config.option).run_dir))
+    if give_back is None:
         return settings
-    config.add_cleanup(lambda: _give_back(settings, hold))
+    config.add_cleanup(give_back)
     try:
         check_run(settings)
         if not settings.resume:
@@ -49,42 +48,6 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
         raise UsageProblem(f"{problem}; name another with --run-dir") from None
     return settings
-
-
-def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLock | None]:
-    if settings.resume or given(config.option).run_dir:
-        try:
-            return settings, FolderLock(settings.run_dir)
-        except OSError as error:
-            raise UsageProblem(
-                f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
-            ) from None
-    for folder in _free_names(settings.run_dir):
-        try:
-            hold = FolderLock(folder)
-        except UsageProblem:
-            continue  # of another run that began in this second
-        except OSError:
-            break  # said when there is a case that would be written
-        if hold.is_alone:
-            return moved(settings, folder), hold
-        hold.release()
-    return settings, None
-
-
-def _free_names(folder: Path) -> Iterator[Path]:
-    yield folder
-    for number in count(2):
-        if not (other := folder.with_name(f"{folder.name}-{number}")).exists():
-            yield other
-
-
-def _give_back(settings: Settings, hold: FolderLock) -> None:
-    folder = RunFolder(settings.run_dir)
-    if not settings.resume and not folder.has_plan and not folder.has_records:
-        with suppress(OSError):
-            folder.discard()
-    hold.release()
 
 
 def continue_selection(config: pytest.Config) -> None:

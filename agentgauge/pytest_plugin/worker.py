@@ -15,7 +15,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.keys import LAUNCH, OWN, PLANNED, RAISED
+from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
@@ -153,10 +153,10 @@ class Worker:
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
-        idle, launch = self.config.stash.get(IDLE, lambda: None), self.config.stash.get(LAUNCH, None)
+        idle, driver = self.config.stash.get(IDLE, lambda: None), self.config.stash.get(DRIVER, None)
         self._prefetcher = Prefetcher(self._runner, idle)
         self._runner.notify(self._prefetcher.recheck)
-        self._cases = launch.cases(self._runner, idle) if launch else self._prefetcher
+        self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
         if not self.worker.is_replacement:
             self._cases.submit(self._unfinished(shard))
 

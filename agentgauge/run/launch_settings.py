@@ -81,6 +81,6 @@ class Assignment:
         for name, config in configs.items():
             if self.configs.get(name) != config:
                 raise UsageProblem(
-                    f"the data, prompts, options, model or tool settings of {name} differ from those of the driver; make"
-                    " them the same on every node"
+                    f"the data, prompts, options, model or tool settings of {name} differ from those of the driver;"
+                    " make them the same on every node"
                 )

@@ -219,9 +219,7 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 
-def _roles(
-    options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None
-) -> dict[str, ModelSpec]:
+def _roles(options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
     for name, option in known_options().items():

@@ -38,14 +38,14 @@ def configs(tmp_path_factory) -> dict[str, str]:
 def order(project, endpoint, configs, monkeypatch) -> Order:
     for name, value in project.environment().items():
         monkeypatch.setenv(name, value)
-    words = ("-p", "no:cacheprovider", "--agentgauge-model=m", f"--agentgauge-model-url={endpoint.url}", str(project.path))
+    model = ("--agentgauge-model=m", f"--agentgauge-model-url={endpoint.url}")
     return Order(
         agentgauge=version("agentgauge"),
         root=str(project.path),
         here=str(project.path),
         python_path=project.environment()["PYTHONPATH"],
         settings_file="",
-        arguments=words,
+        arguments=("-p", "no:cacheprovider", *model, str(project.path)),
         variables=(),
         data=(str(project.path / "toy"),),
         data_option="toy",
