@@ -109,6 +109,9 @@ class WildData(DataSource):
     def load(self, index: Index, row: Row, task: str) -> Sample:
         return data.load(index, row, task, self.language)
 
+    def group_of(self, row: Row) -> str:
+        return data.split_id(row.id)[0]
+
     def left_out(self, root: Path) -> Sequence[str]:
         file = data.find(root)
         return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
@@ -169,6 +172,9 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
         }
     )
     dialects = ("native", "react", *FAMILIES)
+    expected_requests = (
+        2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
+    )
     options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
 
     def __init__(

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.ray_cluster import Cluster, shared_cluster
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so it is in a background job of a shell, and the runs that tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,6 +32,7 @@ FOLDERS = {
     "faults": "e2e",
     "packaging": "e2e",
     "run_folders": "e2e",
+    "launch": "e2e",
     "tools": "slow",
 }
 
@@ -56,6 +59,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("faults")]
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """A Ray cluster on this machine, which all tests of a run share, in all of its processes."""
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        return shared_cluster(folder.parent, os.getppid())
+    return shared_cluster(folder, os.getpid())
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ class Task(ABC):
     dialects: tuple[str, ...] = ("native",)  # that ``run`` speaks; others change nothing of what it sends and reads
     runs_code = False  # programs that a model wrote, in the sandbox
     scores_in_thread = False  # ``score`` may take longer than some milliseconds, and other cases must not wait for it
+    expected_requests: float = 1.0  # of a case, on average: what balances shards, the same on any machine
 
     @abstractmethod
     async def run(self, case: Case) -> Json:

@@ -116,6 +116,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         yield
         if collection is not None and not items:
             collection.refuse_mistyped_marker()
+        if collection is not None:
+            collection.keep_shard(items)
     except pytest.UsageError as error:
         if (output := getattr(config, "workeroutput", None)) is not None:  # xdist drops the message
             output[REFUSED] = str(error)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row
+from agentgauge.core.index import Index, Row, spread
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
-from agentgauge.run.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
+from agentgauge.run.shards.partition import GROUPS, partition
+from agentgauge.run.shards.shard import FILE as SHARD
+from agentgauge.run.shards.shard import described, kept
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -34,6 +37,7 @@ class Collection:
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -62,9 +66,25 @@ class Collection:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
 
+    def keep_shard(self, items: list[pytest.Item]) -> None:
+        """With ``--shard``, keep its part of the selected tests."""
+        if (shard := self.settings.shard) is None:
+            return
+        cases = [case_of(item) for item in items]
+        is_resumed = self.settings.resume and self.folder.has_plan
+        if items and not is_resumed:
+            self._whole = described(shard, cases)
+        mine = kept(shard, cases, is_resumed=is_resumed)
+        if others := [item for place, item in enumerate(items) if place not in mine]:
+            items[:] = [item for place, item in enumerate(items) if place in mine]
+            self.config.hook.pytest_deselected(items=others)
+
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
         """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
-        if (case := case_of(item)) is None or not earlier:
+        case = case_of(item)
+        if self.settings.assignment:
+            return case is None or case.id not in self.settings.assignment.cases
+        if case is None or not earlier:
             return False
         return case.id not in earlier or (self.settings.rescore is not None and OWN in item.stash)
 
@@ -81,7 +101,7 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if cases and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
+        if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
     def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
@@ -105,7 +125,7 @@ class Collection:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
             self._cases[task.name] = {
-                case_name(row.id, attempt): Planned(task, index, row, attempt)
+                (case := Planned(task, index, row, attempt)).name: case
                 for row in spread(index.rows, self.settings.limit)
                 for attempt in attempts
             }
@@ -158,7 +178,9 @@ class Collection:
             self.folder.create()
             if self.worker.dist == "loadgroup":
                 self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
-            if not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
+            if self._whole:
+                self.folder.write_json(SHARD, self._whole)
+            if cases and not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
                 self.folder.write_plan(cases)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
@@ -182,15 +204,3 @@ def group_of(marks: Iterable[pytest.Mark]) -> str | None:
     does not allow."""
     names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
     return "_".join(sorted(names)) or None
-
-
-def case_name(sample: str, attempt: int) -> str:
-    """A case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
-    return sample if attempt == 1 else f"{sample}#{attempt}"
-
-
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]

@@ -53,9 +53,7 @@ def sample(request: pytest.FixtureRequest) -> str:
     """The name of the case: the sample's id, followed by the attempt from the second attempt on."""
     planned = request.node.stash.get(PLANNED, None)
     if planned is not None:
-        from agentgauge.pytest_plugin.collection import case_name
-
-        return case_name(planned.row.id, planned.attempt)
+        return str(planned.name)
     if request.node.get_closest_marker("benchmark_task") and hasattr(request.config, "workerinput"):
         pytest.fail(
             "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such as"

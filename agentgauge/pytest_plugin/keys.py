@@ -29,5 +29,8 @@ RAISED: pytest.StashKey[BaseException | None] = pytest.StashKey()
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Worker``, in processes that run cases."""
 
+DRIVER: pytest.StashKey[Any] = pytest.StashKey()
+"""Of a configuration: the ``Driver`` of a launch, whose cases run elsewhere."""
+
 REFUSED = "agentgauge_refused"
 """Of a worker's output: why it refuses to collect, such as an expression of ``-m`` that it cannot read."""

@@ -16,13 +16,10 @@ from typing import Any
 
 import pytest
 
-from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, PREFIX, destination
 
 SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
-
-PREFIX = "--agentgauge-"
-"""Every option also exists with this prefix, which no other plugin uses."""
 
 
 def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
@@ -46,6 +43,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
+    "--shard": _option(
+        "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
+    ),
     "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
     "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),

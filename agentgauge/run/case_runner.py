@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -147,3 +148,12 @@ class CaseRunner:
         if line.finished:
             self._solver.remove_checkpoint((record.task, record.sample, record.attempt))
         return line
+
+
+def store_crash(settings: Settings, case: CaseId, error: str) -> None:
+    """Store the record of a case on which workers die. Called by the controller. Raises OSError."""
+    config = config_fingerprint(settings, find_task(case[0]))
+    appender = RunFolder(settings.run_dir).appender("controller")
+    record = Record(*case, config=config, status="broken", error=error, cause="worker died", worker="controller")
+    appender.append(replace(record, finished=time.time()))
+    appender.close()

@@ -19,7 +19,7 @@ from agentgauge.core.task_registry import announced_in, find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.run.services import Service
-from agentgauge.run.settings import Settings
+from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -41,7 +41,7 @@ def start_services(
 
     ``failed`` is called, in another thread, if a service does not start.
     """
-    services = _needed(settings, folder, tasks)
+    services = _needed(settings, folder, {name for name in tasks if runs_here(settings, find_task(name))})
     try:
         for service in dict.fromkeys(services.values()):  # one may have several names
             service.spawn(failed)
@@ -66,7 +66,7 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     """By the names under which workers look their addresses up."""
     services: dict[str, Service] = {}
     embedded: list[tuple[str, ModelSpec, str, bool]] = []  # name, model, dialect, whether it starts on demand
-    if settings.spec:
+    if settings.spec and tasks:
         embedded.append(("model", settings.spec, settings.dialect, False))
     used = {option.name for name in tasks for option in options_of(find_task(name))}
     # a model that reads a file of the user's, which may be wrong, does not wait for its first request

@@ -2,6 +2,9 @@
 
 DEFAULT_IN_FLIGHT = 32
 
+PREFIX = "--agentgauge-"
+"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
+
 
 def destination(option: str) -> str:
     """The attribute of pytest's parsed options that holds an option of ours. It has a prefix, because a project may

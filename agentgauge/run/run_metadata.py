@@ -18,6 +18,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.shards.shard import description
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -34,6 +35,11 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
+    if launch := settings.launch:
+        each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
+        yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
+    if whole := description(RunFolder(settings.run_dir), settings.shard):
+        yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         kept = sum(case in lines and lines[case].finished for case in plan)
@@ -99,6 +105,7 @@ def run_json(
         "data": used_data(settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
         "planned": len(plan),
+        "shard": description(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
         "gates": [],

@@ -33,7 +33,9 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 
 DEFAULT_MODEL = "baseline"
@@ -64,6 +66,7 @@ class Settings:
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     attempts: int
     limit: int | None
+    shard: Shard | None  # None: the whole plan
     in_flight: int
     tool_server: str | None = field(repr=False)  # with its login, if it has one
     run_dir: Path
@@ -77,6 +80,8 @@ class Settings:
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
+    launch: LaunchOptions | None  # cases run elsewhere
+    assignment: Assignment | None  # this is elsewhere
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
 
@@ -113,6 +118,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     model, spec = _model(option, earlier, file)
+    launch, assignment = LaunchOptions.given(), Assignment.given()
+    if spec and assignment:
+        spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
@@ -131,6 +139,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
+        shard=chosen_shard(option, about),
         in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
         tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
@@ -143,7 +152,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
-        roles=_roles(options, file) if spec else {},
+        roles=_roles(options, file, assignment) if spec else {},
+        launch=launch,
+        assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -171,6 +182,11 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
         "options": dict(settings.options),
         "tools": dict(tools),
     }
+
+
+def runs_here(settings: Settings, task: Task) -> bool:
+    """Whether the cases of a task run on this machine. A launch leaves the project's own tests to pytest here."""
+    return settings.launch is None or task.data.in_run_folder
 
 
 def config_fingerprint(settings: Settings, task: Task) -> str:
@@ -203,13 +219,14 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 
-def _roles(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+def _roles(options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
     for name, option in known_options().items():
         if option.model and options[name] not in (SAME, *option.instead):
             try:
-                found[name] = resolve(str(options[name]), url=None, config=file)
+                spec = resolve(str(options[name]), url=None, config=file)
+                found[name] = assignment.limited(spec) if assignment else spec
             except UsageProblem as problem:
                 raise UsageProblem(f"{name}: {problem}") from None
     return found
@@ -270,6 +287,7 @@ _EXCLUSIVE = (
     ("resume", "replay", "a resumed run calls a live model"),
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
+    ("rescore", "shard", "the whole plan of a run is scored again"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
@@ -277,7 +295,16 @@ _EXCLUSIVE = (
 )
 
 
+_NOT_LAUNCHED = (
+    ("record", "exchanges are made on other machines"),
+    ("rescore", "a rescored run asks no model; give it to pytest"),
+)
+
+
 def _refuse_together(option: Namespace) -> None:
+    for name, why in _NOT_LAUNCHED if LaunchOptions.given() else ():
+        if getattr(option, name):
+            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:
         if getattr(option, first) and getattr(option, second):
             names = f"--{first} and --{second}".replace("_", "-")

@@ -42,6 +42,11 @@ class Planned:
     def id(self) -> CaseId:
         return (self.task.name, self.row.id, self.attempt)
 
+    @property
+    def name(self) -> str:
+        """A case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
+        return self.row.id if self.attempt == 1 else f"{self.row.id}#{self.attempt}"
+
 
 @dataclass(frozen=True, slots=True)
 class Solver:

@@ -2,6 +2,7 @@
 
     run.json        settings, versions, fingerprints, start and end
     planned.json    the cases that the run set out to do
+    shard.json      of which plan they are a part, with --shard
     records/        <worker>.jsonl: the records that a worker has written, until they are merged
     records.jsonl   the merged ones, one per case and line, in the order of the plan
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
@@ -95,7 +96,7 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove the files of a run that does not take place."""
-        for name in ("planned.json", "run.json"):
+        for name in ("planned.json", "shard.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()
@@ -281,7 +282,18 @@ class Appender:
         said = record.transcript
         usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)
         tokens = usage.prompt_tokens + usage.completion_tokens
-        line = Line(self._path, self._end, len(data), record.status, record.finished, tokens, usage.usd, seconds)
+        start = self._add(data)
+        return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)
+
+    def append_line(self, line: bytes) -> Line:
+        """The same for a line that another process has written. Raises one of UNREADABLE for what is no record."""
+        found = Line.of(outlined(line), self._path, self._end, len(line))
+        self._add(line)
+        return found
+
+    def _add(self, data: bytes) -> int:
+        """Returns where it begins."""
+        start = self._end
         try:
             self._write(data)
         except OSError as error:
@@ -289,8 +301,8 @@ class Appender:
             if not (is_disk_full(error) and self._make_room()):
                 raise
             self._write(data)
-        self._end += line.size
-        return line
+        self._end += len(data)
+        return start
 
     def _write(self, line: bytes) -> None:
         data = memoryview(line)

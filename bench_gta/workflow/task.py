@@ -156,6 +156,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         }
     )
     dialects = ("native", "react", *FAMILIES)
+    expected_requests = 13.2  # 4.4 gold steps of a bundled task; 1,156 leaves of 132 tasks, for each of which a judge
     options = (JUDGE, VOTES, CACHE, LEAF, ROOT, SAMPLING)
     samples_needed = False
 

@@ -14,26 +14,26 @@ together."""
 GROUPS = "groups.json"
 """In the run folder with ``--dist loadgroup``: position of a case → its group. The controller sees no marks."""
 
-Shard = list[int]
+Queue = list[int]
 """Positions of one worker's cases in the collection, in order."""
 
 
-def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Shard]:
-    """The shards of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
+def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
     at least one request.
 
     Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
     count`` and so on. ``groups`` counts with ``loadgroup`` only.
     """
     used = min(count, in_flight)
-    empty: list[Shard] = [[] for _ in range(count - used)]
+    empty: list[Queue] = [[] for _ in range(count - used)]
     if mode in SINGLE:
         return [list(range(number, len(nodes), used)) for number in range(used)] + empty
-    units: dict[str, Shard] = {}
+    units: dict[str, Queue] = {}
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    shards: list[Shard] = [[] for _ in range(used)]
+    shards: list[Queue] = [[] for _ in range(used)]
     for positions in units.values():
         min(shards, key=len).extend(positions)
     return shards + empty
