@@ -17,7 +17,7 @@ Queue = list[int]
 
 
 def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
-    """The shards of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
 
     Units go one after the other to the worker that has least, the first of several: single cases round robin, ``i``,
     ``i + count`` and so on. ``groups`` counts with ``loadgroup`` only.
@@ -30,10 +30,10 @@ def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, 
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    shards: list[Queue] = [[] for _ in range(used)]
+    queues: list[Queue] = [[] for _ in range(used)]
     for positions in units.values():
-        min(shards, key=len).extend(positions)
-    return shards + empty
+        min(queues, key=len).extend(positions)
+    return queues + empty
 
 
 def _unit(node: str, mode: str) -> str:
