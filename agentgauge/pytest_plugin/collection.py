@@ -1,4 +1,4 @@
-"""Collection: one case per sample of a task, its keywords, the plan, and the shard of each worker."""
+"""Collection: one case per sample of a task, its keywords, the plan, and the queue of each worker."""
 
 from __future__ import annotations
 
@@ -104,18 +104,18 @@ class Collection:
         if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
-    def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
+    def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
         """The items that this worker is to run, in order, and the numbers of the workers that have benchmark cases;
         this one is among them. The scheduler computes the same."""
-        me, shards = self.worker.number, [items]
+        me, queues = self.worker.number, [items]
         if self.worker.count > 1:
             nodes = [item.nodeid for item in items]
             positions = partition(
                 nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
             )
-            shards = [[items[position] for position in shard] for shard in positions]
-        users = [one for one, shard in enumerate(shards) if one == me or any(map(case_of, shard))]
-        return shards[me], users
+            queues = [[items[position] for position in queue] for queue in positions]
+        users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
+        return queues[me], users
 
     def _cases_of(self, task: Task) -> Mapping[str, Planned]:
         """A task's cases after ``--limit``, by their names. None where ``--data`` names a folder without its data."""

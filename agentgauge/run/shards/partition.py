@@ -19,8 +19,12 @@ Queue = list[int]
 
 
 def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
+<<<<<<< HEAD
     """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
     at least one request.
+=======
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
+>>>>>>> s1
 
     Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
     count`` and so on. ``groups`` counts with ``loadgroup`` only.
@@ -33,10 +37,10 @@ def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, 
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    shards: list[Queue] = [[] for _ in range(used)]
+    queues: list[Queue] = [[] for _ in range(used)]
     for positions in units.values():
-        min(shards, key=len).extend(positions)
-    return shards + empty
+        min(queues, key=len).extend(positions)
+    return queues + empty
 
 
 def _unit(node: str, mode: str) -> str:

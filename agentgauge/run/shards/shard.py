@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.shards.balance import balanced, units_of
 from agentgauge.run.solve import Planned
@@ -30,9 +30,8 @@ class Shard:
 
 def parse_shard(text: str) -> Shard:
     """Raises UsageProblem."""
-    number, count = (
-        map(int, found.groups()) if (found := re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)) else (0, 0)
-    )
+    found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
+    number, count = map(int, found.groups()) if found else (0, 0)
     if not 1 <= number <= count:
         raise UsageProblem(
             f"--shard {text!r} names no shard; give its number, from 1, and how many there are, such as --shard=2/8"
@@ -74,11 +73,11 @@ def described(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, A
     """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
     order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
-    digest = hashlib.sha256(encoded([case.id for case in planned])).hexdigest()[:16] if planned else None
+    text = json.dumps([case.id for case in planned])
     return {
         **asdict(shard),
         "planned": len(planned),
-        "plan": digest,
+        "plan": hashlib.sha256(text.encode()).hexdigest()[:16] if planned else None,
         "tasks": list(dict.fromkeys(case.task.name for case in planned)),
         "used": min(shard.count, len(units_of(planned))),
     }
