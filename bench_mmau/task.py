@@ -78,7 +78,7 @@ class MmauData(DataSource):
 
 
 class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, CombinedScores):
-    """One of the twenty; the tasks differ in nothing but the arguments of ``__init__``."""
+    """One of the twenty tasks; they differ only in the arguments of ``__init__``."""
 
     data: MmauData
     benchmark = "Apple MMAU"
@@ -100,11 +100,13 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
         gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
         options: tuple[TaskOption, ...] = (),
+        requests: float = 1.0,
     ) -> None:
         self.name = f"mmau.{name}"
         self.title = title
         self.data = MmauData(kind, skills)
         self.options = options
+        self.expected_requests = requests
         self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
         # contests run their programs again; notebooks ran while the case did
         self.scores_in_thread = columns in (tables.CONTESTS, tables.RETRY)
@@ -167,11 +169,20 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return average.leaderboards(_HERE / "reference" / "mmau.json")
 
 
+# Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
+# asked about, an answer in mathematics is judged.
 _tool = partial(MmauTask, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
 _dag = partial(MmauTask, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
-_ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook)
-_contest = partial(MmauTask, columns=tables.CONTESTS, runs=run.contest, judge=judging.contest, gold=oracle.program)
-_math = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics)
+_ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
+_contest = partial(
+    MmauTask,
+    columns=tables.CONTESTS,
+    runs=run.contest,
+    judge=judging.contest,
+    gold=oracle.program,
+    requests=run.SAMPLES,
+)
+_math = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=2)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
@@ -202,6 +213,7 @@ TASKS: tuple[MmauTask, ...] = (
         runs=run.notebook_oracle,
         judge=partial(judging.notebook, writes=False),
         gold=oracle.answers,
+        requests=1,
     ),
     _ds(
         "ds_retry",
@@ -210,6 +222,7 @@ TASKS: tuple[MmauTask, ...] = (
         (_CORRECTION,),
         runs=partial(run.notebook, again=True),
         gold=oracle.cells_then_answers,
+        requests=3,
     ),
     _contest("contest_standard", "contests", data.CONTESTS, ()),
     MmauTask(
@@ -230,6 +243,7 @@ TASKS: tuple[MmauTask, ...] = (
         runs=run.contest_planner,
         gold=oracle.plan_then_program,
         options=(SOLVERS,),
+        requests=1 + run.SAMPLES,
     ),
     _contest("contest_solver", "contests, solver-shift", data.CONTEST_SOLUTIONS, (_SOLVING,)),
     _contest(
@@ -240,6 +254,7 @@ TASKS: tuple[MmauTask, ...] = (
         columns=tables.RETRY,
         runs=run.contest_retry,
         judge=judging.contest_retry,
+        requests=9.6,  # the published models solve 8 % of the problems at first
     ),
     _math("math_standard", "mathematics", data.MATH, (), runs=run.math, options=(JUDGES,)),
     _math(
@@ -257,6 +272,7 @@ TASKS: tuple[MmauTask, ...] = (
         (_REASONING, _PLANNING),
         runs=run.math_planner,
         options=(JUDGES, SOLVERS),
+        requests=3,
     ),
     _math(
         "math_solver",
@@ -265,6 +281,7 @@ TASKS: tuple[MmauTask, ...] = (
         (_SOLVING,),
         runs=run.math_solver,
         options=(JUDGES, PLANNERS),
+        requests=3,
     ),
 )
 """What the entry point ``agentgauge.tasks`` announces."""

@@ -109,12 +109,15 @@ class WildData(DataSource):
     def load(self, index: Index, row: Row, task: str) -> Sample:
         return data.load(index, row, task, self.language)
 
+    def group_of(self, row: Row) -> str:
+        return data.split_id(row.id)[0]
+
     def left_out(self, root: Path) -> Sequence[str]:
         file = data.find(root)
         return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
-        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        """Problems are broken rules and gold that no model can reach; oddities are gaps in lists of tools."""
         folder = self.find(folder) or folder
         file = data.find(folder)
         lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]
@@ -169,6 +172,9 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
         }
     )
     dialects = ("native", "react", *FAMILIES)
+    expected_requests = (
+        2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
+    )
     options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
 
     def __init__(

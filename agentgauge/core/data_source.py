@@ -42,6 +42,10 @@ class DataSource(ABC):
     def load(self, index: Index, row: Row, task: str) -> Sample:
         """Read one sample, for the task of that name."""
 
+    def group_of(self, row: Row) -> str:
+        """What samples have in common that run on one machine, such as their session; a sample by itself has its id."""
+        return row.id
+
     def differences(self, root: Path) -> Sequence[str]:
         """How the layout below ``root`` differs from the official one; one sentence each. The data is read all the
         same."""
@@ -52,7 +56,7 @@ class DataSource(ABC):
         return ()
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
-        """What is wrong with the data in ``folder``, and what is merely strange about it; one sentence each.
+        """The problems of the data in ``folder``, and its mere oddities; one sentence each.
 
         Raises UsageProblem where there is none, DataProblem where nothing can be read.
         """

@@ -1,4 +1,4 @@
-"""What every task of a benchmark has: a name, data, ``run``, ``score`` and metrics.
+"""The interface of every task of a benchmark: a name, data, ``run``, ``score`` and metrics.
 
 Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
 besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.
@@ -22,6 +22,7 @@ class Task(ABC):
     dialects: tuple[str, ...] = ("native",)  # that ``run`` speaks; others change nothing of what it sends and reads
     runs_code = False  # programs that a model wrote, in the sandbox
     scores_in_thread = False  # ``score`` may take longer than some milliseconds, and other cases must not wait for it
+    expected_requests: float = 1.0  # of a case, on average: what balances shards, the same on any machine
 
     @abstractmethod
     async def run(self, case: Case) -> Json:
@@ -38,4 +39,6 @@ class Task(ABC):
 
     @abstractmethod
     def metrics(self, scoring: Scoring) -> MetricFormula:
-        """How the table's metrics come from sums of the samples' values, in the order of the columns."""
+        """The formula that computes the table's metrics from sums of the samples' values, in the order of the
+        columns.
+        """

@@ -1,29 +1,32 @@
-"""Collection: one case per sample of a task, its keywords, the plan, and the shard of each worker."""
+"""Collection: one case per sample of a task, its keywords, the plan, and the queue of each worker."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row
+from agentgauge.core.index import Index, Row, spread
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
-from agentgauge.run.partition import GROUPS, partition
 from agentgauge.run.settings import Settings
+from agentgauge.run.shards.partition import GROUPS, partition
+from agentgauge.run.shards.shard import FILE as SHARD
+from agentgauge.run.shards.shard import described, kept
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
 
 class Collection:
-    """Registered in processes that run cases."""
+    """Plans the cases. Registered in processes that run cases."""
 
     def __init__(self, config: pytest.Config, settings: Settings, worker: WorkerInfo) -> None:
         self.config = config
@@ -34,6 +37,7 @@ class Collection:
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -51,7 +55,9 @@ class Collection:
         metafunc.parametrize("sample", names, ids=names)
 
     def choose(self, items: list[pytest.Item]) -> None:
-        """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
+        """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
+        earlier run.
+        """
         self._plan_items(items)
         self._plan_own(items)
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
@@ -60,9 +66,25 @@ class Collection:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
 
+    def keep_shard(self, items: list[pytest.Item]) -> None:
+        """With ``--shard``, keep its part of the selected tests."""
+        if (shard := self.settings.shard) is None:
+            return
+        cases = [case_of(item) for item in items]
+        is_resumed = self.settings.resume and self.folder.has_plan
+        if items and not is_resumed:
+            self._whole = described(shard, cases)
+        mine = kept(shard, cases, is_resumed=is_resumed)
+        if others := [item for place, item in enumerate(items) if place not in mine]:
+            items[:] = [item for place, item in enumerate(items) if place in mine]
+            self.config.hook.pytest_deselected(items=others)
+
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
         """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
-        if (case := case_of(item)) is None or not earlier:
+        case = case_of(item)
+        if self.settings.assignment:
+            return case is None or case.id not in self.settings.assignment.cases
+        if case is None or not earlier:
             return False
         return case.id not in earlier or (self.settings.rescore is not None and OWN in item.stash)
 
@@ -79,21 +101,21 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if cases and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
+        if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
-    def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
+    def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
         """The items that this worker is to run, in order, and the numbers of the workers that have benchmark cases;
         this one is among them. The scheduler computes the same."""
-        me, shards = self.worker.number, [items]
+        me, queues = self.worker.number, [items]
         if self.worker.count > 1:
             nodes = [item.nodeid for item in items]
             positions = partition(
                 nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
             )
-            shards = [[items[position] for position in shard] for shard in positions]
-        users = [one for one, shard in enumerate(shards) if one == me or any(map(case_of, shard))]
-        return shards[me], users
+            queues = [[items[position] for position in queue] for queue in positions]
+        users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
+        return queues[me], users
 
     def _cases_of(self, task: Task) -> Mapping[str, Planned]:
         """A task's cases after ``--limit``, by their names. None where ``--data`` names a folder without its data."""
@@ -103,7 +125,7 @@ class Collection:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
             self._cases[task.name] = {
-                case_name(row.id, attempt): Planned(task, index, row, attempt)
+                (case := Planned(task, index, row, attempt)).name: case
                 for row in spread(index.rows, self.settings.limit)
                 for attempt in attempts
             }
@@ -136,7 +158,9 @@ class Collection:
         return {word for word in words if word not in ("and", "or", "not")}
 
     def refuse_mistyped_marker(self) -> None:
-        """Where ``-m`` selects nothing: raises UsageError for a marker that no test has and that is very like ours."""
+        """Raises UsageError if ``-m`` selects nothing and names a marker that no test has and that resembles one of
+        ours.
+        """
         tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
         ours = {task.replace(".", "_") for task in self._tasks} | tags
         for name in sorted(self._unused - ours):
@@ -154,7 +178,9 @@ class Collection:
             self.folder.create()
             if self.worker.dist == "loadgroup":
                 self.folder.write_json(GROUPS, list(self._groups(session.items).items()))
-            if not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
+            if self._whole:
+                self.folder.write_json(SHARD, self._whole)
+            if cases and not (self.settings.resume and self.folder.has_plan):  # a resumed run keeps its whole plan
                 self.folder.write_plan(cases)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
@@ -169,7 +195,7 @@ class Collection:
 
 
 def case_of(item: pytest.Item) -> Planned | None:
-    """The case that an item is: of a benchmark, or a test of the project with fixtures of ours."""
+    """The case of an item: a benchmark case, or a test of the project that uses our fixtures."""
     return item.stash.get(PLANNED, None) or item.stash.get(OWN, None)
 
 
@@ -178,15 +204,3 @@ def group_of(marks: Iterable[pytest.Mark]) -> str | None:
     does not allow."""
     names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
     return "_".join(sorted(names)) or None
-
-
-def case_name(sample: str, attempt: int) -> str:
-    """A case's pytest id: the data set's own, with the attempt behind it from the second on."""
-    return sample if attempt == 1 else f"{sample}#{attempt}"
-
-
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]

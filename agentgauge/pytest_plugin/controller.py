@@ -1,24 +1,24 @@
-"""The side of the plugin that plans, starts services, watches and sums up: pytest's first process."""
+"""The controller, which runs in pytest's first process: it plans the run, starts services, watches the workers and sums
+up.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.keys import COLLECTION, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
 from agentgauge.pytest_plugin.options import test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -26,15 +26,20 @@ from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.budget import BudgetWatch
+from agentgauge.run.case_runner import store_crash
 from agentgauge.run.factories import await_services, start_services, stop_services
-from agentgauge.run.partition import GROUPS, MODES
 from agentgauge.run.preflight import check, load_early
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.shards.partition import GROUPS, MODES
+from agentgauge.run.shards.shard import empty_shard
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.stopping import FILE as STOP
 from agentgauge.run.stopping import Interrupts
 from agentgauge.run.waiting_requests import FILE as WAITING
+
+if TYPE_CHECKING:
+    from agentgauge.run.launch.driver import Driver
 
 CRASHES_PER_CASE = 2
 """A case on which a worker dies runs once more; the second time it is broken."""
@@ -128,6 +133,8 @@ class Controller:
         try:
             self._prepare(dist)
         except UsageProblem as problem:
+            if not (self.settings.resume or self.folder.has_records):
+                self.folder.discard()
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
@@ -143,14 +150,18 @@ class Controller:
         state = self.state
         state.plan = list(self.folder.plan())
         if dist not in ("no", *MODES) and state.benchmark_cases:
-            self.folder.discard()
             raise UsageProblem(
-                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
+                f"--dist {dist} would run benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
                 " itself means load)"
             )
         for left in (STOP, SLOTS, WAITING, RATES):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)
+        configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}
+        if self.settings.assignment:
+            self.settings.assignment.check(configs)
+        if self.settings.launch:
+            self.config.stash[DRIVER] = self._connected(configs)
         tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self._services)
@@ -162,6 +173,20 @@ class Controller:
         if state.service_problem:
             raise UsageProblem(state.service_problem)
         self.folder.reserve()
+
+    def _connected(self, configs: Mapping[str, str]) -> Driver:
+        """To the cluster on which cases run. Raises UsageProblem."""
+        from agentgauge.pytest_plugin.launch import node_arguments
+        from agentgauge.run.launch.cluster import disconnect
+        from agentgauge.run.launch.driver import Driver
+
+        here, arguments = self.config.invocation_params.dir, node_arguments(self.config)
+        paths = {"root": self.config.rootpath, "here": here}
+        driver = Driver(
+            self.settings, configs, self.state.tools, **paths, arguments=arguments, failed=self._service_failed
+        )
+        self.config.add_cleanup(disconnect)
+        return driver
 
     def _service_failed(self, problem: UsageProblem) -> None:
         """Called in another thread, while cases may be running that do not need the service."""
@@ -180,21 +205,10 @@ class Controller:
             sched.mark_test_pending(crashitem)
             report.outcome = "rerun"  # type: ignore[assignment]
         elif case := next((case for case, node in self.folder.plan().items() if node == crashitem), None):
-            record = Record(
-                *case,
-                config=config_fingerprint(self.settings, find_task(case[0])),
-                status="broken",
-                error=str(report.longrepr),
-                cause="worker died",
-                worker="controller",
-                finished=time.time(),
-            )
             if not find_task(case[0]).data.in_run_folder:  # how a project's own test ended, pytest itself reports
                 report.user_properties.append(("agentgauge.status", "broken"))
             try:
-                appender = self.folder.appender("controller")
-                appender.append(record)
-                appender.close()
+                store_crash(self.settings, case, str(report.longrepr))
             except OSError as error:
                 self.state.stop(self.state.cannot_write(error))
 
@@ -211,7 +225,7 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_sessionfinish")
     def begin_end(self) -> None:
-        """Workers end now, and fixtures are torn down."""
+        """Note that the run ends: workers end, and fixtures are torn down."""
         self._interrupts.is_ending = True
 
     @pytest.hookimpl(trylast=True)
@@ -221,8 +235,15 @@ class Controller:
         try:
             if self._budget:
                 self._budget.stop()
-            if self.state.progress is not None:
+            if driver := self.config.stash.get(DRIVER, None):
+                self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
+            if self.state.progress is not None and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
+            elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
+                said := empty_shard(self.folder, self.settings.shard)
+            ):
+                self.state.held.append(said)
+                session.exitstatus = pytest.ExitCode.OK
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))
             if not self.state.interrupted:

@@ -1,22 +1,22 @@
-"""The run folder at a run's start: held by this process alone, checked, and described before anything else happens."""
+"""Prepares the run folder at the start of a run: locks it, checks it, and writes run.json before anything else
+happens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from itertools import count
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.task_registry import find_task
-from agentgauge.data.find import refuse_other_data
 from agentgauge.pytest_plugin.options import given
 from agentgauge.run.option_names import destination
+from agentgauge.run.run_folders.claim import take_folder
+from agentgauge.run.run_folders.same_run import check_run
 from agentgauge.run.run_metadata import run_json
-from agentgauge.run.settings import Settings, config_fingerprint, moved
+from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
@@ -27,97 +27,27 @@ SELECTION = pytest.StashKey[dict[str, Any]]()
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     """Lock the run folder until pytest ends, and write run.json: from then on a killed run can be resumed.
 
-    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
-    process has the folder, where it holds a run already, or where a resumed run would be another.
+    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem if another
+    process has locked the folder, if the folder holds a run already, or if a resumed run would differ from the earlier
+    one.
     """
     if config.option.collectonly:
-        _check(settings)
+        check_run(settings)
         return settings
     if settings.rescore:
         config.add_cleanup(FolderLock(settings.rescore, shared=True).release)
-    settings, hold = _take(config, settings)
-    if hold is None:
+    settings, give_back = take_folder(settings, is_named=bool(given(config.option).run_dir))
+    if give_back is None:
         return settings
-    config.add_cleanup(lambda: _give_back(settings, hold))
+    config.add_cleanup(give_back)
     try:
-        _check(settings)
+        check_run(settings)
         if not settings.resume:
             RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
     except OSError as error:
         problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
         raise UsageProblem(f"{problem}; name another with --run-dir") from None
     return settings
-
-
-def _take(config: pytest.Config, settings: Settings) -> tuple[Settings, FolderLock | None]:
-    if settings.resume or given(config.option).run_dir:
-        try:
-            return settings, FolderLock(settings.run_dir)
-        except OSError as error:
-            raise UsageProblem(
-                f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
-            ) from None
-    for folder in _free_names(settings.run_dir):
-        try:
-            hold = FolderLock(folder)
-        except UsageProblem:
-            continue  # of another run that began in this second
-        except OSError:
-            break  # said when there is a case that would be written
-        if hold.is_alone:
-            return moved(settings, folder), hold
-        hold.release()
-    return settings, None
-
-
-def _free_names(folder: Path) -> Iterator[Path]:
-    yield folder
-    for number in count(2):
-        if not (other := folder.with_name(f"{folder.name}-{number}")).exists():
-            yield other
-
-
-def _give_back(settings: Settings, hold: FolderLock) -> None:
-    folder = RunFolder(settings.run_dir)
-    if not settings.resume and not folder.has_plan and not folder.has_records:
-        with suppress(OSError):
-            folder.discard()
-    hold.release()
-
-
-def _check(settings: Settings) -> None:
-    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a
-    run that is scored again belong to its data. Raises UsageProblem naming what differs.
-    """
-    if settings.rescore:
-        source = RunFolder(settings.rescore)
-        source.plan()
-        refuse_other_data(source, source.read_json("run.json"), settings.roots)
-    if not settings.resume:
-        RunFolder(settings.run_dir).refuse_taken()
-        return
-    folder = RunFolder(settings.run_dir)
-    if folder.has_plan:
-        folder.plan()
-    earlier = folder.read_json("run.json")
-    before = earlier["settings"]
-    for name, old, new in (
-        ("model", before["model"]["name"], settings.model.name),
-        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
-        ("dialect", before["dialect"], settings.dialect),
-        ("scoring", before["scoring"], settings.scoring),
-        ("attempts", before["attempts"], settings.attempts),
-    ):
-        if old != new:
-            differs = f"that run has {name} {old!r}, this one {new!r}"
-            raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
-    for name, config in earlier["configs"].items():
-        find_task(name)  # raises where it is announced by a file that is not named now
-        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
-            raise UsageProblem(
-                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
-                "have changed since; restore them, or start a new run"
-            )
 
 
 def continue_selection(config: pytest.Config) -> None:
@@ -134,8 +64,8 @@ def continue_selection(config: pytest.Config) -> None:
 
 
 def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
-    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
-    command line alone."""
+    """Apply the selection of an earlier run if the command line selects nothing. Called in each process, because
+    xdist's workers know only the command line."""
     for name, attribute in (("keyword", "keyword"), ("markexpr", "markexpr"), ("limit", destination("--limit"))):
         if earlier.get(name) and not getattr(config.option, attribute):
             setattr(config.option, attribute, earlier[name])
@@ -144,7 +74,7 @@ def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
 
 
 def selection(config: pytest.Config) -> dict[str, Any]:
-    """What was selected of all cases, for a run that is killed before it has a plan."""
+    """The selection of cases, stored in case the run is killed before it has a plan."""
     option, here = config.option, config.invocation_params.dir
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
     paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]

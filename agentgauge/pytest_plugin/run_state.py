@@ -1,4 +1,4 @@
-"""What the controller's parts share of a run."""
+"""The state of a run that the parts of the controller share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunState:
     service_problem: str = ""  # why a service did not start, or is gone for good
     interrupted: bool = False
     gates: list[dict[str, str | None]] = field(default_factory=list)
-    held: list[str] = field(default_factory=list)  # gates that hold, and what each would have found
+    held: list[str] = field(default_factory=list)  # no problems: gates that hold, and what each would have found
     summary: dict[str, Any] | None = None
     problems: list[str] = field(default_factory=list)  # why the exit status is 1
     notes: list[str] = field(default_factory=list)  # what else a person should know at the end

@@ -1,11 +1,11 @@
-"""The side of the plugin that runs cases: in every xdist worker, and in the one process of a serial run."""
+"""The worker, which runs cases: in every xdist worker, and in the one process of a serial run."""
 
 from __future__ import annotations
 
 import signal
 import time
 from collections.abc import Callable, Generator, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import SkipTest
 
 import pytest
@@ -15,7 +15,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.keys import OWN, PLANNED, RAISED
+from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
@@ -24,6 +24,9 @@ from agentgauge.run.solve import Planned
 from agentgauge.run.stopping import Interrupts
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
+
+if TYPE_CHECKING:
+    from agentgauge.run.launch.remote_cases import RemoteCases
 
 IDLE = pytest.StashKey[Callable[[], None]]()
 """Called now and then while pytest's thread waits for a case."""
@@ -40,6 +43,7 @@ class Worker:
         self.collection = collection
         self._runner: CaseRunner | None = None
         self._prefetcher: Prefetcher | None = None
+        self._cases: Prefetcher | RemoteCases | None = None  # the prefetcher, or those that run elsewhere
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
@@ -48,7 +52,7 @@ class Worker:
         self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item) -> Line | Record:
-        """How a case ended. Fails where its result could not be stored."""
+        """How a case ended. Fails if its record could not be stored."""
         planned = item.stash[PLANNED]
         try:
             result = self._asked.get(planned.id) or self._result(planned)
@@ -73,7 +77,7 @@ class Worker:
         return result
 
     def open_case(self, item: pytest.Item) -> OwnCase:
-        """The case of a project's own test, which pytest runs. Skips a test that passed in the run that goes on."""
+        """The case of a project's own test, which pytest runs. Skips a test that passed in the resumed run."""
         planned = item.stash[OWN]
         if RAISED in item.stash:
             del item.stash[RAISED]  # of a try before
@@ -86,7 +90,7 @@ class Worker:
         return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
 
     def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
-        """Keep the record of such a test. One that is skipped has none, nor one that Ctrl-C has ended."""
+        """Store the record of a project's own test. A skipped test and a test that Ctrl-C has ended have none."""
         raised = item.stash.get(RAISED, SkipTest("interrupted"))
         if isinstance(raised, pytest.skip.Exception | SkipTest):
             return
@@ -105,12 +109,12 @@ class Worker:
                 self._start(item.session)
             except OSError as error:
                 self._problem = cannot_write(self.folder.path, error)
-        if self._prefetcher and not self._queue_is_known:
+        if self._cases and not self._queue_is_known:
             from agentgauge.pytest_plugin.xdist.worker_queue import queued_items
 
             queued, self._queue_is_known = queued_items(item.session)
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
-            self._prefetcher.submit(self._unfinished([*taken, *queued]))
+            self._cases.submit(self._unfinished([*taken, *queued]))
         done = yield
         self._stop_if_told(item.session)
         return done
@@ -118,8 +122,9 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._interrupts.is_ending = True
-        if self._prefetcher:
-            self._prefetcher.close()
+        for cases in dict.fromkeys((self._cases, self._prefetcher)):
+            if cases:
+                cases.close()
 
     @pytest.hookimpl(wrapper=True, trylast=True)  # allure-pytest and others read the report once it is redacted
     def pytest_runtest_makereport(
@@ -135,7 +140,7 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None]:
-        """Nothing reads what the terminal of an xdist worker keeps."""
+        """Drop the reports that the terminal of an xdist worker keeps, because nothing reads them."""
         yield
         terminal: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         if self.worker.dist != "no" and terminal is not None:
@@ -143,15 +148,21 @@ class Worker:
                 reports.clear()
 
     def _start(self, session: pytest.Session) -> None:
-        shard, users = self.collection.shard(session.items)
+        queue, users = self.collection.queue(session.items)
         tasks = {case.task.name for item in session.items if (case := case_of(item))}
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
-        self._prefetcher = Prefetcher(self._runner, self.config.stash.get(IDLE, lambda: None))
+        idle, driver = self.config.stash.get(IDLE, lambda: None), self.config.stash.get(DRIVER, None)
+        self._prefetcher = Prefetcher(self._runner, idle)
         self._runner.notify(self._prefetcher.recheck)
+        self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
         if not self.worker.is_replacement:
-            self._prefetcher.submit(self._unfinished(shard))
+<<<<<<< HEAD
+            self._cases.submit(self._unfinished(shard))
+=======
+            self._prefetcher.submit(self._unfinished(queue))
+>>>>>>> s1
 
     def _unfinished(self, items: Iterable[pytest.Item]) -> list[Planned]:
         assert self._runner is not None
@@ -160,12 +171,12 @@ class Worker:
 
     def _result(self, planned: Planned) -> Line | Record | None:
         """None where no case could be started. Raises OSError where the case could not be stored."""
-        if self._runner is None or self._prefetcher is None:
+        if self._runner is None or self._cases is None:
             return None
-        return self._runner.finished.pop(planned.id, None) or self._prefetcher.result(planned)
+        return self._runner.finished.pop(planned.id, None) or self._cases.result(planned)
 
     def _stop_if_told(self, session: pytest.Session) -> None:
-        if self._runner is None or self._prefetcher is None:
+        if self._runner is None or self._cases is None:
             if self._problem_reported:
                 session.shouldstop = self._problem
             return
@@ -175,7 +186,7 @@ class Worker:
             elif self._runner.is_stopped() and not self._runner.problem:
                 session.shouldstop = self._runner.stop_file.reason()
         if session.shouldstop or session.shouldfail:
-            self._prefetcher.hold()
+            self._cases.hold()
 
 
 def _redact(report: pytest.TestReport) -> None:

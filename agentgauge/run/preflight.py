@@ -1,4 +1,4 @@
-"""What is checked before the first request: the tasks' options, the real tools, and where programs run."""
+"""Checks before the first request: the tasks' options, the real tools, and where programs run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Score, Scoring
-from agentgauge.run.settings import Settings
+from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -27,7 +27,7 @@ class Checked(NamedTuple):
 
 def load_early(settings: Settings, paths: Sequence[Path]) -> None:
     """Load what ``check`` needs, before the cases are known. ``paths``: where pytest looks for tests."""
-    if settings.earlier_tools is not None or settings.tool_server is not None:
+    if settings.launch or settings.earlier_tools is not None or settings.tool_server is not None:
         return
     tasks = [
         task for task in map(find_task, settings.roots) if isinstance(task, RealTools) and _may_be_selected(task, paths)
@@ -55,12 +55,13 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """The run's tools, and what confines its programs.
 
     Raises UsageProblem for a model or options that do not fit the tasks or their data, for tools that cannot work or
-    that a resumed run had otherwise, and where programs cannot run.
+    that differ from those of the resumed run, and if programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
-    runs_code = any(task.runs_code for task in chosen.values())
-    serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in chosen.values())
+    here = [task for task in chosen.values() if runs_here(settings, task)]
+    runs_code = any(task.runs_code for task in here)
+    serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in here)
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
     without_gold = [name for name, task in chosen.items() if not isinstance(task, Oracle)]
@@ -75,8 +76,9 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     if runs_code:
         sandbox.check_minimum()
     tools: dict[str, Mapping[str, Any]] = {}
-    for name, task in chosen.items():
+    for task in here:
         if isinstance(task, RealTools):
+            name = task.name
             index = task.data.index(settings.roots[name])
             used = {tool for row in index.rows if (name, row.id) in planned for tool in task.tools_of(index, row)}
             tools |= task.check_tools(
@@ -126,7 +128,7 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
         return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
     headline = headline_of(task)
-    return "" if headline in figures else f"{task.name}: its metrics of one score make no {headline}, its headline"
+    return "" if headline in figures else f"{task.name}: its metrics of one score lack {headline}, its headline figure"
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:

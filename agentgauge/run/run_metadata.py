@@ -1,4 +1,4 @@
-"""What is said of a run: to a person at its start, and in its summary."""
+"""Describes a run: in the header on the terminal, in run.json and in its summary."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.shards.shard import description
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -27,21 +28,26 @@ MANY = 3
 
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """What a person should know of the run while it goes on."""
+    """The lines about the run that the terminal shows at its start."""
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} concurrent requests"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
+    if launch := settings.launch:
+        each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
+        yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
+    if whole := description(RunFolder(settings.run_dir), settings.shard):
+        yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         kept = sum(case in lines and lines[case].finished for case in plan)
-        yield f"going on with {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
+        yield f"resuming {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
     if settings.rescore:
-        yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+        yield f"scoring the transcripts of {settings.rescore} again; no model is called"
     if settings.replay:
-        yield f"replaying {settings.replay}; no model is asked and no tool runs"
+        yield f"replaying {settings.replay}; no model is called and no tool runs"
     if all(find_task(name).data.in_run_folder for name, _, _ in plan):
         return
     yield (
@@ -75,11 +81,11 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
 def run_json(
     settings: Settings, selection: Mapping[str, Any], plan: Sequence[CaseId] = (), **more: Any
 ) -> dict[str, Any]:
-    """What run.json says. A resumed run keeps its first command and selection.
+    """The content of run.json. A resumed run keeps its first command and selection.
 
-    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that
-    a model wrote; ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds
-    since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
+    ``plan``: empty before it is known. ``more``: ``tools``, the identity of each; ``sandbox``, the protections for code
+    that a model wrote; ``gates``, the problem of each, None for a gate that holds; ``started`` and ``finished``,
+    seconds since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
@@ -99,6 +105,7 @@ def run_json(
         "data": used_data(settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
         "planned": len(plan),
+        "shard": description(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
         "gates": [],
@@ -109,7 +116,7 @@ def run_json(
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
+    """What determines this run's figures. The description is the same for two equal runs, wherever they ran."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     return {
         "model": settings.model.name,

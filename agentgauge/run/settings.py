@@ -33,7 +33,9 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 
 DEFAULT_MODEL = "baseline"
@@ -42,7 +44,9 @@ _NO_ADDRESS = "is no address; give one such as http://localhost:16181, a passwor
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a run keeps of its model. Enough to replay or score it again where the model itself is not known."""
+    """The facts about its model that a run stores: enough to replay it or score it again where the model is not
+    known.
+    """
 
     name: str
     url: str | None  # as given by --model-url
@@ -54,7 +58,7 @@ class ModelFacts:
 @dataclass(frozen=True)
 class Settings:
     model: ModelFacts
-    spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
+    spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
     dialect: str
     data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
@@ -62,6 +66,7 @@ class Settings:
     similarity: Mapping[str, str]  # task name → similarity backend; empty where it uses none
     attempts: int
     limit: int | None
+    shard: Shard | None  # None: the whole plan
     in_flight: int
     tool_server: str | None = field(repr=False)  # with its login, if it has one
     run_dir: Path
@@ -75,6 +80,8 @@ class Settings:
     allow_unsafe_code: bool
     options: Mapping[str, str | bool]  # of the tasks themselves: "--wild-language" → "en"
     roles: Mapping[str, ModelSpec]  # how to reach the models of further roles, such as a judge: option → spec
+    launch: LaunchOptions | None  # cases run elsewhere
+    assignment: Assignment | None  # this is elsewhere
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
 
@@ -111,6 +118,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     model, spec = _model(option, earlier, file)
+    launch, assignment = LaunchOptions.given(), Assignment.given()
+    if spec and assignment:
+        spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
@@ -129,6 +139,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
+        shard=chosen_shard(option, about),
         in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
         tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
@@ -141,7 +152,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
-        roles=_roles(options, file) if spec else {},
+        roles=_roles(options, file, assignment) if spec else {},
+        launch=launch,
+        assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
     )
@@ -157,7 +170,9 @@ def _register_tool_secrets(file: FileConfig) -> None:
 
 
 def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
+    """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
+    of each.
+    """
     return {
         "model": asdict(settings.model),
         "dialect": settings.dialect,
@@ -169,8 +184,13 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
     }
 
 
+def runs_here(settings: Settings, task: Task) -> bool:
+    """Whether the cases of a task run on this machine. A launch leaves the project's own tests to pytest here."""
+    return settings.launch is None or task.data.in_run_folder
+
+
 def config_fingerprint(settings: Settings, task: Task) -> str:
-    """Of everything that may change what a case yields: two records may be mixed only if it is the same."""
+    """Fingerprint of everything that may change the result of a case: records may be mixed only if it is the same."""
     parts = {
         "model": settings.model.fingerprint,
         "dialect": settings.dialect,
@@ -190,8 +210,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
     for name, known in known_options().items():
         if known.asks and given[name] is not None and given[name] != earlier.get(name):
             raise UsageProblem(
-                f"--rescore: that run was asked with {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
-                f" {name} out"
+                f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave {name} out"
             )
 
 
@@ -200,13 +219,14 @@ def _fingerprint(settings: Settings, option: str) -> str | bool:
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 
-def _roles(options: Mapping[str, str | bool], file: FileConfig) -> dict[str, ModelSpec]:
+def _roles(options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
     for name, option in known_options().items():
         if option.model and options[name] not in (SAME, *option.instead):
             try:
-                found[name] = resolve(str(options[name]), url=None, config=file)
+                spec = resolve(str(options[name]), url=None, config=file)
+                found[name] = assignment.limited(spec) if assignment else spec
             except UsageProblem as problem:
                 raise UsageProblem(f"{name}: {problem}") from None
     return found
@@ -263,10 +283,11 @@ def _run_dir(option: Namespace, model: str) -> Path:
 
 _EXCLUSIVE = (
     ("resume", "rescore", "one continues a run, the other scores it again"),
-    ("resume", "run_dir", "a resumed run is written where it was"),
-    ("resume", "replay", "a resumed run asks a live model"),
-    ("rescore", "model", "a rescored run asks no model"),
-    ("rescore", "model_url", "a rescored run asks no model"),
+    ("resume", "run_dir", "a resumed run stays in its folder"),
+    ("resume", "replay", "a resumed run calls a live model"),
+    ("rescore", "model", "a rescored run calls no model"),
+    ("rescore", "model_url", "a rescored run calls no model"),
+    ("rescore", "shard", "the whole plan of a run is scored again"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
@@ -274,7 +295,16 @@ _EXCLUSIVE = (
 )
 
 
+_NOT_LAUNCHED = (
+    ("record", "exchanges are made on other machines"),
+    ("rescore", "a rescored run asks no model; give it to pytest"),
+)
+
+
 def _refuse_together(option: Namespace) -> None:
+    for name, why in _NOT_LAUNCHED if LaunchOptions.given() else ():
+        if getattr(option, name):
+            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:
         if getattr(option, first) and getattr(option, second):
             names = f"--{first} and --{second}".replace("_", "-")
@@ -289,5 +319,5 @@ def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
 
 def _at_least_one(option: str, value: int | None) -> int | None:
     if value is not None and value < 1:
-        raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
+        raise UsageProblem(f"{option} {value} is too small; give a whole number from 1")
     return value

@@ -109,8 +109,8 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         return load_prompts(folder).version
 
     def default_similarity(self, *, official: bool) -> str:
-        """The published one where it is set up for official data; otherwise one that needs nothing and is not
-        comparable."""
+        """The published backend if it is set up and the data is official; otherwise a backend that needs no
+        installation and is not comparable."""
         return "mpnet" if official and set_up("mpnet") else "trigram"
 
     def check_similarity(self, similarity: str) -> None:
@@ -205,6 +205,7 @@ class StepByStep(_GtaAtomic):
     published = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
     keys = STEP_COLUMNS
     published_as: ClassVar[Mapping[str, str]] = {name.removesuffix("Acc"): name for name in published}
+    expected_requests = 3.2  # 729 predicted turns of 229 queries
     mode = _Mode(run_step, score_step, broken_step, step_stop, step_metrics, step_formula, oracle.answer_step)
 
 
@@ -226,6 +227,7 @@ class EndToEnd(_GtaAtomic, GtaTools):
     headline = "AnsAcc"
     keys = E2E_COLUMNS
     published_as: ClassVar[Mapping[str, str]] = {name.replace("Acc", ""): name for name in published}
+    expected_requests = 3.4  # 557 tool calls of 229 queries, and an answer to each
     mode = _Mode(run_e2e, score_e2e, broken_e2e, e2e_stop, e2e_metrics, e2e_formula, oracle.answer_e2e)
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:

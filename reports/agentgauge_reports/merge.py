@@ -1,4 +1,4 @@
-"""Shards of one run put together: the folder that is made holds what the undisturbed run would have held."""
+"""Merges the shards of one run. The new folder holds what one run without shards would have left."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tools import not_ready
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.model.cassette_file import digest
+from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
@@ -44,7 +45,7 @@ class Shard:
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
-        """What tools produced for a case."""
+        """The files that tools produced for a case."""
         places = [source.files(*case) for source in self.sources]
         return next((place for place in places if place.exists()), places[-1])
 
@@ -52,16 +53,15 @@ class Shard:
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
     """Write the run folder ``out`` from shards of one run, and return its summary.
 
-    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where
-    the data set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings,
-    naming what.
+    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
+    folder of the data set, if it has moved since the first shard. Raises UsageProblem, with the difference, for runs
+    that differ in settings, and for shards of a plan of which one is missing.
     """
-    if len(runs) < 2:
-        raise UsageProblem(f"merge needs two runs or more and got {len(runs)}; name the folders of the shards")
     with ExitStack() as stack:
-        shards = [Shard(path) for path in runs]
         for path in dict.fromkeys(path.resolve() for path in runs):
             stack.enter_context(FolderLock(path, shared=True))
+        check_together(runs)
+        shards = [Shard(path) for path in runs]
         try:
             hold = stack.enter_context(FolderLock(out))
         except OSError as error:
@@ -148,7 +148,10 @@ def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def _tasks(shards: Sequence[Shard]) -> list[str]:
-    """The tasks in the order that one run would have had, as far as the shards tell: each has its own in that order."""
+    """The tasks in the order that one run would have had. With ``--shard`` each knows it; otherwise each has its own in
+    that order, which may leave it open."""
+    if whole := shards[0].about.get("shard"):
+        return list(whole["tasks"])
     orders = [list(dict.fromkeys(task for task, _, _ in shard.plan)) for shard in shards]
     before: TopologicalSorter[str] = TopologicalSorter()
     for order in orders:
@@ -156,7 +159,7 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
             before.add(task, *order[max(place - 1, 0) : place])
     try:
         return list(before.static_order())
-    except CycleError:  # the shards were told their files in different orders
+    except CycleError:  # the shards got their files in different orders
         return list(dict.fromkeys(task for order in orders for task in order))
 
 
@@ -254,6 +257,7 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
         "settings": {**first["settings"], "tools": _tools(shards), "rescore": None},
         "data": _data(shards),
         "selection": {},
+        "shard": None,
         "configs": dict(sorted((name, config) for shard in shards for name, config in shard.about["configs"].items())),
         "planned": planned,
         "started": min(shard.about["started"] for shard in shards),

@@ -34,6 +34,8 @@ RUNS = (
         ("--limit=2", "--run-dir=runs/2025"),
         0,
     ),
+    ("pytest --shard=1/2 --run-dir=runs/shard-1", WILD, 0),
+    ("pytest --shard=2/2 --run-dir=runs/shard-2", WILD, 0),
     ("pytest --resume=runs/NAME", ("{bench_wild}",), 0),
     ("pytest --rescore=runs/NAME --scoring=strict", ("{bench_wild}", "--run-dir=runs/strict"), 0),
     ("pytest --model=gpt-4o --record=gpt-4o.jsonl", (*WILD, "--run-dir=runs/recorded"), 0),
@@ -107,7 +109,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             done = python(*PYTEST, *PROJECT, *given, *added, cwd=folder, env=env)
             assert done.status == status, f"{command}\n{done.output}"
             if not (folder / "runs" / "before").exists():
-                for copy in ("before", "A", "C", "shard-1", "shard-2"):
+                for copy in ("before", "A", "C"):
                     shutil.copytree(folder / "runs" / "NAME", folder / "runs" / copy)
     return folder
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.run.partition import MODES, partition
+from agentgauge.run.shards.partition import MODES, partition
 from agentgauge.run.slots import SlotPool
 
 NODES = [

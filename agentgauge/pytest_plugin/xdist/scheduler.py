@@ -16,7 +16,7 @@ from xdist.report import report_collection_diff
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
-from agentgauge.run.partition import partition
+from agentgauge.run.shards.partition import partition
 
 FIRST = 4
 """Cases that are sent to each worker before the rest is sent to any."""
@@ -94,7 +94,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
 class Scheduling:
     """Assigns shards where benchmark cases are in the collection, and leaves ordinary tests to xdist's own scheduler.
 
-    Which it is turns out when the workers have collected; until then the shard scheduler keeps the book.
+    The choice is made when the workers have collected; until then the shard scheduler keeps track of the workers.
     """
 
     def __init__(

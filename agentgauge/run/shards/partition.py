@@ -1,4 +1,6 @@
-"""Which worker gets which cases: the scheduler and each worker compute it alike, from the collection alone."""
+"""Partitions the cases over the workers. The scheduler and each worker compute the same partition from the collection
+alone.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +14,33 @@ together."""
 GROUPS = "groups.json"
 """In the run folder with ``--dist loadgroup``: position of a case → its group. The controller sees no marks."""
 
-Shard = list[int]
+Queue = list[int]
 """Positions of one worker's cases in the collection, in order."""
 
 
-def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Shard]:
-    """The shards of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
+def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
+<<<<<<< HEAD
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
+    at least one request.
+=======
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
+>>>>>>> s1
 
-    Units go one after the other to the worker that has least, the first of several: single cases round robin, ``i``,
-    ``i + count`` and so on. ``groups`` counts with ``loadgroup`` only.
+    Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
+    count`` and so on. ``groups`` counts with ``loadgroup`` only.
     """
     used = min(count, in_flight)
-    empty: list[Shard] = [[] for _ in range(count - used)]
+    empty: list[Queue] = [[] for _ in range(count - used)]
     if mode in SINGLE:
         return [list(range(number, len(nodes), used)) for number in range(used)] + empty
-    units: dict[str, Shard] = {}
+    units: dict[str, Queue] = {}
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    shards: list[Shard] = [[] for _ in range(used)]
+    queues: list[Queue] = [[] for _ in range(used)]
     for positions in units.values():
-        min(shards, key=len).extend(positions)
-    return shards + empty
+        min(queues, key=len).extend(positions)
+    return queues + empty
 
 
 def _unit(node: str, mode: str) -> str:

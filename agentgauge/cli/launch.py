@@ -1,0 +1,60 @@
+"""``agentgauge launch``: a run whose cases are solved on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.launch_settings import LaunchOptions
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge launch",
+        description="Run pytest here, and its benchmark cases on the machines of a Ray cluster. The plan is made here"
+        " and cut into shards; each shard is a pytest process on a node, and its records come here as they are"
+        " finished. The run folder is here and is like any other.",
+        epilog="example: agentgauge launch --ray auto --workers 8 -- --model=gpt-4o bench_wild",
+    )
+    parser.add_argument(
+        "--ray",
+        required=True,
+        metavar="ADDRESS",
+        help="local: start Ray on this machine; auto: the cluster of this machine; or HOST:PORT of a cluster's head",
+    )
+    parser.add_argument("--workers", type=int, required=True, metavar="N", help="shards that run at a time")
+    parser.add_argument("--cpus", type=float, default=1, metavar="C", help="CPUs reserved for each shard (default: 1)")
+    parser.add_argument("--gpus", type=float, default=0, metavar="G", help="GPUs reserved for each shard (default: 0)")
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, behind --")
+    before, after = _split(argv)
+    options = parser.parse_args(before)
+    if find_spec("ray") is None:
+        raise UsageProblem("agentgauge launch needs Ray, which is not installed: pip install 'agentgauge[ray]'")
+    if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
+        raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
+    processes, words = _without_processes([*options.arguments, *after])
+    launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes)
+    command = [sys.executable, "-m", "pytest", "-n0", *words]
+    sys.stdout.flush()
+    os.execve(sys.executable, command, {**os.environ, **launch.variables()})
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our own arguments and pytest's."""
+    words = list(argv)
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]
+
+
+def _without_processes(words: Sequence[str]) -> tuple[int, list[str]]:
+    """pytest's ``-n``, which is for the shards, and its other arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-n", "--numprocesses", default="0")
+    found, others = parser.parse_known_args(words)
+    if not found.numprocesses.isdigit():
+        raise UsageProblem(f"-n {found.numprocesses}: give each shard a number of processes, such as -n 2")
+    return int(found.numprocesses), others

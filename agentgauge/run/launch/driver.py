@@ -1,0 +1,68 @@
+"""What the driver of a launch needs: orders for nodes, a connection to Ray, and the tools that nodes report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.case_runner import CaseRunner
+from agentgauge.run.launch.cluster import connect
+from agentgauge.run.launch.order import Orders
+from agentgauge.run.launch.remote_cases import RemoteCases
+from agentgauge.run.settings import Settings
+
+
+class Driver:
+    """Connected to Ray as long as the process lives, or until ``disconnect`` of ``cluster`` is called.
+
+    ``tools``: what identifies each tool of the shards that have started. ``sandbox``: what confines programs there.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        configs: Mapping[str, str],
+        tools: Mapping[str, Mapping[str, Any]],
+        *,
+        root: Path,
+        here: Path,
+        arguments: Sequence[str],
+        failed: Callable[[UsageProblem], None],
+    ) -> None:
+        """``configs``, ``root``, ``here``, ``arguments``: see ``Orders``. ``tools``: those that the run has had so far,
+        if it is resumed. ``failed`` is called, in another thread, if no
+        shard can run. Raises UsageProblem if Ray cannot be reached."""
+        assert settings.launch is not None
+        self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
+        self._failed = failed
+        self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
+        self.tools = tools
+        self.sandbox: tuple[str, ...] = ()
+        connect(self._options.address, cpus=self._options.cpus * self._options.workers)
+
+    def cases(self, runner: CaseRunner, idle: Callable[[], None]) -> RemoteCases:
+        """The cases of the run; called once, when the first case is to run. ``idle``: see ``RemoteCases``."""
+        from agentgauge.run.launch.ray_shards import RayShards
+
+        return RemoteCases(
+            self._options,
+            runner.folder,
+            RayShards(self._options, self._orders.packed_data),
+            self._orders.of,
+            is_stopped=runner.is_stopped,
+            started=self._started,
+            failed=self._failed,
+            idle=idle,
+        )
+
+    def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> None:
+        """A shard has checked its tools. Called in another thread."""
+        if other := sorted(name for name in tools if self.tools.get(name, tools[name]) != tools[name]):
+            self._failed(
+                UsageProblem(f"a node has another {', '.join(other)} than the run so far; set the nodes up alike")
+            )
+        self.tools = {**tools, **self.tools}
+        self.sandbox = self.sandbox or tuple(sandbox)

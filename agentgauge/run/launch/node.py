@@ -1,0 +1,243 @@
+"""The part of a launch that runs on a node: pytest for the cases of a shard, whose records go to the driver as they
+are written. It knows nothing of Ray."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from agentgauge.core.index import cache_folder
+from agentgauge.core.redaction import redact, register_environment
+from agentgauge.run.launch_settings import LAUNCH, Assignment
+from agentgauge.run.stopping import StopFile
+from agentgauge.store import RunFolder
+from agentgauge.store.record_merge import worker_files
+from agentgauge.store.record_tail import RecordTail
+
+LOOK_SECONDS = 0.1
+"""Between two looks for new records."""
+ASK_SECONDS = 0.5
+"""Between two questions whether the shard is to stop."""
+END_SECONDS = 5.0
+"""How long pytest may take to end after SIGTERM."""
+MESSAGE_BYTES = 8 << 20
+"""A message of records is sent when it has so many bytes of lines and files."""
+
+Word = Literal["", "hold", "end"]
+"""What the driver says to its shards: go on; start no further case; end at once."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a node is to do. No secret: it stays in Ray's memory."""
+
+    agentgauge: str  # version of the driver
+    root: str  # folder of the driver's project
+    here: str  # folder in which the driver was started
+    python_path: str  # PYTHONPATH there
+    settings_file: str  # text of its agentgauge.toml, for a node without that folder
+    arguments: tuple[str, ...]  # of pytest
+    variables: tuple[str, ...]  # names of environment variables that must be set: they hold keys
+    data: tuple[str, ...]  # folders of official data that must be there, unless they come with the order
+    data_option: str  # --data of the driver
+    assignment: Assignment
+
+
+class Refused(Exception):
+    """A node cannot do what it was ordered, and no other order would change that."""
+
+
+def run_shard(order: Order, archive: bytes | None, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
+    """Run the cases of an order. Yields messages, each with its ``kind``:
+
+    - ``refused``, ``why``: a sentence; nothing was run;
+    - ``data``: the folders of ``order.data`` are not here; to be ordered again with ``archive``;
+    - ``started``, ``tools``, ``sandbox``: as in run.json, before the first case;
+    - ``records``, ``lines``, ``files``: lines of records, and tar archives of what tools produced, by line;
+    - ``ended``, ``status``, ``said``: pytest's exit status and its last words.
+    """
+    register_environment()
+    try:
+        _check(order)
+        if archive is None and not all(Path(folder).is_dir() for folder in order.data):
+            yield {"kind": "data"}
+            return
+    except Refused as problem:
+        yield {"kind": "refused", "why": f"node {platform.node()}: {problem}"}
+        return
+    with TemporaryDirectory(prefix="agentgauge-shard-") as scratch:
+        yield from _Shard(order, archive, Path(scratch)).run(word)
+
+
+def _check(order: Order) -> None:
+    here = version("agentgauge")
+    if here != order.agentgauge:
+        raise Refused(
+            f"it has AgentGauge {here}, the driver {order.agentgauge}; install the same version on every node"
+        )
+    if lacking := [name for name in order.variables if not os.environ.get(name)]:
+        raise Refused(
+            f"it lacks the environment {'variable' if len(lacking) == 1 else 'variables'} {', '.join(lacking)}; set a"
+            " key on every node before Ray is started there"
+        )
+
+
+def packed(folders: dict[str, Path]) -> bytes:
+    """A tar archive of folders, by the names that they get in it."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, folder in folders.items():
+            archive.add(folder, name)
+    return buffer.getvalue()
+
+
+def unpack(archive: bytes, target: Path) -> None:
+    """Write the files of a tar archive below ``target``; nothing leaves it."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as stream:
+        stream.extractall(target, filter="data")
+
+
+def _unpacked_data(archive: bytes) -> Path:
+    """The folder of data that came with an order: unpacked once on each machine, in the user's cache folder."""
+    target = cache_folder().parent / "launch-data" / sha256(archive).hexdigest()[:16]
+    if not target.is_dir():
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=target.parent) as scratch:
+            unpack(archive, Path(scratch) / "data")
+            with contextlib.suppress(OSError):  # another shard was faster
+                (Path(scratch) / "data").rename(target)
+    return target
+
+
+class _Shard:
+    """One pytest process and its run folder, which lasts as long as the shard."""
+
+    def __init__(self, order: Order, archive: bytes | None, scratch: Path) -> None:
+        self._folder = RunFolder(scratch / "run")
+        self._log = scratch / "log"
+        self._tail = RecordTail()
+        self._started = False
+        variables = order.assignment.write(scratch / "assignment.json")
+        arguments = [*order.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]
+        if archive is not None:
+            data = _unpacked_data(archive)
+            if order.data_option == "auto":
+                variables["AGENTGAUGE_DATA"] = str(data)
+            else:
+                arguments.append(f"--agentgauge-data={data}")
+        elif order.data_option != "auto":
+            arguments.append(f"--agentgauge-data={order.data_option}")
+        if Path(order.here).is_dir():
+            arguments.append(f"--rootdir={order.root}")
+            here = Path(order.here)
+            if order.python_path:
+                variables["PYTHONPATH"] = order.python_path
+        else:
+            here = scratch / "project"
+            here.mkdir()
+            (here / "agentgauge.toml").write_text(order.settings_file, encoding="utf-8")
+            arguments.append(f"--rootdir={here}")
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *arguments],
+                cwd=here,
+                env={name: value for name, value in os.environ.items() if name != LAUNCH} | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def run(self, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
+        asked, deadline = time.monotonic(), float("inf")
+        try:
+            while True:
+                has_ended = self._process.poll() is not None  # nothing is written after that
+                yield from self._news()
+                if has_ended:
+                    break
+                now = time.monotonic()
+                if now > deadline:
+                    self._signal(signal.SIGKILL)
+                elif now - asked > ASK_SECONDS and deadline == float("inf"):
+                    asked = now
+                    if self._obey(word()):
+                        deadline = now + END_SECONDS
+                time.sleep(LOOK_SECONDS)
+        finally:
+            self._signal(signal.SIGKILL)
+        yield {"kind": "ended", "status": self._process.returncode, "said": self._last_words()}
+
+    def _obey(self, word: Word) -> bool:
+        """Whether pytest was told to end."""
+        if word == "hold" and self._started:
+            StopFile(self._folder.path).write("the launch was stopped")
+        elif word:
+            self._signal(signal.SIGTERM)
+            return True
+        return False
+
+    def _signal(self, number: int) -> None:
+        """To pytest, its xdist workers and its services, if it has not ended."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            if number == signal.SIGKILL:
+                self._process.wait()
+
+    def _news(self) -> Iterator[dict[str, Any]]:
+        if not self._started and (about := self._about()):
+            self._started = True
+            yield {"kind": "started", "tools": about["settings"]["tools"], "sandbox": about["sandbox"]}
+        if self._started:
+            yield from self._records()
+
+    def _about(self) -> dict[str, Any] | None:
+        """The run.json that pytest writes when the tools are checked; None before."""
+        try:
+            about: dict[str, Any] = json.loads((self._folder.path / "run.json").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        return about if about["planned"] else None
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        lines: list[bytes] = []
+        files: dict[int, bytes] = {}
+        size = 0
+        for record, file, start, length in self._tail.new(worker_files(self._folder.path)):
+            produced = self._folder.files(record["task"], record["sample"], record["attempt"])
+            if produced.is_dir():
+                files[len(lines)] = packed({".": produced})
+                size += len(files[len(lines)])
+                shutil.rmtree(produced)
+            with file.open("rb") as stream:
+                stream.seek(start)
+                lines.append(stream.read(length))
+            size += length
+            if size > MESSAGE_BYTES:
+                yield {"kind": "records", "lines": lines, "files": files}
+                lines, files, size = [], {}, 0
+        if lines:
+            yield {"kind": "records", "lines": lines, "files": files}
+
+    def _last_words(self) -> str:
+        text = self._log.read_text(encoding="utf-8", errors="replace")
+        lines = [line for line in text.splitlines() if line.strip()]
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        return redact((errors or lines or ["it printed nothing"])[-1])

@@ -1,0 +1,105 @@
+"""What a driver orders from a node: the settings of its run as options of pytest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import without_logins
+from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.run.launch.node import Order, packed
+from agentgauge.run.launch_settings import Assignment, LaunchOptions
+from agentgauge.run.option_names import PREFIX
+from agentgauge.run.settings import Settings
+from agentgauge.store.jsonl import CaseId
+
+
+class Orders:
+    """Makes the orders of a launch. Raises UsageProblem for settings that cannot be told to a node."""
+
+    def __init__(
+        self,
+        options: LaunchOptions,
+        settings: Settings,
+        configs: Mapping[str, str],
+        *,
+        root: Path,
+        here: Path,
+        arguments: Sequence[str],
+    ) -> None:
+        """``configs``: task → fingerprint. ``root``, ``here``: the project, and where pytest was started.
+        ``arguments``: pytest's own, with the paths."""
+        self._options = options
+        self._settings = settings
+        self._configs = dict(configs)
+        self._root, self._here = root, here
+        toml = root / "agentgauge.toml"
+        self._toml = toml.read_text(encoding="utf-8") if toml.is_file() else ""
+        self._arguments = (*arguments, *_options(settings))
+        if options.processes:
+            self._arguments = (f"-n{options.processes}", *self._arguments)
+        self._folders = {
+            find_task(name).data.name: settings.roots[name]
+            for name in configs
+            if settings.official[name] and settings.roots[name] != find_task(name).data.bundled
+        }
+        self._variables = tuple(sorted(_variables(settings)))
+
+    def of(self, cases: Sequence[CaseId], number: int) -> Order:
+        """The order for a shard of these cases, the ``number``-th of those that run, from 0."""
+        in_flight = self._options.in_flight(self._settings.in_flight, number)
+        return Order(
+            agentgauge=version("agentgauge"),
+            root=str(self._root),
+            here=str(self._here),
+            python_path=os.environ.get("PYTHONPATH", ""),
+            settings_file=self._toml,
+            arguments=(*self._arguments, f"{PREFIX}in-flight={in_flight}"),
+            variables=self._variables,
+            data=tuple(str(folder) for folder in self._folders.values()),
+            data_option=self._settings.data,
+            assignment=Assignment(frozenset(cases), self._configs, 1 / self._options.workers),
+        )
+
+    def packed_data(self) -> bytes:
+        """The official data of the run, for a node that has none at these paths."""
+        return packed(self._folders)
+
+
+def _options(settings: Settings) -> list[str]:
+    """What makes a node's pytest ask, and score, as the driver would."""
+    given = {
+        "model": settings.model.name,
+        "model-url": settings.model.url,
+        "dialect": settings.dialect,
+        "scoring": settings.scoring,
+        "attempts": settings.attempts,
+        "tool-server": settings.tool_server,
+        "replay": settings.replay,
+    }
+    words = [f"{PREFIX}{name}={value}" for name, value in given.items() if value is not None]
+    for word in words:
+        if without_logins(word) != word:
+            raise UsageProblem(
+                f"{without_logins(word).partition('=')[0]} has a login in its address, which agentgauge launch sends to"
+                " no node; name a variable that holds the key in the model's table of agentgauge.toml (key_env)"
+            )
+    known = known_options()
+    words += [
+        name if value is True else f"{name}={value}"
+        for name, value in settings.options.items()
+        if value and value != (known[name].default or (known[name].accepted or ("",))[0])
+    ]
+    return words + ([PREFIX + "allow-unsafe-code"] if settings.allow_unsafe_code else [])
+
+
+def _variables(settings: Settings) -> set[str]:
+    """The names of the environment variables that hold what this run needs on each node."""
+    specs = [*([settings.spec] if settings.spec else []), *settings.roles.values()]
+    names = {spec.key_env for spec in specs if spec.key_env and spec.key_required}
+    has_token = settings.tool_server and os.environ.get(TOOL_TOKEN)
+    return names | ({TOOL_TOKEN} if has_token else set())

@@ -1,0 +1,92 @@
+"""Shards as Ray tasks. With ``cluster``, the only module of a launch that imports Ray."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from agentgauge.run.launch.node import Order, Word, run_shard
+from agentgauge.run.launch.remote_cases import Failed
+from agentgauge.run.launch_settings import LaunchOptions
+
+ANSWER_SECONDS = 5.0
+"""How long a shard waits for the driver's word. After that it ends: the driver is gone."""
+
+
+class _Words:
+    """An actor beside the driver, which ends with it: the shards ask it what to do."""
+
+    def __init__(self) -> None:
+        self._word: Word = ""
+
+    def say(self, word: Word) -> None:
+        self._word = word
+
+    def word(self) -> Word:
+        return self._word
+
+
+def _run(order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
+    """The Ray task. An order without its driver raises, which ends its processes."""
+    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(), timeout=ANSWER_SECONDS))
+
+
+class RayShards:
+    """A ``Backend``: every shard is a Ray task, which sends its messages while it runs. Ray repeats none of them: what
+    is left of a shard is another shard."""
+
+    def __init__(self, options: LaunchOptions, data: Callable[[], bytes]) -> None:
+        """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it."""
+        self._task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=0)(_run)
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._words = ray.remote(num_cpus=0)(_Words).options(scheduling_strategy=here).remote()
+        self._data = data
+        self._archive: Any = None
+        self._running: dict[Any, int] = {}  # stream of messages → number of the shard
+
+    def start(self, number: int, order: Order, *, with_data: bool) -> None:
+        if with_data and self._archive is None:
+            self._archive = ray.put(self._data())
+        stream = self._task.options(name=f"shard {number}").remote(
+            order, self._archive if with_data else None, self._words
+        )
+        self._running[stream] = number
+
+    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | Failed]]:
+        if not self._running:
+            time.sleep(seconds)
+            return
+        ready, others = ray.wait(list(self._running), timeout=seconds)
+        if others:
+            ready += ray.wait(others, num_returns=len(others), timeout=0)[0]
+        for stream in ready:
+            number = self._running[stream]
+            message: Mapping[str, Any] | Failed
+            try:
+                message = ray.get(next(stream))
+            except StopIteration:
+                message = Failed("it ended without a word")
+            except RayError as error:
+                message = Failed(_short(error))
+            if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
+                del self._running[stream]
+            yield number, message
+
+    def say(self, word: Word) -> None:
+        ray.get(self._words.say.remote(word))
+
+    def close(self) -> None:
+        for stream in self._running:
+            ray.cancel(stream, force=True)
+        self._running.clear()
+
+
+def _short(error: RayError) -> str:
+    """What happened, without the traceback and Ray's advice."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {(lines or [''])[-1 if type(error).__name__.startswith('RayTaskError') else 0]}"

@@ -1,0 +1,270 @@
+"""The driver's side of a launch: cuts cases into shards, has them run elsewhere, and stores what comes back."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Record
+from agentgauge.run.launch.node import Order, Word, unpack
+from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.prefetcher import STOPPED, WATCH_SECONDS
+from agentgauge.run.shards.balance import balanced
+from agentgauge.run.solve import Planned
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.jsonl import CaseId, outlined
+
+SHARDS_A_WORKER = 4
+"""Shards of a plan for each that runs at a time: a slow one, or one whose node dies, holds up little."""
+TRIES = 3
+"""A shard that has ended so often without a single record is given up: its cases are missing."""
+LOOK_SECONDS = 0.2
+"""How long is waited for messages before the driver looks whether the run was stopped."""
+END_SECONDS = 9.0
+"""How long shards may take to end when the run does."""
+
+
+USAGE_ERROR = 4
+"""pytest's exit status for what the user must mend."""
+
+
+class Failed(Exception):
+    """What ended a shard was none of its own messages: its node died, say."""
+
+
+class Backend(Protocol):
+    """Runs ``run_shard`` of ``agentgauge.run.launch.node`` elsewhere. Used by one thread."""
+
+    def start(self, number: int, order: Order, *, with_data: bool) -> None:
+        """Begin a shard as soon as there is a place for it. ``with_data``: the data goes with the order."""
+
+    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | Failed]]:
+        """What has come from the shards, by number, waiting at most so long for the first. The last message of a shard
+        is of kind refused, data or ended, or Failed."""
+
+    def say(self, word: Word) -> None:
+        """Tell all shards."""
+
+    def close(self) -> None:
+        """End what still runs."""
+
+
+@dataclass
+class _Shard:
+    cases: dict[CaseId, Planned]  # without a record so far
+    number: int = -1  # of those that run at a time, from 0
+    tries: int = 0  # since the last record
+    with_data: bool = False
+
+
+class RemoteCases:
+    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker: ``submit``, ``result``, ``hold`` and
+    ``close`` are called from pytest's thread."""
+
+    def __init__(
+        self,
+        options: LaunchOptions,
+        folder: RunFolder,
+        backend: Backend,
+        order: Callable[[Sequence[CaseId], int], Order],
+        *,
+        is_stopped: Callable[[], bool],
+        started: Callable[[Mapping[str, Any], Sequence[str]], None],
+        failed: Callable[[UsageProblem], None],
+        idle: Callable[[], None],
+    ) -> None:
+        """``order``: what a shard of these cases is to do, the so-manieth of those that run. ``started`` is called with
+        the tools of a shard and what confines its programs, ``failed`` where no shard can run; both in another thread.
+        ``idle`` is called now and then on pytest's thread while it waits."""
+        self._options = options
+        self._folder = folder
+        self._backend = backend
+        self._order = order
+        self._is_stopped = is_stopped
+        self._on_started = started
+        self._on_failed = failed
+        self._idle = idle
+        self._appender = folder.appender("launch")
+        self._known: set[CaseId] = set()  # submitted, and not asked for yet; belongs to pytest's thread
+        self._changed = threading.Condition()  # guards what follows
+        self._queue: deque[_Shard] = deque()
+        self._done: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
+        self._word: Word = ""
+        self._running: dict[int, _Shard] = {}  # belongs to the launch's thread, with what follows
+        self._next = 0
+        self._said: Word = ""
+        self._thread = threading.Thread(target=self._run, name="agentgauge-launch", daemon=True)
+        self._thread.start()
+
+    # -- on pytest's thread
+
+    def submit(self, cases: Iterable[Planned]) -> None:
+        """Cut cases into shards and put them behind those that wait."""
+        fresh = [case for case in cases if case.id not in self._known]
+        self._known.update(case.id for case in fresh)
+        parts = balanced(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
+        shards = [_Shard({fresh[place].id: fresh[place] for place in part}) for part in parts if part]
+        with self._changed:
+            self._queue.extend(shards)
+
+    def result(self, case: Planned) -> Line | Record:
+        """As ``Prefetcher.result``. Raises OSError where the record could not be stored."""
+        if case.id not in self._known:
+            with self._changed:
+                self._queue.appendleft(_Shard({case.id: case}))
+        result = self._await(case)
+        self._known.discard(case.id)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def hold(self) -> None:
+        """Start no new case; running cases may end."""
+        with self._changed:
+            self._word = self._word or "hold"
+
+    def close(self) -> None:
+        """End all shards; what is finished has been stored, and what they finish within END_SECONDS is."""
+        if not self._thread.is_alive():
+            return
+        with self._changed:
+            self._word = "end"
+        self._thread.join()
+        self._backend.close()
+        self._appender.close()
+
+    def _await(self, case: Planned) -> Line | Record | Exception:
+        while True:
+            with self._changed:
+                if case.id in self._done or self._changed.wait(WATCH_SECONDS):
+                    if case.id in self._done:
+                        return self._done.pop(case.id)
+                    continue
+            if not self._thread.is_alive():
+                return _missing(case.id, STOPPED)
+            self._idle()
+
+    # -- on the launch's thread
+
+    def _run(self) -> None:
+        deadline = float("inf")
+        try:
+            while time.monotonic() < deadline:
+                word = self._obey()
+                if word == "end":
+                    deadline = min(deadline, time.monotonic() + END_SECONDS)
+                    if not self._running:
+                        break
+                self._start_shards()
+                for number, message in self._backend.messages(LOOK_SECONDS):
+                    self._take(number, message)
+        except Exception as error:  # pytest must not wait for cases that nothing runs any more
+            self._give_up(error)
+        finally:
+            self._give_up(None)
+
+    def _obey(self) -> Word:
+        """Pass on what is to be said to the shards. While they are held, waiting cases are missing."""
+        with self._changed:
+            if not self._word and self._running and self._is_stopped():
+                self._word = "hold"
+            word = self._word
+        if word != self._said:
+            self._said = word
+            self._backend.say(word)
+        if word:
+            with self._changed:
+                waiting = [case for shard in self._queue for case in shard.cases]
+                self._queue.clear()
+            self._set_done({case: _missing(case, STOPPED) for case in waiting})
+        return word
+
+    def _start_shards(self) -> None:
+        free = set(range(self._options.workers)) - {shard.number for shard in self._running.values()}
+        with self._changed:
+            ready = [self._queue.popleft() for _ in range(min(len(free), len(self._queue)))]
+        for number, shard in zip(sorted(free), ready, strict=False):
+            shard.number = number
+            self._next += 1
+            self._running[self._next] = shard
+            self._backend.start(self._next, self._order(list(shard.cases), number), with_data=shard.with_data)
+
+    def _take(self, number: int, message: Mapping[str, Any] | Failed) -> None:
+        shard = self._running[number]
+        kind = "failed" if isinstance(message, Failed) else message["kind"]
+        if isinstance(message, Failed):
+            self._ended(number, str(message))
+        elif kind == "started":
+            self._on_started(message["tools"], message["sandbox"])
+        elif kind == "records":
+            for place, line in enumerate(message["lines"]):
+                self._store(shard, line, message["files"].get(place))
+        elif kind == "data":
+            shard.with_data = True
+            shard.tries -= 1  # nothing has failed
+            self._ended(number, "")
+        elif kind == "refused":
+            self._refuse(message["why"])
+            self._ended(number, message["why"])
+        else:
+            if message["status"] == USAGE_ERROR and shard.cases and not self._word:
+                self._refuse(f"a shard cannot run: {message['said']}")
+            self._ended(number, f"pytest ended with exit status {message['status']}: {message['said']}")
+
+    def _refuse(self, why: str) -> None:
+        self._on_failed(UsageProblem(why))
+        self.hold()
+
+    def _store(self, shard: _Shard, line: bytes, files: bytes | None) -> None:
+        data = outlined(line)
+        case: CaseId = (data["task"], data["sample"], data["attempt"])
+        result: Line | Exception
+        try:
+            if files is not None:
+                target = self._folder.files(*case)
+                shutil.rmtree(target, ignore_errors=True)  # of an earlier session
+                target.mkdir(parents=True)
+                unpack(files, target)
+            result = self._appender.append_line(line)
+        except OSError as error:  # the disk is full: ``result`` raises it
+            result = error
+        shard.tries = 0
+        if shard.cases.pop(case, None) is not None:
+            self._set_done({case: result})
+
+    def _ended(self, number: int, why: str) -> None:
+        """What is left of a shard runs again, unless the run is to end, or it fails each time."""
+        shard = self._running.pop(number)
+        shard.tries += 1
+        if not shard.cases:
+            return
+        with self._changed:
+            held = bool(self._word)
+            if not held and shard.tries < TRIES:
+                self._queue.appendleft(shard)
+                return
+        text = STOPPED if held else f"not run: {TRIES} shards with it ended without a record; the last: {why}"
+        self._set_done({case: _missing(case, text) for case in shard.cases})
+
+    def _give_up(self, error: Exception | None) -> None:
+        with self._changed:
+            shards = [*self._queue, *self._running.values()]
+            self._queue.clear()
+            self._running.clear()
+        cases = [case for shard in shards for case in shard.cases]
+        self._set_done({case: error or _missing(case, STOPPED) for case in cases})
+
+    def _set_done(self, done: Mapping[CaseId, Line | Record | Exception]) -> None:
+        with self._changed:
+            self._done.update(done)
+            self._changed.notify()
+
+
+def _missing(case: CaseId, why: str) -> Record:
+    return Record(*case, config="", status="missing", error=why)

@@ -1,0 +1,86 @@
+"""What a launch tells its processes, by the environment: the driver how to launch, each shard what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.service_process import end_with
+from agentgauge.model.spec import ModelSpec
+from agentgauge.store.jsonl import CaseId
+
+LAUNCH = "AGENTGAUGE_LAUNCH"
+"""Environment variable of the driver: ``LaunchOptions`` as JSON."""
+ASSIGNMENT = "AGENTGAUGE_ASSIGNMENT"
+"""Environment variable of the pytest processes of a shard: the file with its ``Assignment`` as JSON."""
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What ``agentgauge launch`` was given."""
+
+    address: str  # of Ray: "local", "auto" or host:port
+    workers: int  # shards that run at a time
+    cpus: float  # that Ray reserves for each shard
+    gpus: float
+    processes: int  # xdist workers of each shard; 0: its one pytest process runs its cases
+
+    @classmethod
+    def given(cls) -> LaunchOptions | None:
+        """None in a run that is no launch."""
+        text = os.environ.get(LAUNCH)
+        return cls(**json.loads(text)) if text else None
+
+    def variables(self) -> dict[str, str]:
+        return {LAUNCH: json.dumps(asdict(self))}
+
+    def in_flight(self, total: int, number: int) -> int:
+        """The concurrent requests of the shard that is the ``number``-th of those that run, from 0."""
+        return max(1, total // self.workers + (number < total % self.workers))
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What the pytest processes of a shard are to do."""
+
+    cases: frozenset[CaseId]
+    configs: Mapping[str, str]  # task → fingerprint of all that may change what its cases yield, as the driver has it
+    share: float  # of the rates that a model's table names: 1 / shards that run at a time
+
+    @classmethod
+    def given(cls) -> Assignment | None:
+        """None in a process of no shard. The process ends with the one that started it."""
+        if not (file := os.environ.get(ASSIGNMENT)):
+            return None
+        data = json.loads(Path(file).read_text(encoding="utf-8"))
+        end_with(data["parent"])
+        cases = frozenset((task, sample, attempt) for task, sample, attempt in data["cases"])
+        return cls(cases, data["configs"], data["share"])
+
+    def write(self, file: Path) -> dict[str, str]:
+        """Returns the environment variables with which a child of this process finds it."""
+        data = asdict(self) | {"cases": sorted(self.cases), "parent": os.getpid()}
+        file.write_text(json.dumps(data), encoding="utf-8")
+        return {ASSIGNMENT: str(file)}
+
+    def limited(self, spec: ModelSpec) -> ModelSpec:
+        """A model with this shard's share of its rates."""
+        requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
+        return replace(
+            spec,
+            requests_per_minute=requests and requests * self.share,
+            tokens_per_minute=tokens and tokens * self.share,
+        )
+
+    def check(self, configs: Mapping[str, str]) -> None:
+        """``configs``: as this machine has them. Raises UsageProblem where one differs."""
+        for name, config in configs.items():
+            if self.configs.get(name) != config:
+                raise UsageProblem(
+                    f"the data, prompts, options, model or tool settings of {name} differ from those of the driver;"
+                    " make them the same on every node"
+                )

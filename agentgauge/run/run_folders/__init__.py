@@ -1,0 +1,1 @@
+"""How a run comes to the folder that it writes."""

@@ -1,0 +1,101 @@
+"""``--shard=K/N``: the part of a plan that one machine runs, and what it must know of the whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.shards.balance import balanced, units_of
+from agentgauge.run.solve import Planned
+from agentgauge.store import RunFolder
+
+FILE = "shard.json"
+"""In the run folder of a shard: of which plan it is a part. The process that collects writes it before the plan."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    number: int  # from 1
+    count: int
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.count}"
+
+
+def parse_shard(text: str) -> Shard:
+    """Raises UsageProblem."""
+    found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
+    number, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise UsageProblem(
+            f"--shard {text!r} names no shard; give its number, from 1, and how many there are, such as --shard=2/8"
+        )
+    return Shard(number, count)
+
+
+def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
+    """The shard that was asked for, or that the resumed run is; None for a run in one piece. ``about``: of the run
+    that is resumed or scored again. Raises UsageProblem."""
+    earlier = about.get("shard") if option.resume else None
+    before = earlier and Shard(earlier["number"], earlier["count"])
+    shard = parse_shard(option.shard) if option.shard else before
+    if option.resume and shard != before:
+        raise UsageProblem(
+            f"--shard {option.shard}: the run that is resumed is {before or 'no shard'}; leave --shard out"
+        )
+    if shard and option.gate:
+        raise UsageProblem(
+            f"--gate {option.gate[0]!r} would judge {shard} by a part of the cases; put the shards together with"
+            " agentgauge merge, and give the gate to pytest --rescore=MERGED"
+        )
+    return shard
+
+
+def kept(shard: Shard, cases: Sequence[Planned | None], *, is_resumed: bool) -> set[int]:
+    """The positions of a shard's tests; None stands for an ordinary one, of which each shard gets the next in turn.
+
+    ``is_resumed``: the cases are the shard's already.
+    """
+    places = [place for place, case in enumerate(cases) if case]
+    planned = [case for case in cases if case]
+    mine = range(len(places)) if is_resumed else balanced(planned, shard.count)[shard.number - 1]
+    ordinary = [place for place, case in enumerate(cases) if not case]
+    return {places[position] for position in mine} | set(ordinary[shard.number - 1 :: shard.count])
+
+
+def described(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
+    """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
+    order, and ``used``, how many shards have cases: the first ones."""
+    planned = [case for case in cases if case]
+    text = json.dumps([case.id for case in planned])
+    return {
+        **asdict(shard),
+        "planned": len(planned),
+        "plan": hashlib.sha256(text.encode()).hexdigest()[:16] if planned else None,
+        "tasks": list(dict.fromkeys(case.task.name for case in planned)),
+        "used": min(shard.count, len(units_of(planned))),
+    }
+
+
+def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
+    """A sentence on a shard that has no test at all, where others have; empty where that is not known. Raises
+    UsageProblem where the file is damaged."""
+    if shard is None or not (folder.path / FILE).exists():
+        return ""
+    return f"{shard} has none of the {folder.read_json(FILE)['planned']:,} cases; there is nothing to do, nor to merge"
+
+
+def description(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
+    """What ``FILE`` says, or nothing of the plan where that is not known yet; None for a run in one piece.
+
+    Raises UsageProblem where the file is damaged.
+    """
+    if shard is None:
+        return None
+    return dict(folder.read_json(FILE)) if (folder.path / FILE).exists() else described(shard)

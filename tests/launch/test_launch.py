@@ -1,0 +1,144 @@
+"""``agentgauge launch`` on a real Ray cluster: the run folder is that of a plain run, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import agentgauge.cli.launch
+from agentgauge.core.errors import UsageProblem
+from tests.plugin.conftest import slow
+from tests.plugin.project import Project, Result, interrupt, records, summary, without_times
+from tests.ray_cluster import Cluster
+
+
+class Launcher:
+    """Starts launches of a toy project."""
+
+    def __init__(self, project: Project, cluster: Cluster, url: str) -> None:
+        self.project, self._cluster = project, cluster
+        self.asked = ("--model", "m", "--model-url", url, "--data", "toy")
+
+    def start(self, *arguments: str, workers: int = 1, address: str = "") -> subprocess.Popen[str]:
+        words = ["--ray", address or self._cluster.address, "--workers", str(workers), "--cpus", "0.5", "--"]
+        words += ["-p", "no:cacheprovider", *arguments]
+        return subprocess.Popen(
+            [sys.executable, "-m", "agentgauge.cli.main", "launch", *words],
+            cwd=self.project.path,
+            env=self.project.environment(self._cluster.environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, workers: int = 1, address: str = "") -> Result:
+        return ended(self.start(*arguments, workers=workers, address=address))
+
+    def folder(self, name: str) -> Path:
+        return self.project.path / name
+
+
+def ended(process: subprocess.Popen[str]) -> Result:
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return Result(process.returncode, output, Path())
+
+
+@pytest.fixture
+def launcher(project, endpoint, ray_cluster) -> Launcher:
+    return Launcher(project, ray_cluster, endpoint.url)
+
+
+def test_a_launch_leaves_the_folder_of_a_plain_run(launcher, endpoint):
+    result = launcher.run(*launcher.asked, "--run-dir=far", workers=2)
+    assert result.status == 0, result.output
+    assert "cases run on Ray" in result.output
+    assert len(endpoint.requests) == 6
+    launcher.project.run(*launcher.asked[:4], "--run-dir", "near")
+    near, far = (launcher.folder(name) for name in ("near", "far"))
+    assert without_times(summary(far)) == without_times(summary(near))
+    assert (far / "leaderboard.md").read_text() == (near / "leaderboard.md").read_text()
+    assert (far / "planned.json").read_text() == (near / "planned.json").read_text()
+    told = {name: json.loads((folder / "run.json").read_text()) for name, folder in (("near", near), ("far", far))}
+    assert told["far"]["settings"] == told["near"]["settings"]
+    assert told["far"]["configs"] == told["near"]["configs"]
+
+
+def test_ctrl_c_keeps_what_is_finished_and_both_ways_go_on(launcher, endpoint):
+    quick = endpoint.choose
+    endpoint.choose = lambda seen: slow(60)(seen) if "word5" in str(seen.body) else quick(seen)
+    process = launcher.start(*launcher.asked, "--run-dir=run", workers=6)
+    while len(records_so_far(launcher.folder("run"))) < 5:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    interrupt(process)
+    result = ended(process)
+    assert result.status == 2, result.output
+    asked = len(endpoint.requests)
+    endpoint.choose = quick
+    result = launcher.run("--resume=run")
+    assert result.status == 0, result.output
+    assert "5 cases are kept, 1 run" in result.output
+    assert len(endpoint.requests) == asked + 1
+    assert {record["status"] for record in records(launcher.folder("run"))} == {"passed", "wrong"}
+
+
+def records_so_far(folder: Path) -> list[str]:
+    return [line for file in (folder / "records").glob("*.jsonl") for line in file.read_text().splitlines()]
+
+
+def test_a_budget_stops_the_shards(launcher, endpoint):
+    endpoint.choose = slow(0.5)
+    result = launcher.run(*launcher.asked, "--run-dir=run", "--in-flight=1", "--budget=1tok")
+    assert result.status == 1, result.output
+    assert "the budget of 1tok is used up" in result.output
+    assert len(endpoint.requests) < 6
+
+
+def test_a_node_that_refuses_says_why_in_one_sentence(launcher, endpoint):
+    (launcher.project.path / "agentgauge.toml").write_text(
+        f'[models.m]\nmodel = "m"\nurl = "{endpoint.url}"\nkey_env = "KEY_OF_THE_DRIVER"\n'
+    )
+    launcher.project.environment = lambda extra=None: {  # the cluster was started without it
+        **Project.environment(launcher.project, extra),
+        "KEY_OF_THE_DRIVER": "k" * 20,
+    }
+    result = launcher.run("--model=m", "--data=toy", "--run-dir=run")
+    assert result.status == 4, result.output
+    assert "it lacks the environment variable KEY_OF_THE_DRIVER" in result.output
+    assert not endpoint.requests
+
+
+def test_where_no_cluster_is_one_sentence_says_so_and_nothing_is_left(launcher):
+    result = launcher.run(*launcher.asked, "--run-dir=run", address="127.0.0.1:1")
+    assert result.status == 4, result.output
+    (said,) = [line for line in result.output.splitlines() if line.startswith("ERROR")]
+    assert said.startswith("ERROR: the Ray cluster 127.0.0.1:1 cannot be reached")
+    assert not (launcher.folder("run") / "run.json").exists()
+
+
+REFUSED = {
+    "no workers": (["--ray", "auto", "--workers", "0"], "--workers must be 1 or more"),
+    "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "give each shard a number of processes"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_arguments_that_make_no_sense_are_refused(name):
+    words, why = REFUSED[name]
+    with pytest.raises(UsageProblem, match=why):
+        agentgauge.cli.launch.main(words)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(agentgauge.cli.launch, "find_spec", lambda name: None)
+    with pytest.raises(UsageProblem, match=r"pip install 'agentgauge\[ray\]'"):
+        agentgauge.cli.launch.main(["--ray", "auto", "--workers", "1"])

@@ -1,0 +1,170 @@
+"""What a node does for a shard, without Ray: real pytest processes, real records."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.run.launch.node import Order, packed, run_shard
+from agentgauge.run.launch_settings import Assignment
+from agentgauge.store.jsonl import decoded
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import say, slow
+from tests.plugin.project import Project
+
+SAMPLES = frozenset({("toy.say", "s1", 1), ("toy.say", "s3", 1)})
+
+
+@pytest.fixture(scope="module")
+def configs(tmp_path_factory) -> dict[str, str]:
+    """Of the toy task with the model of the tests, as a plain run has them."""
+    project = Project.make(tmp_path_factory.mktemp("plain"))
+    with FaultServer(choose=say) as server:
+        project.run("--model", "m", "--model-url", server.url, "--run-dir", "run", "--limit", "1")
+    return dict(json.loads((project.path / "run" / "run.json").read_text())["configs"])
+
+
+@pytest.fixture
+def order(project, endpoint, configs, monkeypatch) -> Order:
+    for name, value in project.environment().items():
+        monkeypatch.setenv(name, value)
+    model = ("--agentgauge-model=m", f"--agentgauge-model-url={endpoint.url}")
+    return Order(
+        agentgauge=version("agentgauge"),
+        root=str(project.path),
+        here=str(project.path),
+        python_path=project.environment()["PYTHONPATH"],
+        settings_file="",
+        arguments=("-p", "no:cacheprovider", *model, str(project.path)),
+        variables=(),
+        data=(str(project.path / "toy"),),
+        data_option="toy",
+        assignment=Assignment(SAMPLES, configs, 1.0),
+    )
+
+
+def run(order: Order, archive: bytes | None = None, word: Callable[[], Any] = lambda: "") -> list[dict[str, Any]]:
+    return list(run_shard(order, archive, word))
+
+
+def statuses(messages: list[dict[str, Any]]) -> dict[str, str]:
+    lines = [line for message in messages if message["kind"] == "records" for line in message["lines"]]
+    return {record.sample: record.status for record in map(decoded, lines)}
+
+
+def test_a_shard_runs_its_cases_and_no_others(order, endpoint):
+    messages = run(order)
+    assert [message["kind"] for message in messages if message["kind"] != "records"] == ["started", "ended"]
+    assert statuses(messages) == {"s1": "passed", "s3": "wrong"}
+    assert len(endpoint.requests) == 2
+
+
+def test_a_shard_with_workers_of_its_own(order):
+    assert statuses(run(replace(order, arguments=("-n2", *order.arguments)))) == {"s1": "passed", "s3": "wrong"}
+
+
+REFUSED = {
+    "version": (
+        lambda order: replace(order, agentgauge="0.0.1"),
+        f"it has AgentGauge {version('agentgauge')}, the driver 0.0.1; install the same version on every node",
+    ),
+    "key": (
+        lambda order: replace(order, variables=("AGENTGAUGE_NO_SUCH_KEY",)),
+        "it lacks the environment variable AGENTGAUGE_NO_SUCH_KEY; set a key on every node before Ray is started there",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_node_that_does_not_fit_refuses_before_it_starts_anything(order, name, endpoint):
+    change, why = REFUSED[name]
+    (message,) = run(change(order))
+    assert message["kind"] == "refused"
+    assert message["why"].startswith("node ")
+    assert message["why"].endswith(why)
+    assert not endpoint.requests
+
+
+ENDED = {
+    "other data": (
+        lambda order: replace(order, assignment=replace(order.assignment, configs={"toy.say": "another"})),
+        "the data, prompts, options, model or tool settings of toy.say differ from those of the driver; make them the"
+        " same on every node",
+    ),
+    "no such file": (
+        lambda order: replace(order, arguments=(*order.arguments[:-1], "no_such_test.py")),
+        "file or directory not found: no_such_test.py",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_a_usage_error_is_said_in_one_sentence(order, name, endpoint):
+    change, said = ENDED[name]
+    *_, message = run(change(order))
+    assert (message["kind"], message["status"], message["said"]) == ("ended", 4, said)
+    assert not endpoint.requests
+
+
+def test_data_that_is_not_there_is_asked_for_and_comes_along(order, project):
+    archive = packed({"toy": project.path / "toy"})
+    shutil.rmtree(project.path / "toy")
+    assert run(order) == [{"kind": "data"}]
+    assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}
+    assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}  # from the cache
+
+
+def test_held_shards_start_no_further_case(order, endpoint):
+    held = threading.Event()
+
+    def hold(request):
+        held.set()
+        return slow(1.0)(request)
+
+    endpoint.choose = hold
+    one = replace(order, arguments=(*order.arguments, "--agentgauge-in-flight=1"))
+    assert statuses(run(one, None, lambda: "hold" if held.is_set() else "")) == {"s1": "passed"}
+
+
+def test_a_shard_that_is_to_end_ends_at_once(order, endpoint):
+    endpoint.choose = slow(60)
+    begin = time.monotonic()
+    messages = run(order, None, lambda: "end" if endpoint.requests else "")
+    assert time.monotonic() - begin < 30
+    assert statuses(messages) == {}
+    assert messages[-1]["kind"] == "ended"
+
+
+def test_without_a_word_from_the_driver_nothing_goes_on(order, endpoint):
+    endpoint.choose = slow(60)
+
+    def word() -> Any:
+        if endpoint.requests:
+            raise ConnectionError("the driver is gone")
+        return ""
+
+    with pytest.raises(ConnectionError):
+        run(order, None, word)
+    assert not any(_children_of(os.getpid()))
+
+
+def _children_of(parent: int) -> Iterator[str]:
+    """The command lines of pytest processes that this process has started."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            words = (path.parent / "cmdline").read_bytes().decode()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[1]) == parent and fields[0] != "Z" and "agentgauge-run-dir" in words:
+            yield words

@@ -1,0 +1,241 @@
+"""The driver's side of a launch, with a backend that sends what the test tells it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentgauge.core.types import Record
+from agentgauge.run.launch.node import packed
+from agentgauge.run.launch.remote_cases import Failed, RemoteCases
+from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.store import Line, RunFolder
+from agentgauge.store.jsonl import encoded_line
+
+ENDED = {"kind": "ended", "status": 0, "said": "done"}
+
+
+class Scripted:
+    """Keeps what it is told, and sends what ``send`` is given."""
+
+    def __init__(self) -> None:
+        self.orders: dict[int, Any] = {}  # shard → sample ids, place, whether data goes with it
+        self.running: set[int] = set()
+        self.words: list[str] = []
+        self._messages: deque[Any] = deque()
+        self._begun = threading.Condition()
+
+    def start(self, number: int, order: Any, *, with_data: bool) -> None:
+        with self._begun:
+            self.orders[number] = (*order, with_data)
+            self.running.add(number)
+            self._begun.notify()
+
+    def messages(self, seconds: float) -> Iterator[Any]:
+        time.sleep(0.002)
+        while self._messages:
+            number, message = self._messages.popleft()
+            if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
+                self.running.discard(number)
+            yield number, message
+
+    def say(self, word: str) -> None:
+        self.words.append(word)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+    def send(self, number: int, *messages: Any) -> None:
+        self._messages.extend((number, message) for message in messages)
+
+    def order(self, number: int) -> Any:
+        """Wait for the order of a shard."""
+        with self._begun:
+            assert self._begun.wait_for(lambda: number in self.orders, timeout=5), f"there is no shard {number}"
+            return self.orders[number]
+
+
+class Driver:
+    def __init__(self, folder: RunFolder, workers: int, samples: str) -> None:
+        self.backend, self.folder = Scripted(), folder
+        self.problems: list[str] = []
+        self.started: list[Any] = []
+        self.is_stopped = False
+        self.cases = RemoteCases(
+            LaunchOptions("local", workers, 1, 0, 0),
+            folder,
+            self.backend,
+            lambda cases, number: ("".join(sample for _, sample, _ in cases), number),
+            is_stopped=lambda: self.is_stopped,
+            started=lambda tools, sandbox: self.started.append((tools, sandbox)),
+            failed=lambda problem: self.problems.append(str(problem)),
+            idle=lambda: None,
+        )
+        self.cases.submit([case(sample) for sample in samples])
+
+    def results(self, samples: str) -> dict[str, str]:
+        return {sample: self.cases.result(case(sample)).status for sample in samples}
+
+
+def case(sample: str) -> Any:
+    task = SimpleNamespace(name="t", expected_requests=1.0, data=SimpleNamespace(group_of=lambda row: row.id))
+    return SimpleNamespace(id=("t", sample, 1), task=task, row=SimpleNamespace(id=sample))
+
+
+def records(samples: str, files: dict[int, bytes] | None = None) -> dict[str, Any]:
+    lines = [encoded_line(Record("t", sample, 1, config="c", status="passed", finished=1.0)) for sample in samples]
+    return {"kind": "records", "lines": lines, "files": files or {}}
+
+
+@pytest.fixture
+def drive(tmp_path):
+    made: list[Driver] = []
+
+    def make(workers: int, samples: str) -> Driver:
+        folder = RunFolder(tmp_path / f"run{len(made)}")
+        folder.create()
+        made.append(Driver(folder, workers, samples))
+        return made[-1]
+
+    yield make
+    for driver in made:
+        for number in driver.backend.running:
+            driver.backend.send(number, ENDED)
+        driver.cases.close()
+
+
+def test_shards_run_so_many_at_a_time_and_their_records_are_stored(drive):
+    driver = drive(1, "abcdefgh")
+    assert driver.backend.order(1) == ("ae", 0, False)
+    assert len(driver.backend.orders) == 1
+    driver.backend.send(1, {"kind": "started", "tools": {"OCR": {}}, "sandbox": ["seccomp"]}, records("ae"), ENDED)
+    assert driver.backend.order(2) == ("bf", 0, False)
+    assert driver.results("ae") == {"a": "passed", "e": "passed"}
+    assert driver.started == [({"OCR": {}}, ["seccomp"])]
+    assert [sample for _, sample, _ in driver.folder.lines()] == ["a", "e"]
+
+
+def test_two_at_a_time_have_places_of_their_own(drive):
+    driver = drive(2, "abcdefgh")
+    assert (driver.backend.order(1)[1], driver.backend.order(2)[1]) == (0, 1)
+    driver.backend.send(2, records("b"), ENDED)
+    assert driver.backend.order(3)[1] == 1
+
+
+def test_what_is_left_of_a_lost_shard_runs_again_without_what_has_come(drive):
+    driver = drive(1, "abcdefgh")
+    driver.backend.order(1)
+    driver.backend.send(1, records("a"), Failed("NodeDiedError: the node died"))
+    assert driver.backend.order(2)[0] == "e"
+    driver.backend.send(2, records("e"), ENDED)
+    assert driver.results("ae") == {"a": "passed", "e": "passed"}
+
+
+def test_a_shard_that_always_fails_is_missing_and_says_why(drive):
+    driver = drive(1, "ab")
+    for number in (1, 2, 3):
+        assert driver.backend.order(number)[0] == "a"
+        driver.backend.send(number, Failed("WorkerCrashedError: killed"))
+    result = driver.cases.result(case("a"))
+    assert isinstance(result, Record)
+    assert result.status == "missing"
+    assert result.error == "not run: 3 shards with it ended without a record; the last: WorkerCrashedError: killed"
+    assert driver.backend.order(4)[0] == "b"
+
+
+def test_a_node_without_the_data_gets_it_with_the_next_order(drive):
+    driver = drive(1, "a")
+    driver.backend.order(1)
+    driver.backend.send(1, {"kind": "data"})
+    assert driver.backend.order(2) == ("a", 0, True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "refused", "why": "node n: it has AgentGauge 1"},
+        {"kind": "ended", "status": 4, "said": "file not found"},
+    ],
+)
+def test_a_node_that_refuses_ends_the_run(drive, message):
+    driver = drive(1, "abcde")
+    driver.backend.order(1)
+    driver.backend.send(1, message)
+    assert driver.results("abcde") == dict.fromkeys("abcde", "missing")
+    assert driver.problems == [message.get("why") or "a shard cannot run: file not found"]
+    assert driver.backend.words == ["hold"]
+    assert len(driver.backend.orders) == 1
+
+
+def test_held_cases_are_missing_and_running_ones_may_end(drive):
+    driver = drive(1, "abcdefgh")
+    driver.backend.order(1)
+    driver.cases.hold()
+    assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
+    driver.backend.send(1, records("a"), ENDED)
+    assert driver.results("ae") == {"a": "passed", "e": "missing"}
+
+
+def test_a_stopped_run_is_held(drive):
+    driver = drive(1, "abcdefgh")
+    driver.backend.order(1)
+    driver.is_stopped = True
+    assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
+    assert driver.backend.words == ["hold"]
+
+
+def test_a_case_that_was_not_submitted_is_a_shard_of_its_own(drive):
+    driver = drive(2, "a")
+    driver.backend.order(1)
+    driver.backend.send(1, records("a"), ENDED)
+    assert driver.results("a") == {"a": "passed"}
+    again = threading.Thread(target=driver.results, args=("a",))  # a rerun
+    again.start()
+    assert driver.backend.order(2)[0] == "a"
+    driver.backend.send(2, records("a"), ENDED)
+    again.join(5)
+    assert not again.is_alive()
+
+
+def test_files_of_tools_follow_their_record(drive, tmp_path):
+    driver = drive(1, "a")
+    produced = tmp_path / "produced"
+    produced.mkdir()
+    (produced / "plot.png").write_bytes(b"png")
+    driver.backend.order(1)
+    driver.backend.send(1, records("a", {0: packed({".": produced})}), ENDED)
+    assert isinstance(driver.cases.result(case("a")), Line)
+    assert (driver.folder.files("t", "a", 1) / "plot.png").read_bytes() == b"png"
+
+
+def test_what_a_shard_sends_cannot_be_stored(drive):
+    driver = drive(1, "a")
+    driver.backend.order(1)
+    driver.backend.send(1, {"kind": "records", "lines": [b"no record\n"], "files": {}})
+    with pytest.raises(ValueError, match="Expecting value"):
+        driver.cases.result(case("a"))
+
+
+def test_the_end_is_told_and_waited_for(drive):
+    driver = drive(1, "a")
+    driver.backend.order(1)
+    closing = threading.Thread(target=driver.cases.close)
+    closing.start()
+    while driver.backend.words != ["end"]:
+        time.sleep(0.002)
+    driver.backend.send(1, records("a"), ENDED)
+    closing.join(5)
+    assert not closing.is_alive()
+    assert [sample for _, sample, _ in driver.folder.lines()] == ["a"]
+
+
+def test_requests_are_shared_by_the_shards_that_run():
+    options = LaunchOptions("local", 3, 1, 0, 0)
+    assert [options.in_flight(8, number) for number in range(3)] == [3, 3, 2]
+    assert [options.in_flight(2, number) for number in range(3)] == [1, 1, 1]
