@@ -42,7 +42,7 @@ def connect(address: str, *, cpus: float | None = None) -> None:
         raise UsageProblem(f"--ray takes {_ACCEPTED}; got {address!r}")
     if find_spec("ray") is None:
         raise UsageProblem("--ray needs the package ray, which is not installed: pip install 'agentgauge[ray]'")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
     register(os.environ.get("RAY_AUTH_TOKEN"))
     if address == AUTO:
         address = os.environ.get("RAY_ADDRESS") or AUTO

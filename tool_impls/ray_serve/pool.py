@@ -1,0 +1,172 @@
+"""Tools on Ray Serve, seen from the server: it deploys them, sends calls with their files, and repeats what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import ray
+from ray import serve
+from ray.exceptions import RayError, RayTaskError
+from ray.serve.exceptions import RayServeException
+
+from agentgauge.core.errors import UsageProblem
+from tool_impls.ray_serve.placement import Deployment, planned, share_of_gpus
+from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
+from tool_impls.ray_serve.transfer import packed
+from tool_impls.server.call import Answer, Call, failure
+from tool_impls.server.execution import Execution, Wanted
+from tool_impls.server.metrics import Metrics
+from tool_impls.server.worker_pool import ATTEMPTS, LOAD_SECONDS, STOPPED
+
+START_SECONDS = 300.0  # for the first replica of each deployment; a cluster may have to add a node
+STOP_SECONDS = 1.0  # for the calls of a replica that is to end; the server has ended them before
+
+
+class ServePool:
+    """The replicas of one deployment. ``name``: of its Serve application, which ``close`` deletes if ``deletes``."""
+
+    def __init__(self, handle: Any, name: str, metrics: Metrics, *, deletes: bool) -> None:
+        self.confinement = ""  # of the process that answered last
+        self._handle, self._name, self._metrics, self._deletes = handle, name, metrics, deletes
+        self._replies: set[asyncio.Future[Report]] = set()
+        self._closed = False
+
+    async def run(self, call: Call, seconds: float) -> Answer:
+        """The answer. A call whose replica dies is sent to another one."""
+        sent = await asyncio.to_thread(packed, call)
+        return await self._ask(call.tool, partial(self._handle.run.remote, sent, seconds), LOAD_SECONDS + seconds)
+
+    async def load(self, name: str) -> Answer:
+        """Load a tool's models in a replica. With ``preload`` each replica has loaded them before it takes a call."""
+        return await self._ask(name, partial(self._handle.load.remote, name), LOAD_SECONDS)
+
+    async def close(self) -> None:
+        """Answer what is running. Delete the application with its replicas, or leave that to the end of the cluster."""
+        self._closed = True
+        for reply in self._replies:
+            reply.cancel()
+        if self._deletes:
+            with suppress(RayError, RayServeException):  # the cluster has gone, and the replicas with it
+                await asyncio.to_thread(serve.delete, self._name)
+
+    def ask(self, method: str, *arguments: Any, seconds: float = LOAD_SECONDS) -> Any:
+        """What a replica's method returns; for a thread without an event loop. Raises UsageProblem."""
+        try:
+            return getattr(self._handle, method).remote(*arguments).result(timeout_s=seconds)
+        except (RayError, RayServeException, TimeoutError) as error:
+            status = serve.status().applications[self._name]
+            told = [found.message for found in status.deployments.values()] or [status.message]
+            words = next(iter(" ".join(told).split("\n")), "") or repr(error)
+            raise UsageProblem(f"no replica of {self._name} works within {seconds:g} s: {words}") from None
+
+    async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> Answer:
+        lost = ""
+        for _ in range(ATTEMPTS):
+            if self._closed:
+                return failure(*STOPPED)
+            reply = asyncio.ensure_future(_awaited(ask()))
+            self._replies.add(reply)
+            try:
+                async with asyncio.timeout(seconds):
+                    return self._noted(await reply)
+            except TimeoutError:
+                return failure(500, f"no replica of {tool} has answered within {seconds:g} s; see `serve status`")
+            except asyncio.CancelledError:
+                if self._closed:
+                    return failure(*STOPPED)
+                raise
+            except RayTaskError as error:  # of the replica itself, such as a full disk
+                return failure(500, f"the replica of {tool} failed: {error.cause!r}")
+            except (RayError, RayServeException) as error:
+                lost = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                self._metrics.restarted()
+            finally:
+                self._replies.discard(reply)
+        return failure(500, f"{ATTEMPTS} replicas of {tool} have died at this call: {lost}")
+
+    def _noted(self, report: Report) -> Answer:
+        self.confinement = report.confinement
+        for size in report.batches:
+            self._metrics.batch(size)
+        for _ in range(report.restarts):
+            self._metrics.restarted()
+        return report.answer
+
+
+async def _awaited(response: Any) -> Report:
+    found: Report = await response
+    return found
+
+
+def on_ray(wanted: Wanted, *, deletes: bool) -> Execution:
+    """Deploy the tools on the cluster that this process has joined, and wait for a replica of each deployment.
+
+    ``deletes``: whether the server deletes them at its end; it need not where the cluster ends with it. Raises
+    UsageProblem where none comes up.
+    """
+    if wanted.settings.devices not in ("auto", "cpu"):
+        reason = "names devices of one machine; with --ray, gpus and replicas of [tools.NAME] say where models run"
+        raise UsageProblem(f"devices = {wanted.settings.devices!r} {reason}")
+    deployments = planned(wanted.settings, wanted.kinds)
+    there = 0.0 if wanted.settings.devices == "cpu" else ray.cluster_resources().get("GPU", 0.0)
+    share = share_of_gpus(deployments, there)
+    run = f"agentgauge-{secrets.token_hex(4)}"
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)
+    serve.start(proxy_location="Disabled")  # our server is the only one that clients reach
+    targets = [
+        serve.RunTarget(_application(deployment, wanted, share), f"{run}-{deployment.name}", None)
+        for deployment in deployments
+    ]
+    handles = serve.run_many(targets, wait_for_applications_running=False)
+    homes = {
+        deployment.name: ServePool(handle, target.name, wanted.metrics, deletes=deletes)
+        for deployment, handle, target in zip(deployments, handles, targets, strict=True)
+    }
+    states: dict[str, str] = {}
+    for pool in homes.values():
+        states |= pool.ask("states", seconds=START_SECONDS)
+    pools = {name: homes[deployment.name] for deployment in deployments for name in deployment.tools}
+    most = {name: deployment.most for deployment in deployments for name in deployment.tools}
+    return Execution(
+        pools,
+        {name: kind.concurrency * most[name] for name, kind in wanted.kinds.items()},
+        states,
+        lambda: {name: found for pool in homes.values() for name, found in pool.ask("fingerprints").items()},
+        lambda name: str(pools[name].ask("identity", name)),
+    )
+
+
+def _application(deployment: Deployment, wanted: Wanted, share: float) -> Any:
+    gpus = share if deployment.gpus is None else deployment.gpus
+    together = [wanted.kinds[name].concurrency for name in deployment.tools]
+    scaled = {"min_replicas": deployment.fewest, "max_replicas": deployment.most}
+    number: dict[str, Any] = (
+        {"num_replicas": deployment.most}
+        if deployment.fewest == deployment.most
+        else {"autoscaling_config": {**scaled, "target_ongoing_requests": max(together)}}
+    )
+    plan = ReplicaPlan(
+        wanted.settings,
+        deployment.tools,
+        tuple((path, path.read_bytes()) for path in wanted.extras),
+        "auto" if gpus else "cpu",
+        wanted.root,
+        wanted.scratch,
+        int(deployment.cpus) or None,
+        wanted.preload,
+    )
+    options = serve.deployment(
+        name=deployment.name,
+        max_ongoing_requests=sum(together),
+        ray_actor_options={"num_cpus": deployment.cpus, "num_gpus": gpus},
+        graceful_shutdown_timeout_s=STOP_SECONDS,
+        graceful_shutdown_wait_loop_s=0.1,
+        **number,
+    )
+    return options(Replica).bind(plan)
