@@ -7,9 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.run.launch.tool_server import start_tool_server
 from agentgauge.run.launch_settings import LaunchOptions
+from agentgauge.run.option_names import PREFIX
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,6 +32,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--workers", type=int, required=True, metavar="N", help="shards that run at a time")
     parser.add_argument("--cpus", type=float, default=1, metavar="C", help="CPUs reserved for each shard (default: 1)")
     parser.add_argument("--gpus", type=float, default=0, metavar="G", help="GPUs reserved for each shard (default: 0)")
+    parser.add_argument(
+        "--tools", action="store_true", help="start one tool server for all shards, whose tools run on Ray Serve"
+    )
     parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, behind --")
     before, after = _split(argv)
     options = parser.parse_args(before)
@@ -37,7 +43,12 @@ def main(argv: Sequence[str]) -> int:
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
     processes, words = _without_processes([*options.arguments, *after])
+    if options.tools and options.ray == "local":
+        raise UsageProblem("--tools needs a cluster that runs: start one with `ray start`, or leave --tools out")
     launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes)
+    if options.tools:
+        file = Path("agentgauge.toml")
+        words.append(f"{PREFIX}tool-server={start_tool_server(options.ray, file if file.is_file() else None)}")
     command = [sys.executable, "-m", "pytest", "-n0", *words]
     sys.stdout.flush()
     os.execve(sys.executable, command, {**os.environ, **launch.variables()})

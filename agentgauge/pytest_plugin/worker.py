@@ -158,11 +158,7 @@ class Worker:
         self._runner.notify(self._prefetcher.recheck)
         self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
         if not self.worker.is_replacement:
-<<<<<<< HEAD
-            self._cases.submit(self._unfinished(shard))
-=======
-            self._prefetcher.submit(self._unfinished(queue))
->>>>>>> s1
+            self._cases.submit(self._unfinished(queue))
 
     def _unfinished(self, items: Iterable[pytest.Item]) -> list[Planned]:
         assert self._runner is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ import pytest
 import agentgauge.cli.launch
 from agentgauge.core.errors import UsageProblem
 from tests.plugin.conftest import slow
-from tests.plugin.project import Project, Result, interrupt, records, summary, without_times
+from tests.plugin.project import GTA, Project, Result, interrupt, records, summary, without_times
 from tests.ray_cluster import Cluster
 
 
@@ -24,8 +26,10 @@ class Launcher:
         self.project, self._cluster = project, cluster
         self.asked = ("--model", "m", "--model-url", url, "--data", "toy")
 
-    def start(self, *arguments: str, workers: int = 1, address: str = "") -> subprocess.Popen[str]:
-        words = ["--ray", address or self._cluster.address, "--workers", str(workers), "--cpus", "0.5", "--"]
+    def start(
+        self, *arguments: str, workers: int = 1, address: str = "", own: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
+        words = ["--ray", address or self._cluster.address, "--workers", str(workers), "--cpus", "0.5", *own, "--"]
         words += ["-p", "no:cacheprovider", *arguments]
         return subprocess.Popen(
             [sys.executable, "-m", "agentgauge.cli.main", "launch", *words],
@@ -44,9 +48,9 @@ class Launcher:
         return self.project.path / name
 
 
-def ended(process: subprocess.Popen[str]) -> Result:
+def ended(process: subprocess.Popen[str], seconds: float = 60) -> Result:
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=seconds)
     finally:
         process.kill()
     return Result(process.returncode, output, Path())
@@ -95,6 +99,23 @@ def records_so_far(folder: Path) -> list[str]:
     return [line for file in (folder / "records").glob("*.jsonl") for line in file.read_text().splitlines()]
 
 
+@pytest.mark.faults  # it takes long: deployments start for all tools
+def test_a_launch_starts_tools_on_the_cluster_and_ends_them(launcher):
+    query = (*GTA, "--limit=2", "-k", "end_to_end", "--model=oracle", "--run-dir=run")
+    process = launcher.start(*query, own=("--tools",))
+    result = ended(process, seconds=300)
+    assert result.status == 0, result.output
+    assert summary(launcher.folder("run"))["tasks"]["gta_atomic.e2e"]["passed"] == 2
+    settings = json.loads((launcher.folder("run") / "run.json").read_text())["settings"]
+    address = settings["tool_server"].removeprefix("http://").split(":")
+    deadline = time.monotonic() + 30
+    with contextlib.suppress(ConnectionRefusedError):
+        while time.monotonic() < deadline:
+            socket.create_connection((address[0], int(address[1])), 5).close()
+            time.sleep(0.2)
+        pytest.fail("the tool server goes on after the run")
+
+
 def test_a_budget_stops_the_shards(launcher, endpoint):
     endpoint.choose = slow(0.5)
     result = launcher.run(*launcher.asked, "--run-dir=run", "--in-flight=1", "--budget=1tok")
@@ -127,6 +148,7 @@ def test_where_no_cluster_is_one_sentence_says_so_and_nothing_is_left(launcher):
 
 REFUSED = {
     "no workers": (["--ray", "auto", "--workers", "0"], "--workers must be 1 or more"),
+    "tools": (["--ray", "local", "--workers", "1", "--tools"], "--tools needs a cluster that runs"),
     "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "give each shard a number of processes"),
 }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.launch.cluster import connect
 from agentgauge.run.launch.order import Orders
@@ -38,6 +40,7 @@ class Driver:
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
         self._failed = failed
+        self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
         self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
         self.tools = tools
         self.sandbox: tuple[str, ...] = ()
@@ -50,7 +53,7 @@ class Driver:
         return RemoteCases(
             self._options,
             runner.folder,
-            RayShards(self._options, self._orders.packed_data),
+            RayShards(self._options, self._orders.packed_data, self._tool_token),
             self._orders.of,
             is_stopped=runner.is_stopped,
             started=self._started,

@@ -23,7 +23,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from agentgauge.core.index import cache_folder
-from agentgauge.core.redaction import redact, register_environment
+from agentgauge.core.redaction import redact, register, register_environment
+from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
@@ -63,8 +64,12 @@ class Refused(Exception):
     """A node cannot do what it was ordered, and no other order would change that."""
 
 
-def run_shard(order: Order, archive: bytes | None, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
-    """Run the cases of an order. Yields messages, each with its ``kind``:
+def run_shard(
+    order: Order, archive: bytes | None, word: Callable[[], Word], tool_token: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Run the cases of an order. ``tool_token``: of its tool server, if it needs one.
+
+    Yields messages, each with its ``kind``:
 
     - ``refused``, ``why``: a sentence; nothing was run;
     - ``data``: the folders of ``order.data`` are not here; to be ordered again with ``archive``;
@@ -73,6 +78,7 @@ def run_shard(order: Order, archive: bytes | None, word: Callable[[], Word]) -> 
     - ``ended``, ``status``, ``said``: pytest's exit status and its last words.
     """
     register_environment()
+    register(tool_token)
     try:
         _check(order)
         if archive is None and not all(Path(folder).is_dir() for folder in order.data):
@@ -82,7 +88,7 @@ def run_shard(order: Order, archive: bytes | None, word: Callable[[], Word]) -> 
         yield {"kind": "refused", "why": f"node {platform.node()}: {problem}"}
         return
     with TemporaryDirectory(prefix="agentgauge-shard-") as scratch:
-        yield from _Shard(order, archive, Path(scratch)).run(word)
+        yield from _Shard(order, archive, Path(scratch), tool_token).run(word)
 
 
 def _check(order: Order) -> None:
@@ -128,12 +134,14 @@ def _unpacked_data(archive: bytes) -> Path:
 class _Shard:
     """One pytest process and its run folder, which lasts as long as the shard."""
 
-    def __init__(self, order: Order, archive: bytes | None, scratch: Path) -> None:
+    def __init__(self, order: Order, archive: bytes | None, scratch: Path, tool_token: str) -> None:
         self._folder = RunFolder(scratch / "run")
         self._log = scratch / "log"
         self._tail = RecordTail()
         self._started = False
         variables = order.assignment.write(scratch / "assignment.json")
+        if tool_token:
+            variables[TOOL_TOKEN] = tool_token
         arguments = [*order.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]
         if archive is not None:
             data = _unpacked_data(archive)

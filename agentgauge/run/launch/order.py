@@ -9,7 +9,6 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import without_logins
-from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.run.launch.node import Order, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
@@ -100,6 +99,4 @@ def _options(settings: Settings) -> list[str]:
 def _variables(settings: Settings) -> set[str]:
     """The names of the environment variables that hold what this run needs on each node."""
     specs = [*([settings.spec] if settings.spec else []), *settings.roles.values()]
-    names = {spec.key_env for spec in specs if spec.key_env and spec.key_required}
-    has_token = settings.tool_server and os.environ.get(TOOL_TOKEN)
-    return names | ({TOOL_TOKEN} if has_token else set())
+    return {spec.key_env for spec in specs if spec.key_env and spec.key_required}

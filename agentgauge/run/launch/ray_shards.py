@@ -19,10 +19,17 @@ ANSWER_SECONDS = 5.0
 
 
 class _Words:
-    """An actor beside the driver, which ends with it: the shards ask it what to do."""
+    """An actor beside the driver, which ends with it: the shards ask it what to do, and for the tool server's token."""
 
     def __init__(self) -> None:
         self._word: Word = ""
+        self._tool_token = ""
+
+    def keep(self, tool_token: str) -> None:
+        self._tool_token = tool_token
+
+    def tool_token(self) -> str:
+        return self._tool_token
 
     def say(self, word: Word) -> None:
         self._word = word
@@ -33,18 +40,21 @@ class _Words:
 
 def _run(order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
     """The Ray task. An order without its driver raises, which ends its processes."""
-    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(), timeout=ANSWER_SECONDS))
+    tool_token = ray.get(words.tool_token.remote(), timeout=ANSWER_SECONDS)
+    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(), timeout=ANSWER_SECONDS), tool_token)
 
 
 class RayShards:
     """A ``Backend``: every shard is a Ray task, which sends its messages while it runs. Ray repeats none of them: what
     is left of a shard is another shard."""
 
-    def __init__(self, options: LaunchOptions, data: Callable[[], bytes]) -> None:
-        """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it."""
+    def __init__(self, options: LaunchOptions, data: Callable[[], bytes], tool_token: str) -> None:
+        """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it.
+        ``tool_token``: of the tool server; it is kept in memory, and no part of a task's description."""
         self._task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=0)(_run)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._words = ray.remote(num_cpus=0)(_Words).options(scheduling_strategy=here).remote()
+        ray.get(self._words.keep.remote(tool_token))
         self._data = data
         self._archive: Any = None
         self._running: dict[Any, int] = {}  # stream of messages → number of the shard

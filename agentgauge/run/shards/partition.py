@@ -19,12 +19,8 @@ Queue = list[int]
 
 
 def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
-<<<<<<< HEAD
     """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
     at least one request.
-=======
-    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
->>>>>>> s1
 
     Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
     count`` and so on. ``groups`` counts with ``loadgroup`` only.
