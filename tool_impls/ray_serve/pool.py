@@ -82,11 +82,11 @@ class ServePool:
             raise UsageProblem(f"no replica of {self._name} works within {seconds:g} s: {self._state(error)}") from None
 
     def _state(self, error: Exception) -> str:
-        """What Serve says of the deployment, else of an error, in one line."""
+        """What Serve says of the deployment, else the error: the first line, and the last one of a traceback."""
         found = serve.status().applications.get(self._name)
-        told = [deployment.message for deployment in found.deployments.values()] if found else []
-        lines = "\n".join([*told, repr(error)]).strip().splitlines()
-        return str(lines[0])
+        told = "\n".join(deployment.message for deployment in found.deployments.values()) if found else ""
+        lines = (told.strip() or repr(error)).splitlines()
+        return " ".join(dict.fromkeys([lines[0], lines[-1]]))
 
     async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> Answer:
         lost = ""
