@@ -56,6 +56,13 @@ def connect(address: str, *, cpus: float | None = None) -> None:
     _initialise(address, cpus)
 
 
+def head() -> str:
+    """The address of the head of the cluster that was joined, ``host:port``."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
 def disconnect() -> None:
     """Leave the cluster. One that ``connect`` has started ends with all that runs on it."""
     import ray
