@@ -1,4 +1,4 @@
-"""Official data of both halves of GTA-2: where it is, and what it must hold."""
+"""The official data of both halves of GTA-2: its sources and its required content."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Layouts of GTA-Atomic's and GTA-Workflow's data that differ from the official one and can be understood.
 
-A record in the official layout is handed back as it is. Of another one that is understood, the same record in the
-official layout comes back, with a sentence for each way in which it differed. What cannot be understood stays for the
-checks to refuse: such as a flat whitelist of several texts, which may be one group of aliases or several groups.
+A record in the official layout is returned unchanged. A record in a known other layout is converted to the official
+one, with a sentence for each difference. The checks refuse a record that cannot be understood, such as one with a flat
+whitelist of several texts, which may be one group of aliases or several groups.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ Record = dict[str, Json]
 def entries(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
     """The samples of a file that holds an object of them (official), a list, or one a line. Raises DataProblem.
 
-    In a list and in lines the positions, from 0, are the keys: predictions are filed under positions anyhow (GTA spec
-    1.2).
+    In a list and in lines the positions, from 0, are the keys: predictions use positions as keys, too (GTA spec 1.2).
     """
     shape = _shape(file)
     if differences and shape != "object":
@@ -68,7 +67,7 @@ def _shape(file: Path) -> str:
 
 
 def atomic(record: Json, root: Path | None = None) -> tuple[Json, Ways]:
-    """A sample of GTA-Atomic. With ``root``, paths that differ from those of files by capitals alone are mended."""
+    """A sample of GTA-Atomic. With ``root``, paths that differ from existing files by case alone are corrected."""
     ways: Ways = []
     if not isinstance(record, dict):
         return record, ways

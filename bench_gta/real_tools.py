@@ -8,6 +8,6 @@ from tool_impls.real_tools import LocalTools
 
 
 class GtaTools(LocalTools):
-    """``tools_of`` is left to the task."""
+    """The real tools of GTA as a capability. The task itself defines ``tools_of``."""
 
     default_settings = Path(__file__).with_name("default_tools.toml")

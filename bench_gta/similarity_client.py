@@ -23,7 +23,7 @@ class SimilarityFault(Fault):
 
 
 def remote(url: str, *, patience: float = PATIENCE_SECONDS) -> Callable[[str, str], float]:
-    """The measure that the server at ``url`` computes. It raises SimilarityFault where the server is unreachable for
+    """The measure that the server at ``url`` computes. It raises SimilarityFault if the server is unreachable for
     ``patience`` seconds or cannot load its model."""
     return lambda a, b: _compare(url, a, b, time.monotonic() + patience)
 

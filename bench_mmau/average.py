@@ -1,6 +1,6 @@
-"""Adding up: task scores to domains, capabilities and the combined score (MMAU spec 1.2, 1.3, 11).
+"""Combines task scores to domains, capabilities and the combined score (MMAU spec 1.2, 1.3, 11).
 
-A score that is built from several tasks says which of them are missing; it has no value until all are there.
+A combined score names the missing tasks; it has no value until all tasks have scores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentgauge.core.capabilities import Column, Leaderboard, titles_and_keys
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a metric says about one record.
+    """A metric's verdict on one record.
 
     ``passed`` None: the record leaves the denominator. ``values``: the counters that the metric adds up. ``labels``:
     why it is wrong.
@@ -77,11 +77,11 @@ without tool use."""
 
 
 def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Everything that is made of several tasks' headline scores, in their unit: ``{"domains": {name: {"value",
+    """All scores that combine several tasks' headline scores, in their unit: ``{"domains": {name: {"value",
     "missing"}}, ...}``. Tasks are named without the leading ``mmau.``.
 
     ``mmau`` is the mean of the four domains of section 11. Capabilities without tool use are for models that cannot use
-    any.
+    tools.
     """
     domains = {name: average(scores, weights) for name, weights in DOMAINS.items()}
     four = {name: one.value for name, one in domains.items() if name != "ds_ml"}

@@ -28,7 +28,7 @@ _RELEASED = "20240712"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is common to the records of a file."""
+    """The properties that the records of a file share."""
 
     files: str  # regular expression for the file's name without date and ending
     shown: str  # such a name, for messages
@@ -99,7 +99,7 @@ def find_all(folder: Path, kind: Kind) -> list[Path]:
     """The files of a kind: one, or its parts in the order of their names.
 
     Of several files one whose name has ``all`` is taken; parts are files without such a one, whose names differ by more
-    than the date. Raises DataProblem where that does not decide.
+    than the date. Raises DataProblem if that does not decide.
     """
     if not folder.is_dir():
         return []
@@ -115,7 +115,7 @@ def find_all(folder: Path, kind: Kind) -> list[Path]:
 
 
 def strangers(folder: Path) -> list[str]:
-    """What is to be said of files that belong to no task; they are left alone."""
+    """Notes about files that belong to no task; these files are ignored."""
     known = [re.compile(kind.files) for kind in KINDS]
     stray = (
         path for path in sorted(folder.glob("*.jsonl")) if not any(named.fullmatch(_undated(path)) for named in known)

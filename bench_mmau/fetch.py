@@ -1,4 +1,4 @@
-"""Apple MMAU's official data: where it is, and what it must hold."""
+"""Apple MMAU's official data: its source and its required content."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _records(file: Path) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except ValueError:
-                return  # told by the index
+                return  # reported by the index
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Scoring response files of the original, whichever client wrote them (MMAU spec 3.4, 3.6)."""
+"""Scores response files of the original, from any of its clients (MMAU spec 3.4, 3.6)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def score_file(
     rule: Sequence[Column],
     scoring: Scoring,
 ) -> dict[str, Any]:
-    """``metrics`` by the tables' columns, ``samples`` what became of each record, ``stops`` the records with a reply on
+    """``metrics`` by the tables' columns, ``samples`` the result of each record, ``stops`` the records with a reply on
     which the published evaluator stops; such a reply counts as an invalid one.
 
-    Mathematics is judged by comparing answers as text or number, since a judge model is not asked here. Raises
-    UsageProblem for a task of which a response file says only half, and DataProblem for a damaged file.
+    Mathematics is judged by comparing answers as text or number, because no judge model is called here. Raises
+    UsageProblem for a task that a response file alone cannot score, and DataProblem for a damaged file.
     """
     short = task.removeprefix("mmau.")
     if short in _NEEDS_A_MODEL:
@@ -121,7 +121,7 @@ def _output(record: Mapping[str, Any], scoring: Scoring, task: str) -> tuple[Out
 
 
 def client_of(response: object) -> replies.Client:
-    """Which client wrote a stored response: its shape tells."""
+    """The client that wrote a stored response, recognised by the response's shape."""
     try:
         decoded = json.loads(response) if isinstance(response, str) else response
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What ``--scoring strict`` does otherwise than the published evaluators: one switch for each fix.
+"""The differences between ``--scoring strict`` and the published evaluators: one switch for each fix.
 
-Parity applies none, strict applies all. Each mends one quirk of the Apple MMAU spec: its number in section 9, or its
-section.
+Parity applies none, strict applies all. Each fixes one quirk of the Apple MMAU spec, cited by its number in section 9
+or by its section.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a stored output to a score, one function for each family of tasks. Pure, but that contest programs run again.
+"""Scores a stored output, with one function for each family of tasks. Pure, except that contest programs run again.
 
 A reply on which the published evaluator stops is scored as that evaluator scores an invalid one, and ``Score.stops``
 says why it stops (MMAU spec 10).
@@ -65,7 +65,7 @@ def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
 
 
 def contest(record: Record, output: Output, scoring: Scoring) -> Score:
-    """Every program runs. The tested model's, or those of ``solutions`` where another model wrote them."""
+    """Every program runs: the tested model's programs, or those of ``solutions`` if another model wrote them."""
     fixes = fixes_of(scoring)
     if (
         "solutions" in output and output["solutions"] is None
@@ -103,8 +103,8 @@ def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
 
 
 def retry_values(solved: float, again: Verdict | None = None) -> dict[str, float]:
-    """What a record adds to the columns of ``tables.RETRY``. ``solved``: at first, 0 or 1. ``again``: the verdict on
-    the second try, where there was one."""
+    """The values that a record adds to the columns of ``tables.RETRY``. ``solved``: at the first try, 0 or 1.
+    ``again``: the verdict on the second try, if there was one."""
     retried = again.values if again else {"solved": 0.0, "score": 0.0}
     return {
         "solved": solved,

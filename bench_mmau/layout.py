@@ -1,8 +1,8 @@
 """Layouts of Apple MMAU's records that differ from the official one and can be understood (MMAU spec 2).
 
-A record in the official layout is handed back as it is. Of another one that is understood, the same record in the
-official layout comes back, with a sentence for each way in which it differed. What cannot be understood stays for the
-checks to refuse. Which names of files are understood is in ``data``.
+A record in the official layout is returned unchanged. A record in a known other layout is converted to the official
+one, with a sentence for each difference. The checks refuse a record that cannot be understood. ``data`` has the
+accepted names of files.
 """
 
 from __future__ import annotations

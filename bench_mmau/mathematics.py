@@ -41,7 +41,7 @@ _COUNTERS = ("valid", "correct", "invalid", "incorrect")
 def grader_request(
     record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixes = PARITY, template: str = GRADER
 ) -> dict[str, Any] | None:
-    """The record as a request to the grader, without its ``response``; None where the reply holds no answer.
+    """The record as a request to the grader, without its ``response``; None if the reply holds no answer.
 
     Only the first message decides. Raises NotScorable for a record without problem or true answer and, in parity,
     StopsOnReply for a null content.

@@ -1,4 +1,4 @@
-"""Answering with the gold, in whatever role: the tested model, planner, solver, judge or QA model."""
+"""Answers with the gold in any role: as tested model, planner, solver, judge or QA model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _ANSWER = re.compile(re.escape(MARKER) + r":?\s*(.*?)(?=\\n|\\t|['\"]|\n|$)")
 
 
 def tool_call(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
-    """The target; where a rule lists choices, of which the target need not be one, the first of them."""
+    """The target's calls. If a rule lists choices, the argument is the first choice, because the target need not be
+    among them.
+    """
     target = format_target(record["target_message"])
     if not target.calls:
         return ChatReply(target.content or "")

@@ -16,9 +16,9 @@ _ANY_MARKER = re.compile(r"chosen[ \t]+plan[ \t*_`]*:[\s*_`#]*(?:plan[\s*_`#]*)?
 
 
 def chosen_plan(text: str, *, fixes: Fixes = PARITY) -> int | None:
-    """The number of the plan that a reply chooses; None where none is recognised. Digits of any script count.
+    """The number of the plan that a reply chooses; None if no number is recognised. Digits of any script count.
 
-    A number of more digits than Python converts is none that is recognised (corrections to the specs, November 2026).
+    A number of more digits than Python converts is not recognised (corrections to the specs, November 2026).
     """
     found = _ANY_MARKER.findall(text)[-1:] if fixes.any_spelling else _MARKER.findall(text)[:1]
     try:

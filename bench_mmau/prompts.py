@@ -43,8 +43,8 @@ PREFIX = "mmau_"
 
 
 def load(folder: Path | None) -> dict[str, str]:
-    """The texts, with those of ``folder`` in their place. Raises UsageProblem for a file of ours by name that is
-    unknown or unreadable."""
+    """The texts, replaced by the texts in ``folder``. Raises UsageProblem for a file with our prefix that is unknown or
+    unreadable."""
     texts = dict(TEXTS)
     for file in sorted(folder.glob(f"{PREFIX}*.txt")) if folder else ():
         name = file.stem.removeprefix(PREFIX)

@@ -1,10 +1,10 @@
-"""Solving one record: what is asked of which model (MMAU spec 3, 5.2, 6.5, 6.6, 7).
+"""Solves one record with requests to one or several models (MMAU spec 3, 5.2, 6.5, 6.6, 7).
 
-An output has ``responses``, the tested model's replies as a response file keeps them, and what else scoring needs.
-Programs run again whenever they are scored; notebooks run here, since a model is asked about what they show.
+An output has ``responses``, the tested model's replies as a response file keeps them, and other values that scoring
+needs. Programs run again whenever they are scored; notebooks run here, because a model is asked about their output.
 
-A reply on which the published evaluator stops ends nothing here: the run goes on as after an empty reply, and scoring
-finds the stop in the stored reply.
+A reply on which the published evaluator stops does not end the case: the run goes on as after an empty reply, and
+scoring finds the stop in the stored reply.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Output = dict[str, Json]
 
 
 async def direct(case: Case) -> Output:
-    """The stored messages, once."""
+    """Send the stored messages once."""
     return {"responses": [stored(await _ask(case, case.sample.payload["messages"]))]}
 
 
@@ -132,7 +132,7 @@ async def contest_planner(case: Case) -> Output:
 
 
 async def contest_retry(case: Case) -> Output:
-    """A second try for a problem that no program solved, told of the first one's failure."""
+    """A second try for a problem that no program solved. The request shows the failure of the first one."""
     record, fixes = case.sample.payload, fixes_of(case.settings.scoring)
     output = await contest(case)
     replies, _ = usable_contents(output["responses"], case.settings.scoring)
@@ -148,8 +148,8 @@ async def contest_retry(case: Case) -> Output:
 
 
 async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output:
-    """Cells are written and run; ``again``: failed ones are written once more; then questions about what they show
-    are asked."""
+    """The tested model writes cells, which run; with ``again`` it rewrites failed ones once. Then a model answers
+    questions about the output."""
     fixes = fixes_of(case.settings.scoring)
     output = await direct(case)
     where = _workplace(case)
@@ -237,7 +237,7 @@ def stored(reply: ChatReply) -> str:
 
 
 def response_records(record: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a response file: the record with what the tested model said (MMAU spec 3.4)."""
+    """A line of a response file: the record with the tested model's replies (MMAU spec 3.4)."""
     replies = output["responses"]
     line = {**record, "response": replies[0] if replies else '{"error": "no response"}'}
     return {**line, "n_responses": replies} if len(replies) > 1 else line

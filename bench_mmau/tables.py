@@ -44,7 +44,7 @@ _SKILLS = kinds(
 
 
 def skills_of(task: str) -> Mapping[str, Sequence[str]]:
-    """What a task says of a model. ``task``: its name without ``mmau.``."""
+    """The capabilities that a task shows. ``task``: its name without ``mmau.``."""
     skill = _SKILLS.get(task, "self-correction").replace("_", " ")
     return {skill: (), "perception": ("image",)} if task == "ds_e2e" else {skill: ()}
 
@@ -89,7 +89,7 @@ NOTEBOOKS: Sequence[Column] = (
 
 
 def formula(columns: Sequence[Column]) -> MetricFormula:
-    """The row from sums of counters. A rate without anything below is not available."""
+    """The row from sums of counters. A rate with an empty denominator is not available."""
     return MetricFormula(
         lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None}
     )

@@ -78,7 +78,7 @@ class MmauData(DataSource):
 
 
 class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, CombinedScores):
-    """One of the twenty; the tasks differ in nothing but the arguments of ``__init__``."""
+    """One of the twenty tasks; they differ only in the arguments of ``__init__``."""
 
     data: MmauData
     benchmark = "Apple MMAU"

@@ -1,4 +1,4 @@
-"""The rules that a line of a WildToolBench data file must keep (wild spec 2)."""
+"""Checks a line of a WildToolBench data file against its rules (wild spec 2)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ TASKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A broken rule: ``field`` is where, ``rule`` goes on from it in a sentence."""
+    """A broken rule: ``field`` names the place, ``rule`` completes the sentence."""
 
     field: str
     rule: str
 
 
 def check_record(record: Any, language: str) -> Rule | None:
-    """The first rule that a record of either release breaks in what a run in ``language`` reads; None if it keeps
-    all."""
+    """The first rule that a record of either release breaks in the fields that a run in ``language`` reads; None if it
+    breaks none."""
     if not isinstance(record, Mapping):
         return Rule("the line", f"must be a JSON object, not {_kind(record)}")
     if not isinstance(record.get("id"), str) or not record["id"]:

@@ -90,7 +90,7 @@ class Session:
 
 
 class RecordProblem(DataProblem):
-    """A session that breaks a rule. Has what a report needs: file, line (from 1), session, field, rule."""
+    """A session that breaks a rule. Its fields are those of a report: file, line (from 1), session, field, rule."""
 
     def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
         super().__init__(
@@ -146,8 +146,7 @@ def gold_nodes(nodes: Sequence[Mapping[str, Any]]) -> tuple[GoldNode, ...]:
 
 
 def read_sessions(path: Path, language: str = "en") -> Iterator[Session | RecordProblem]:
-    """Every session of a file in its order, or what is wrong with it. Raises DataProblem for a file that cannot be
-    read."""
+    """Every session of a file in its order, or its problem. Raises DataProblem for a file that cannot be read."""
     seen: dict[str, int] = {}
     for entry in sessions(path):
         found = _problem(path, entry, language, seen)
@@ -175,7 +174,7 @@ def differences(path: Path) -> tuple[str, ...]:
 
 
 def problems(path: Path, language: str = "en") -> list[RecordProblem]:
-    """What ``skip_invalid`` leaves out of a file."""
+    """The sessions that ``skip_invalid`` leaves out of a file."""
     return [found for found in read_sessions(path, language) if isinstance(found, RecordProblem)]
 
 

@@ -1,5 +1,4 @@
-"""Why a task is wrong: words for a report, and for a person what was expected beside what came, argument by
-argument."""
+"""Explains why a task is wrong: labels for reports, and the expected and actual calls, argument by argument."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ _ACTIONS_SAID: Mapping[str, str] = {NOT_EXPECTED: "the reply is none of the acti
 
 
 def labels_of(steps: Sequence[Step], offered: Collection[str]) -> tuple[str, ...]:
-    """Why the steps are wrong. ``offered`` are the names of the tools."""
+    """The labels of the wrong steps. ``offered``: the names of the tools."""
     found = []
     for step in steps:
         if step.action == ERROR:
@@ -79,7 +78,7 @@ def _action_label(step: Step, offered: Collection[str]) -> str:
 
 
 def explain(steps: Sequence[Step]) -> str:
-    """Empty where no step is wrong."""
+    """The explanation; empty if no step is wrong."""
     wrong = [step for step in steps if step.action == ERROR or step.arguments == ERROR]
     blocks = [_action(step) if step.action == ERROR else _arguments(step) for step in wrong[:SHOWN]]
     if len(wrong) > SHOWN:

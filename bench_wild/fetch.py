@@ -1,4 +1,4 @@
-"""WildToolBench's official data: where it is, and what it must hold."""
+"""WildToolBench's official data: its source and its required content."""
 
 from __future__ import annotations
 

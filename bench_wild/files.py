@@ -56,9 +56,10 @@ def score_files(
     """Score a result file of either release, or the folder of one.
 
     ``metrics`` are the tables' columns in percent, None where there is nothing to count; ``official`` the content of
-    the original metric file (evaluator 2026); ``samples`` what became of each task; ``stops`` where the published
-    evaluator would have stopped, and why. Sessions are those of the result file; with ``skip_invalid`` those of which
-    the data breaks a rule are left out, and ``left_out`` names them. Raises DataProblem, and RecordProblem without it.
+    the original metric file (evaluator 2026); ``samples`` the result of each task; ``stops`` the places where the
+    published evaluator would have stopped, with the reasons. Sessions are those of the result file; with
+    ``skip_invalid`` sessions whose data breaks a rule are left out, and ``left_out`` names them. Raises DataProblem,
+    and RecordProblem without it.
     """
     file = samples if samples.is_file() else data.find(samples)
     if file is None:
@@ -182,8 +183,8 @@ def _later(
 
 
 def reference_stop(session: str, place: int, count: int, results: Json, scores: Sequence[Score]) -> str:
-    """Why the published evaluator stops on a session, or goes wrong; empty: it does neither. ``place`` is its line,
-    from 0.
+    """Why the published evaluator stops on a session or scores it wrongly; empty if it does neither. ``place`` is its
+    line, from 0.
 
     It takes the number at the end of an id for the line of the data set (wild spec 2.1); here sessions are found by id.
     """

@@ -1,6 +1,6 @@
-"""What ``--scoring strict`` does otherwise than the published evaluator, one name for each fix.
+"""The differences between ``--scoring strict`` and the published evaluator, one name for each fix.
 
-Parity applies none of them; strict applies all. Each cites the oddity that it mends by its section of the wild spec.
+Parity applies none of them; strict applies all. Each cites the section of the wild spec about the quirk that it fixes.
 They concern the evaluator of April 2026; the earlier one (``--wild-evaluator 2025``) exists to reproduce published
 figures and knows no fixes.
 """
@@ -13,7 +13,7 @@ from agentgauge.core.types import Scoring
 
 
 class Fix(Enum):
-    """The value says what the fix does."""
+    """A fix. The value describes it."""
 
     PSEUDO_CALLS = "3.4: asking the user or answering by a tool call is an action error: no such tool was offered"
     EVERY_STEP = (

@@ -1,4 +1,4 @@
-"""What was made of the last few things, for things without a hash, such as big JSON."""
+"""A cache of the last few results for arguments without a hash, such as big JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def recently(size: int) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
     """For a function whose first argument is compared by identity: keeps its last ``size`` results, and the arguments
     with them.
 
-    What is kept must not be changed, neither the argument nor the result.
+    Neither a kept argument nor a kept result may be changed.
     """
 
     def decorate(function: Callable[..., _T]) -> Callable[..., _T]:

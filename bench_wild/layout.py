@@ -1,8 +1,7 @@
 """Layouts of WildToolBench's sessions that differ from the official one and can be understood (wild spec 2).
 
-A session in the official layout is handed back as it is. Of another one that is understood, the same session in the
-official layout comes back, with a sentence for each way in which it differed. What cannot be understood stays for the
-check to refuse.
+A session in the official layout is returned unchanged. A session in a known other layout is converted to the official
+one, with a sentence for each difference. The check refuses a session that cannot be understood.
 """
 
 from __future__ import annotations

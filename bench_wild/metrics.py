@@ -1,7 +1,7 @@
 """From scores to WildToolBench's tables (wild spec 6; for the earlier evaluator 7.3 to 7.5).
 
-Every task contributes counters; the tables are functions of their sums by session, so that intervals respect that the
-tasks of a session hang together.
+Every task contributes counters; the tables are functions of their sums by session, so that intervals take into account
+that the tasks of a session are dependent.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ ERROR_COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Columns of the published table of errors, with the classes of the earlier evaluator that they take together.
 
-The classes' assignment follows the main-body table, as far as that can be told (wild spec 7.5).
+The classes' assignment follows the main-body table, as far as it is known (wild spec 7.5).
 """
 
 ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)
@@ -149,7 +149,7 @@ def task_values(
     ``type`` is a fine type or ``Multi-Tool``. ``structure``, one of STRUCTURED or None, decides about the columns of
     orchestration; by the evaluator of April 2026 it is the type. ``subtype`` does not matter in a first task. ``steps``
     and ``nodes`` are pairs, done and to do, by the evaluator's definition and by the paper's. ``action``: whether the
-    actions are right, whatever their arguments; None where that is not known.
+    actions are right, regardless of their arguments; None if that is not known.
     """
     kinds = ["task", MULTI if MULTI in type else type, f"position {position}", *([structure] if structure else [])]
     if position:
@@ -178,7 +178,7 @@ def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:
 
 
 def formula(scoring: Scoring) -> MetricFormula:
-    """The tables' row in percent. Sessions are what varies independently: their tasks hang together.
+    """The tables' row in percent. Sessions are the independent units, because the tasks of a session are dependent.
 
     With scores of the earlier evaluator there are further its error columns, in percent of all errors, and counts of
     wrong values by kind of parameter.

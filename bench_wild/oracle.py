@@ -1,4 +1,4 @@
-"""Answering with the gold: the upper bound, and a check of the data and of the scoring."""
+"""Answers with the gold: the upper bound, and a check of the data and of the scoring."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def play(session: Session, task: WildTask, replies: Sequence[Answer]) -> Result 
 
 
 def unreachable(session: Session) -> list[str]:
-    """What in a session the evaluator would not accept even from a model that answers with the gold, one sentence
+    """The parts of a session that the evaluator rejects even from a model that answers with the gold, one sentence
     each."""
     from bench_wild.score import score_task
 

@@ -1,7 +1,7 @@
-"""What WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3).
+"""The messages that WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3).
 
-Every text but one is the data set's, so there is nothing to replace. ``Sending`` holds what the earlier release lets
-its users choose (wild spec 12).
+Every text but one is the data set's, so there is nothing to replace. ``Sending`` holds the choices of the earlier
+release (wild spec 12).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ID_SIGNS = string.ascii_letters + string.digits
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is sent of a session. The defaults are what the release of April 2026 sends."""
+    """The parts of a session that are sent. The defaults are those of the release of April 2026."""
 
     context: bool = True  # the gold history of the earlier tasks: ``contain_context``
     roles: bool = True  # the speaker's name at the beginning of a text; without it: ``remove_role``
@@ -65,7 +65,7 @@ def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def offered_tools(session: Session, sending: Sending = ORIGINAL) -> list[dict[str, Any]]:
-    """Those of a session; its other tasks are offered the same, which are not to be changed."""
+    """The tools of a session. All of its tasks share them, so they must not be changed."""
     return list((_normalised if sending.schemas == "azure" else _converted)(session.tools))
 
 
@@ -74,7 +74,7 @@ _normalised = recently(8)(normalised)
 
 
 def opening(session: Session, task: WildTask, sending: Sending = ORIGINAL, *, tolerant: bool = False) -> list[Message]:
-    """What a task begins with: the date, the gold history of the earlier tasks, the user's words.
+    """The messages that begin a task: the date, the gold history of the earlier tasks, the user's words.
 
     Raises HistoryFails for a history on which upstream fails; ``tolerant`` lets pseudo actions stand alone there.
     """

@@ -1,4 +1,5 @@
-"""Solving one task: ask, compare with the gold graph, feed back what was recorded, until it ends (wild spec 3.4, 3.5).
+"""Solves one task: sends requests, compares the replies with the gold graph, and returns the recorded results, until
+the task ends (wild spec 3.4, 3.5).
 
 Nothing is executed. A model's reply decides the next message only through the names of the tools that it called.
 """
@@ -38,7 +39,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply of the model, whatever dialect it came in, in OpenAI's terms."""
+    """A reply of the model in OpenAI's format, from any dialect."""
 
     content: str | None
     tool_calls: Sequence[Mapping[str, Any]] | None  # as received; what a server left out of a call is null
@@ -230,7 +231,7 @@ def _no_table(walk: Walk) -> str:
 def with_inputs(
     session: Session, task: WildTask, result: Mapping[str, Any], *, sending: Sending = ORIGINAL, tolerant: bool = False
 ) -> Result:
-    """A result of ``solve`` with what was sent at every step, as the original's files have it.
+    """A result of ``solve`` with the request of every step, as in the original's files.
 
     The replies are in the result and everything else is in the data, so that requests need not be stored: the task is
     run again on the stored replies.
@@ -264,8 +265,7 @@ def at_once(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
-    """Solve a sample. Lets ModelFault through: a request that fails breaks this task and not its session, other than
-    upstream."""
+    """Solve a sample. Raises ModelFault: a failed request breaks this task only, while upstream loses the session."""
     session, task = resolve(case.sample)
     dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
     format = None if dialect == "native" else format_of(dialect, case.settings.prompts)

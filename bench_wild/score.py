@@ -1,7 +1,7 @@
-"""From a task's log to a score: the evaluator of April 2026 (wild spec 5.1), and the way in to the earlier one.
+"""From a task's log to a score: the evaluator of April 2026 (wild spec 5.1), and the entry to the earlier one.
 
-Pure: everything comes from a task result in the original layout (wild spec 3.5), the tools and the gold. What a step's
-``inference_input`` holds is never looked at.
+Pure: everything comes from a task result in the original layout (wild spec 3.5), the tools and the gold. A step's
+``inference_input`` is ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BROKEN = "broken"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the evaluator makes of one task."""
+    """The evaluator's verdict on one task."""
 
     action: str  # "correct" or "error"
     arguments: str | None  # the same; None where the action is wrong

@@ -1,4 +1,4 @@
-"""A task's log, read: what the model said at each step and what was expected of it (wild spec 3.5)."""
+"""Parses a task's log: the model's reply and the expected actions at each step (wild spec 3.5)."""
 
 from __future__ import annotations
 

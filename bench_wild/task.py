@@ -117,7 +117,7 @@ class WildData(DataSource):
         return [str(problem) for problem in data.problems(file, self.language)] if self.skip_invalid and file else ()
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
-        """Problems are broken rules and gold that nothing can reach; strange is what a list of tools lacks."""
+        """Problems are broken rules and gold that no model can reach; oddities are gaps in lists of tools."""
         folder = self.find(folder) or folder
         file = data.find(folder)
         lists = [folder / name for name in TOOL_LISTS if (folder / name).is_file()]

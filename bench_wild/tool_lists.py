@@ -1,5 +1,4 @@
-"""What a tool list lacks, by name. Nothing here keeps a list from being used: the published ones have such gaps
-(wild spec 2.2)."""
+"""Finds gaps in tool lists. A list with gaps can still be used: the published ones have such gaps (wild spec 2.2)."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def _function(tool: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def lacks(tools: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is missing in a list or strange about it, one sentence each."""
+    """The gaps and oddities of a list, one sentence each."""
     names = Counter(tool["function"]["name"] for tool in tools)
     found = [f"{count} tools are called {name!r}; a call means the first" for name, count in names.items() if count > 1]
     for tool in tools:

@@ -1,4 +1,4 @@
-"""Which tools can work under given settings. Told before a run starts, without importing anything heavy."""
+"""Checks which tools can work under given settings, before a run starts and without heavy imports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(settings: ToolSettings, names: Iterable[str] | None = None) -> dict[st
 
 
 def require(settings: ToolSettings, names: Iterable[str]) -> dict[str, str]:
-    """As ``check``; raises ToolUnavailable with one sentence where a tool can neither work nor is disabled.
+    """As ``check``; raises ToolUnavailable with one sentence for a tool that cannot work and is not disabled.
 
     Raises UsageProblem where a tool would run a model's code and this machine cannot confine it.
     """

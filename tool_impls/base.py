@@ -1,4 +1,4 @@
-"""What every real tool is: metadata, a state under given settings, and a function from values to results."""
+"""The base class of real tools: metadata, a state under given settings, and a function from values to results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ but with something else than its official form would use; ``unavailable: <the se
 
 
 class ToolTimeout(ToolError, TimeoutError):
-    """What the model asked for took too long. The server answers 408 rather than 400."""
+    """A call took too long. The server answers 408 rather than 400."""
 
 
 class BenchTool(ABC):
@@ -59,12 +59,14 @@ class BenchTool(ABC):
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        """What does the work under these settings, for reports and fingerprints: ``RapidOCR``, ``endpoint gpt-4o``."""
+        """The program or service behind the tool under these settings, for reports and fingerprints: ``RapidOCR``,
+        ``endpoint gpt-4o``.
+        """
         return cls.library or (cls.packages[0] if cls.packages else "Python")
 
     @classmethod
     def form_packages(cls, settings: ToolSettings) -> tuple[str, ...]:
-        """Import names that the form under these settings needs beyond ``packages``."""
+        """Import names of further packages that the tool needs under these settings."""
         return ()
 
     @classmethod
@@ -117,8 +119,8 @@ class BenchTool(ABC):
 
         ``folder`` is this call's own empty folder, removed after the reply is encoded. ``values`` are typed as the
         inputs say: pictures are loaded PIL images, other media paths of files. An input that names one file
-        (``attach="file"``) arrives as the path of a copy that still has its name; a tool with inputs that name several
-        gets ``files``, from each name as the model wrote it to a path. One output is returned bare, several as a tuple;
+        (``attach="file"``) arrives as the path of a copy with the same name. A tool with inputs that name several files
+        gets ``files``: each name as the model wrote it → a path. One output is returned bare, several as a tuple;
         pictures as PIL images or paths of PNG files, other media as paths below ``folder``, whose base name is kept.
         Raises ToolError for an error of the caller, Fault for any other known failure. Any other exception reaches the
         model as a failed call.
@@ -131,7 +133,7 @@ def missing_package(packages: tuple[str, ...]) -> str | None:
 
 
 def first_line(error: Exception) -> str:
-    """What a library says of an error, in one line."""
+    """The first line of a library's error message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 

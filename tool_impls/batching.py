@@ -19,8 +19,8 @@ class Batched(Generic[T, R]):
     """Lets many threads share a function that works on lists.
 
     While one list is worked on, further calls wait; they are the next list, at most ``limit`` long. So a single call
-    never waits for others, and a busy model gets full batches. Where the function fails, each value of its list is
-    tried alone, so that an exception reaches the call that it is about.
+    never waits for others, and a busy model gets full batches. If the function fails, each value of the list is tried
+    alone, so that the exception reaches the call that caused it.
     """
 
     def __init__(self, function: Callable[[list[T]], Sequence[R]], limit: int) -> None:
@@ -31,7 +31,7 @@ class Batched(Generic[T, R]):
         self._working = False
 
     def __call__(self, value: T) -> R:
-        """The function's result for one value. The first thread runs the function for all that wait."""
+        """The function's result for one value. The first thread runs the function for all waiting threads."""
         mine: Future[R] = Future()
         with self._lock:
             self._waiting.append((value, mine))

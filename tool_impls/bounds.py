@@ -1,8 +1,8 @@
-"""How large files may be that tools take and make (GTA tools spec 5).
+"""Limits for the size of files that tools take and make (GTA tools spec 5).
 
-A model, an agent or its program has made or chosen each of them. What a file claims to be is compared with these
-numbers before any of it is decoded: a PNG of a few kilobytes may hold billions of pixels. Whatever is larger is a
-ToolError, which the model reads. How office files are unpacked is bounded in ``documents.guard``.
+A model, an agent or its program has made or chosen these files. The sizes that a file declares are checked before
+anything is decoded: a PNG of a few kilobytes may hold billions of pixels. A larger file is a ToolError, which the model
+reads. ``documents.guard`` limits the unpacking of office files.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Unreadable(ToolError):
 def opened_picture(
     source: Path | BytesIO, what: str, most: int = PICTURE_PIXELS, then: str = _SMALLER
 ) -> Iterator[Image]:
-    """A picture of which the header alone has been read.
+    """A picture whose header alone has been read.
 
-    ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for one that is
-    larger, Unreadable for no picture at all, also where that comes to light while it is decoded.
+    ``what`` names it in messages, ``then`` says what happens to ``most`` pixels. Raises ToolError for a larger picture,
+    and Unreadable for a file that is no picture, also if only decoding shows that.
     """
     limit_pillow()
     from PIL import Image
@@ -81,7 +81,9 @@ def check_result(size: int) -> None:
 
 @lru_cache(maxsize=1)
 def limit_pillow() -> None:
-    """Let Pillow refuse twice as many pixels as are taken: libraries of documents open pictures by themselves."""
+    """Let Pillow refuse pictures with more than twice the accepted pixels, because libraries of documents open pictures
+    by themselves.
+    """
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS

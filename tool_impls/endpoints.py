@@ -42,7 +42,7 @@ class Endpoint:
 
     @property
     def key(self) -> str | None:
-        """None where a key is asked for but not set; a placeholder where the service needs none."""
+        """The key. None if the service needs a key that is not set; a placeholder if it needs none."""
         key = (os.environ.get(self.key_env) or None) if self.key_env else "none"
         register(key)
         return key
@@ -55,7 +55,7 @@ def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
 
 
 def endpoint_state(endpoint: Endpoint, table: str) -> str:
-    """READY, or which setting is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
+    """READY, or the setting that is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
         got = without_logins(endpoint.url)
         return unavailable(f"url in [tools.{table}] must start with http:// or https://; got {got!r}")

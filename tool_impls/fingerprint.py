@@ -1,4 +1,4 @@
-"""What identifies a set of tools: two runs with the same fingerprints asked the same tools."""
+"""Fingerprints of tools: two runs with the same fingerprints used the same tools."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict
 
 
 def result_identity(settings: ToolSettings, name: str, place: str) -> str:
-    """What a pure tool's results follow from beside the arguments of a call, as one text.
+    """Everything besides the arguments of a call that determines a pure tool's results, as one text.
 
-    More than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are installed
-    (a tool names only some of those that it uses), the interpreter, and ``place``, where models run. Raises OSError
-    where weights or code cannot be read.
+    It has more than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are
+    installed (a tool names only some of those that it uses), the interpreter, and ``place``, where models run. Raises
+    OSError if weights or code cannot be read.
     """
     kind = TOOLS[name]
     classes = [base for base in kind.__mro__ if issubclass(base, BenchTool)]  # other bases are of installed packages
@@ -47,7 +47,7 @@ def result_identity(settings: ToolSettings, name: str, place: str) -> str:
 
 
 def look_up_packages() -> None:
-    """Those of all tools. They are looked up once in a process."""
+    """Look up the packages of all tools, once in a process."""
     for kind in TOOLS.values():
         _versions(kind.packages)
 

@@ -1,4 +1,4 @@
-"""A tool from a typed Python function: what authors of tools import from ``agentgauge.tools``."""
+"""Tools from typed Python functions, for authors of tools, who import these names from ``agentgauge.tools``."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def tool(
     """Make a tool from a function: from its name, its docstring, and the types of its parameters and result.
 
     ``Annotated[str, "…"]`` describes a parameter. A parameter ``folder: Path`` gets the call's own folder. ``packages``
-    are import names that the tool needs, ``extra`` the extra of the function's distribution that brings them,
-    ``attributes`` further ones of ``BenchTool``, such as ``version``, ``seconds`` and ``confined``. A tool with a model
-    or with options is a class. Raises UsageProblem for what makes no tool.
+    are import names that the tool needs, ``extra`` the extra of the function's distribution that installs them,
+    ``attributes`` further attributes of ``BenchTool``, such as ``version``, ``seconds`` and ``confined``. A tool with a
+    model or with options is a class. Raises UsageProblem for a function that cannot be a tool.
     """
 
     def make(function: Callable[..., Any]) -> type[FunctionTool]:

@@ -24,7 +24,7 @@ class Box(NamedTuple):
 
 
 def numbers(text: str) -> list[float]:
-    """Every decimal number in the text, whatever stands around it: ``x1=1`` holds two, ``1e3`` two."""
+    """Every decimal number in the text, with any characters around it: ``x1=1`` holds two, ``1e3`` two."""
     return [float(hit) for hit in NUMBER.findall(text)]
 
 

@@ -14,8 +14,8 @@ ENTRY_POINTS = "agentgauge.tools"
 
 
 def installed_tools(taken: Container[str]) -> dict[str, type[BenchTool]]:
-    """By name. One that cannot be loaded is unavailable, with the reason. A name that is ``taken`` stays with its tool,
-    and a warning says so."""
+    """Tools of other packages by name. A tool that cannot be loaded is unavailable, with the reason. A tool with a
+    ``taken`` name is left out, with a warning."""
     found: dict[str, type[BenchTool]] = {}
     for point in entry_points(group=ENTRY_POINTS):
         kind = _loaded(point)
@@ -41,7 +41,7 @@ def _loaded(point: EntryPoint) -> type[BenchTool]:
 
 
 def _lost(point: EntryPoint, why: str) -> type[BenchTool]:
-    """A tool in the place of one that cannot be used: it says why when somebody wants it."""
+    """Replaces a tool that cannot be used, and gives the reason when a run needs the tool."""
     reason = unavailable(f"{point.value} of {_package(point)} {why}")
 
     def state(cls: type[BenchTool], settings: ToolSettings) -> str:

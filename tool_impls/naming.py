@@ -1,4 +1,4 @@
-"""Names of files: of those that tools make, and of those that the texts of a call name."""
+"""File names: of files that tools make, and of files that the texts of a call name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ PICTURE = re.compile(r"!\[[^\]\n]{0,400}\]\(\s{0,9}<?([^)>\n]{1,400}?)>?(?:\s{1,
 
 
 def file_name(wanted: str | None, default: str, suffix: str) -> str:
-    """The base name of a file to make: what the model asked for or the default, with the suffix if it is missing.
+    """The base name of a file to make: the name that the model gave or the default, with the suffix added if it is
+    missing.
 
-    Raises ToolError where it holds a path: a tool's files lie where the run puts them (GTA tools spec 2). Signs that
-    file systems do not take become ``_``.
+    Raises ToolError for a path, because the run decides where a tool's files lie (GTA tools spec 2). Characters that
+    file systems refuse become ``_``.
     """
     name = (wanted or "").strip() or default
     if "/" in name or "\\" in name or name in (".", ".."):

@@ -1,4 +1,4 @@
-"""Options of a tool or of a back end: what may stand in its ``[tools.NAME]`` table."""
+"""Options of a tool or of a back end: the keys of its ``[tools.NAME]`` table."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ NOUNS: Mapping[Kind, str] = {
 class Option:
     """One key of a table.
 
-    ``default``: the value where the table has none; None means "not set". ``released``: the value in its place while
-    tools are to behave as the released ones (``ToolSettings.released``), where that differs. ``least``: the smallest
-    number taken. ``accepted``: the texts taken, all if empty. A path is made absolute from the settings file's folder;
-    weights too, unless nothing is there (then they may be a name on a hub).
+    ``default``: the value where the table has none; None means "not set". ``released``: another default for tools that
+    should behave as the released ones (``ToolSettings.released``). ``least``: the smallest accepted number.
+    ``accepted``: the accepted texts, all if empty. A path is made absolute from the settings file's folder; weights
+    too, unless nothing is there (then they may be a name on a hub).
     """
 
     name: str
@@ -60,7 +60,7 @@ class Option:
 
 
 def read_table(value: Any, table: str, options: Sequence[Option], base: Path) -> dict[str, Any]:
-    """The checked values that a table sets, and no others. Raises UsageProblem naming what is accepted."""
+    """The checked values that a table sets. Raises UsageProblem that names the accepted keys and values."""
     known = {option.name: option for option in options}
     checked = as_table(value, table, known)
     return {name: known[name].read(given, table, base) for name, given in checked.items()}

@@ -17,7 +17,7 @@ class OwnTestsWithTools(OwnTests, LocalTools):
     refuses_missing = False
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
-        """All: what a test calls is not known before it runs."""
+        """All tools, because the calls of a test are not known before it runs."""
         from tool_impls.registry import TOOLS
 
         return tuple(TOOLS)

@@ -14,7 +14,7 @@ from agentgauge.core.types import Json, Scoring
 
 
 class LocalTools(RealTools):
-    """``tools_of`` is left to the task."""
+    """The tools of this package as a capability of a task. The task itself defines ``tools_of``."""
 
     default_settings = Path(__file__).with_name("default_tools.toml")
     """Whose [tools] table holds where the user's settings have none."""

@@ -69,7 +69,7 @@ BACKENDS: Mapping[str, tuple[Option, ...]] = {
 
 
 def add(path: Path) -> None:
-    """Offer the tools of a Python file too, or in place of ours that have their names. Raises UsageProblem."""
+    """Offer the tools of a Python file, too; a tool with the name of one of ours replaces it. Raises UsageProblem."""
     spec = spec_from_file_location(f"agentgauge_extra_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageProblem(f"--extra names no Python file: {path}")

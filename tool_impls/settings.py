@@ -48,7 +48,7 @@ class ToolSettings:
     allow_unsafe: bool = False  # run code without the minimum of protection; only the command line can say so
 
     def value(self, table: str, option: Option) -> Any:
-        """What an option of ``[tools.<table>]`` is set to, or its preset."""
+        """The value of an option of ``[tools.<table>]``, or its preset."""
         return self.tables.get(table, {}).get(option.name, option.preset(self.released))
 
     def values(self, table: str, options: tuple[Option, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where a model's weights come from, and what identifies them."""
+"""The source of a model's weights, and their identity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def weights_option(example: str) -> Option:
 
 
 def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str | None:
-    """What to load: an existing path, a name on the hub where downloads are allowed, None where neither is there.
+    """The weights to load: an existing path, or a name on the hub if downloads are allowed; None without either.
 
     A local path comes first, so nothing is fetched in its place.
     """
@@ -44,5 +44,5 @@ def local(source: Path | str | None) -> tuple[Path, ...]:
 
 
 def name_of(source: Path | str | None, given: str | None) -> str:
-    """How reports call the weights: by the base name where they are a local path."""
+    """The name of the weights in reports: the base name of a local path, else the name on the hub."""
     return source.name if isinstance(source, Path) else given or ""

@@ -1,4 +1,4 @@
-"""What a model's reply asks for, in any dialect."""
+"""The actions of a model's reply, in any dialect."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ Action = Finish | Call | CallError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reply, read: a thought (may be empty) and at least one action."""
+    """A parsed reply: a thought (may be empty) and at least one action."""
 
     thought: str
     actions: tuple[Action, ...]
 
 
 def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") -> Call | CallError:
-    """Read the arguments of a call, JSON text, against the tool's inputs (GTA spec 7.4, steps 4 to 6).
+    """Parse the arguments of a call, JSON text, and check them against the tool's inputs (GTA spec 7.4, steps 4 to 6).
 
-    ``raw`` is what a record keeps where the text cannot be read; without it the text itself.
-    Python's JSON reader decides: NaN and Infinity pass, the last of repeated keys counts. Everything that is not an
-    object is an ARGS_ERROR; upstream broke off on some of it, so that no published score depends on the difference.
+    ``raw``: the text that a record keeps if the arguments cannot be parsed (default: the arguments as given). Python's
+    JSON reader decides: NaN and Infinity pass, the last of repeated keys counts. Everything that is not an object is an
+    ARGS_ERROR; upstream broke off on some of it, so that no published score depends on the difference.
     """
     raw = text if raw is None else raw
     try:

@@ -76,7 +76,7 @@ async def converse(
 
 
 def conversation_of(reply: ChatReply) -> Conversation:
-    """A single reply of ``Case.ask``, native calls included."""
+    """The conversation that consists of a single reply of ``Case.ask``, native calls included."""
     calls = tuple(ConversationCall(call.name, _value(call.arguments or "{}")) for call in reply.tool_calls)
     return Conversation(reply.text or reply.refusal or "", calls, ended="call" if calls else "answer")
 

@@ -1,4 +1,4 @@
-"""What a dialect is to an agent: how tools are presented to a model, and how its calls are parsed.
+"""The interface of a dialect: how tools are presented to a model, and how its calls are parsed.
 
 A dialect keeps no state. ``native`` and ``react`` implement it, and ``family`` for the model families of ``dialects``.
 """
@@ -19,7 +19,7 @@ from agentgauge.core.types import Json
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What the model sees of one of its actions: a tool's result or an error."""
+    """The result of one of the model's actions as the model sees it: a tool's result or an error."""
 
     action: Action
     text: str
@@ -39,7 +39,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class PastResult:
-    """The result of the call before it."""
+    """The result of the preceding call."""
 
     text: str
 
@@ -49,13 +49,13 @@ Past = PastText | PastCall | PastResult
 
 class Dialect(Protocol):
     def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
-        """The request for a conversation: the tools go with it, or into its prompt."""
+        """The request for a conversation, with the tools beside the messages or in the prompt."""
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        """What a reply means where ``tools`` are on offer. What cannot be parsed is a CallError. ``turn`` numbers the
-        replies of a conversation, for ids of calls that came without one.
+        """The actions of a reply, given the offered ``tools``. A part that cannot be parsed is a CallError. ``turn`` is
+        the number of the reply in its conversation; a call without an id gets its id from it.
 
-        Raises ModelFault where the server has parsed calls out of a text that the dialect should parse.
+        Raises ModelFault if the server has parsed calls out of a text that the dialect should parse.
         """
 
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:

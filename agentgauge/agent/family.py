@@ -19,7 +19,7 @@ from agentgauge.core.tools import Tool
 
 @dataclass(frozen=True)  # with slots, super() would not find the class
 class FamilyDialect(Native):
-    """See agentgauge.agent.dialect for what each method is for."""
+    """The dialect of a model family. agentgauge.agent.dialect describes the methods."""
 
     format: Format
     tolerant: bool
@@ -35,8 +35,9 @@ class FamilyDialect(Native):
 
 
 def chosen_dialect(settings: CaseSettings, no_action: str, invalid_action: str) -> Dialect:
-    """The dialect of a run. ``no_action``: what a model gets to read after an empty reply; ``invalid_action``: after a
-    call of a tool that is not on offer. Raises UsageProblem for an unknown dialect and for an unusable prompt of it."""
+    """The dialect of a run. ``no_action``: the text that a model gets after an empty reply; ``invalid_action``: the
+    text that it gets after a call of an unknown tool. Raises UsageProblem for an unknown dialect, and for an unusable
+    prompt of it."""
     if settings.dialect == "native":
         return Native(no_action, invalid_action)
     format = format_of(settings.dialect, settings.prompts, judged=True)
@@ -44,7 +45,9 @@ def chosen_dialect(settings: CaseSettings, no_action: str, invalid_action: str) 
 
 
 def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:
-    """A reply whose calls are parsed from its text, without ids. Raises ModelFault where the server has parsed it."""
+    """Parse a reply whose calls are in its text, without ids. Raises ModelFault if the server has parsed the calls
+    already.
+    """
     if reply.tool_calls:
         raise ModelFault(
             "the server took calls out of the reply by itself, so the dialect cannot read what the model wrote; "

@@ -15,7 +15,7 @@ from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One action of the model and what came of it."""
+    """One action of the model, with its result."""
 
     thought: str  # the text beside it; empty for the second and later of parallel calls
     action: Action  # a call that its tool refused has become a CallError
@@ -23,13 +23,13 @@ class Exchange:
 
     @property
     def is_left(self) -> bool:
-        """Whether this is a call that fits its tool, which is not run."""
+        """Whether this is a valid call of a tool that AgentGauge does not run."""
         return isinstance(self.action, Call) and self.outputs is None
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What came of letting a model use tools."""
+    """The result of a loop of model and tools."""
 
     exchanges: tuple[Exchange, ...]
     conversation: tuple[Message, ...]  # what was given, and what was said since
@@ -48,13 +48,13 @@ async def use_tools(
     box: ToolBox | None = None,
     taken: int = 0,
 ) -> Uses:
-    """Ask the model, run the tools it calls, and send it the results, until it finishes or has had ``max_turns``, of
-    which it has ``taken`` some before.
+    """Send requests to the model, run the tools that it calls, and return their results to it, until it finishes or has
+    used ``max_turns``. ``taken`` of these turns are used already.
 
     ``memory`` is the conversation so far without the dialect's opening, and is not changed. On the last turn
     ``last_turn_note`` closes the request. Parallel calls of one reply run in order. ``box`` runs the tools instead of
-    the case's tool server. A reply that calls a tool that is not run is the last one. Model errors are returned to the
-    model; ToolFault and ModelFault pass through.
+    the case's tool server. A call of a tool that AgentGauge does not run ends the loop. Model errors are returned to
+    the model; ToolFault and ModelFault pass through.
     """
     conversation = list(memory)
     exchanges: list[Exchange] = []

@@ -1,8 +1,8 @@
 """The native dialect: OpenAI function tools, calls read from ``tool_calls``.
 
-Every broken reply is the model's doing and is answered in the conversation: broken JSON is an ARGS_ERROR, a tool that
-is not on offer an InvalidAction, an empty message a NoAction. A reply without calls but with text is the final answer,
-and so is a refusal.
+A broken reply is an error of the model, and the conversation continues with that error: broken JSON is an ARGS_ERROR, a
+tool that is not on offer an InvalidAction, an empty message a NoAction. A reply without calls but with text is the
+final answer, and so is a refusal.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The dialect, with its texts. See agentgauge.agent.dialect for what each method is for."""
+    """The native dialect, with its texts. agentgauge.agent.dialect describes the methods."""
 
     no_action: str  # sent to the model after an empty message
     invalid_action: str  # sent after a call of a tool that is not on offer

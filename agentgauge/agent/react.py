@@ -45,7 +45,7 @@ _FENCED = re.compile(r"\s*(```json\n)?(.*)\n```\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A reply taken apart (GTA spec 7.3), before anything is known of the tools."""
+    """The parts of a reply (GTA spec 7.3), not yet compared with the tools."""
 
     thought: str  # not trimmed
     action: str  # a tool's name, NO_ACTION or FINISH_ACTION
@@ -53,7 +53,7 @@ class Parsed:
 
 
 def parse(reply: str) -> Parsed:
-    """Take a reply apart. Any text is accepted."""
+    """Split a reply into its parts. Any text is accepted."""
     thought = reply.split(ACTION)[0].split(THOUGHT)[-1].split(FINISH)[0]
     if FINISH in reply:
         return Parsed(thought, FINISH_ACTION, reply.split(FINISH)[-1])
@@ -78,7 +78,7 @@ def describe(tool: Tool, parameter_description: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class React:
-    """The dialect, with its texts. See agentgauge.agent.dialect for what each method is for."""
+    """The ReAct dialect, with its texts. agentgauge.agent.dialect describes the methods."""
 
     template: str  # with the slots tool_description, action_names and those of SLOTS
     parameter_description: str
@@ -98,7 +98,7 @@ class React:
         return Reading(parsed.thought, (self.resolve(parsed, tools),))
 
     def resolve(self, parsed: Parsed, tools: Mapping[str, Tool]) -> Action:
-        """What a parsed reply means where ``tools`` are on offer (GTA spec 7.4)."""
+        """The actions of a parsed reply, given the offered ``tools`` (GTA spec 7.4)."""
         name, method = parsed.action, "run"
         if name not in tools and "." in name:
             name, method = name.rsplit(".", 1)

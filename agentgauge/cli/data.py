@@ -1,5 +1,4 @@
-"""``agentgauge data``: which data sets are here, which version, how verified, which tasks they serve; ``check`` checks
-one."""
+"""``agentgauge data``: lists the data sets on this machine with version and tasks; ``check`` checks one."""
 
 from __future__ import annotations
 
@@ -28,14 +27,14 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge data",
-        description="Tell which official data is here: version, source, how it was verified, the tasks it serves.",
+        description="List the official data on this machine: version, source, verification, and the tasks that use it.",
         epilog="example: agentgauge data",
     )
     parser.add_argument("--dir", type=Path, metavar="DIR", help=DIR_HELP)
     check = parser.add_subparsers(title="commands", metavar="COMMAND").add_parser(
         "check",
         help="check a data set",
-        description="Check a data set: its format, and whether its evaluator can be satisfied. Exit status 1 if not.",
+        description="Check the format of a data set, and whether its evaluator can score it. Exit status 1 if not.",
         epilog="example: agentgauge data check wild --data WildToolBench/data",
     )
     check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
@@ -104,7 +103,7 @@ def _own(found: Mapping[str, Path]) -> list[str]:
         *lines,
         f"samples   {sum({index.file: len(index.rows) for index in indices}.values())}",
         *(f"          {text}" for text in dict.fromkeys(text for index in indices for text in index.differences)),
-        f"verified  its records can be read; more: agentgauge data check {task} --data {root}",
+        f"verified  its records can be read; full check: agentgauge data check {task} --data {root}",
     ]
 
 
@@ -124,7 +123,7 @@ def _fetched(root: Path, marker: Marker) -> list[str]:
         f"files     {count} downloaded, checksums {sums}",
     ]
     if not marker.verified:
-        return [*lines, f"verified  not to its end; run: agentgauge fetch {marker.data_set}"]
+        return [*lines, f"verified  only in part; run: agentgauge fetch {marker.data_set}"]
     many = len(marker.problems)
     state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
     details = (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))

@@ -41,9 +41,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="agentgauge fetch",
         description=(
-            "Download official data sets, check and unpack them, and verify what they hold. What is here already stays"
-            " as it is; a download that was broken off goes on where it was. Exit status 1 where the data is not as it"
-            " should be."
+            "Download official data sets, check and unpack them, and verify their contents. Files that are already here"
+            " are kept; an interrupted download resumes. Exit status 1 if the verification finds a problem."
         ),
         epilog="example: agentgauge fetch gta-atomic wild",
     )
@@ -52,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--mirror",
         metavar="URL",
-        help="a server that replaces the source's: its scheme and host are used, its path goes before the source's",
+        help="mirror of the source: its scheme and host replace the source's, its path is put before the source's path",
     )
     made.add_argument(
         "--from",
@@ -64,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "--only",
         nargs="+",
         metavar="WHAT",
-        help="of a data set of many files those for these tasks or of these names (* allowed)",
+        help="fetch only the files of these tasks, or with these names (* allowed)",
     )
     return made
 
@@ -93,5 +92,5 @@ def report(text: str) -> None:
 
 
 def shown(text: str) -> str:
-    """A line in which no name that a server or a record gave can steer the terminal."""
+    """A line without control characters, because the names that servers and records give could steer the terminal."""
     return "".join("?" if unicodedata.category(sign) == "Cc" else sign for sign in text)

@@ -12,12 +12,12 @@ from agentgauge_reports.merge import merge
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge merge",
-        description="Put shards of one run together: the new folder holds what the undisturbed run would have held.",
+        description="Merge the shards of one run. The new folder holds the same records as a run without shards.",
         epilog="after pytest --shard=1/2 and --shard=2/2: agentgauge merge runs/whole runs/shard-1 runs/shard-2",
     )
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write, new or empty")
     parser.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")
-    parser.add_argument("--data", metavar="DIR", help="the data that the runs used (default: where it was)")
+    parser.add_argument("--data", metavar="DIR", help="data set that the runs used (default: its recorded folder)")
     options = parser.parse_args(argv)
     summary = merge(options.folders, options.out, options.data)
     count = {word: sum(task[word] for task in summary["tasks"].values()) for word in ("planned", "missing", "broken")}

@@ -27,8 +27,8 @@ def main(argv: Sequence[str]) -> int:
         description="Write a package with a small benchmark that runs: data, task, checker, tests, published rows.",
         epilog="example: agentgauge new bench_puzzles",
     )
-    parser.add_argument("name", metavar="NAME", help="of the package and its task: lower-case letters, digits and _")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="folder to write, a new one (default: NAME)")
+    parser.add_argument("name", metavar="NAME", help="name of package and task: lower-case letters, digits and _")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="new folder to write (default: NAME)")
     options = parser.parse_args(argv)
     folder = options.folder or Path(options.name)
     write(options.name, folder)
@@ -53,7 +53,7 @@ def write(name: str, folder: Path) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises UsageProblem for a name that is no package name, or that something else has."""
+    """Raises UsageProblem for a name that is no valid package name, or that is taken."""
     if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", name):
         raise UsageProblem(
             f"{name!r} cannot name a package; take lower-case letters, digits and _, with a letter first and no _ last"

@@ -1,4 +1,4 @@
-"""``agentgauge report``: writes a run's page, tables, dashboard, or files for other programs."""
+"""``agentgauge report``: writes a run's page, tables or dashboard, or files for other programs."""
 
 from __future__ import annotations
 
@@ -103,8 +103,7 @@ def _prediction_formats() -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge report",
-        description="Write about a finished run what one of the first six options asks for; the others go with one of"
-        " these.",
+        description="Write a report of a finished run. Give one of the first six options; the other options refine it.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
     )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
@@ -121,26 +120,28 @@ def _parser() -> argparse.ArgumentParser:
         help="an Allure dashboard (default: allure in the run)",
     )
     what.add_argument(
-        "--items", action="store_true", help="how samples do over several runs: unsolved, flipping, unreachable gold"
+        "--items", action="store_true", help="samples over several runs: never solved, flipping, missed by the oracle"
     )
     what.add_argument(
         "--table",
         choices=("md", "csv", "json"),
-        help="published tables with our row, the figures of every task, by keyword too, and breakdowns",
+        help="published tables with this run's row; figures by task, by keyword and by breakdown",
     )
     what.add_argument("--eval", type=Path, metavar="FILE", help="the run as a log of inspect_ai")
     what.add_argument(
         "--format",
         choices=(*FORMATS, *_prediction_formats()),
-        help="the run for other programs (the first six), or predictions as the original benchmark's own files; with"
+        help="files for other programs (the first six formats), or prediction files of the original benchmark; needs"
         " --output",
     )
-    parser.add_argument("--json", action="store_true", help="with --items: as JSON")
+    parser.add_argument("--json", action="store_true", help="with --items: print JSON")
     parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
     parser.add_argument(
         "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval and latex"
     )
     parser.add_argument(
-        "--data", metavar="DIR", help="with --format of an original: the data that the run used (default: where it was)"
+        "--data",
+        metavar="DIR",
+        help="with --format of an original: the data that the run used (default: its recorded folder)",
     )
     return parser

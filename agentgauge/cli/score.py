@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--similarity",
         metavar="NAME",
-        help="backend of a task that compares texts, such as mpnet (default: the task's own that needs nothing)",
+        help="backend that compares texts, such as mpnet (default: the task's own, which needs no installation)",
     )
     scoring_help = "parity reproduces the published evaluator (default)"
     parser.add_argument("--scoring", choices=("parity", "strict"), default="parity", help=scoring_help)

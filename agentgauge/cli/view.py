@@ -18,8 +18,8 @@ from agentgauge.core.errors import UsageProblem
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge view",
-        description="Serve a folder of runs to a browser on this machine: figures over time, any two runs compared,"
-        " a running run live, finished ones with their report page. Nothing is written there. Ctrl-C ends it.",
+        description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
+        " progress of running runs, and report pages of finished runs. The folder is only read. Ctrl-C ends it.",
         epilog="example: agentgauge view runs --port 8765; from elsewhere first: ssh -L 8765:localhost:8765 MACHINE",
     )
     parser.add_argument(
@@ -52,11 +52,12 @@ async def _serve(folder: Path, port: int) -> None:
             await web.TCPSite(runner, "127.0.0.1", port).start()
         except OSError as error:
             reason = os.strerror(error.errno or 0)
-            raise UsageProblem(f"--port {port} cannot be used ({reason}); name another, or none") from None
+            raise UsageProblem(f"--port {port} cannot be used ({reason}); give another, or leave --port out") from None
         port = runner.addresses[0][1]
         count = len(viewer.runs.names())
         print(f"http://localhost:{port}/?token={viewer.access.token}")
-        print(f"{count} {'run' if count == 1 else 'runs'} in {folder}; for this machine only; Ctrl-C ends", flush=True)
+        runs = f"{count} {'run' if count == 1 else 'runs'}"
+        print(f"{runs} in {folder}; only this machine can connect; Ctrl-C ends the server", flush=True)
         await ended.wait()
     finally:
         await runner.cleanup()

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whenever the process ends."""
+"""Writes files that are complete or absent, whenever the process ends."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether it is for want of space, or of a quota or limit of the user's."""
+    """Whether the error means that the disk is full, or a quota or limit of the user is reached."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def cannot_write(run: Path, error: OSError) -> str:
-    """What a person should know of it. ``run``: the run's folder."""
+    """The message for the user about such an error. ``run``: the run's folder."""
     return f"{error.filename or run} cannot be written ({error.strerror or error}): make room; what is finished is kept"

@@ -1,4 +1,4 @@
-"""What a benchmark's ``run`` gets to work with: a model to ask, tools to use, and a log kept for it."""
+"""The object that a benchmark's ``run`` works with: it sends requests, calls tools, and keeps a log of both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
 
 @dataclass(frozen=True, slots=True)
 class CaseSettings:
-    """What a run fixes for all its cases."""
+    """Settings that all cases of a run share."""
 
     dialect: str = "native"
     scoring: Scoring = "parity"

@@ -31,8 +31,8 @@ class LocalFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CaseKey:
-    """Which request of which case this is. Sent to embedded models and used as a key by cassettes; never sent
-    elsewhere."""
+    """The case of a request, and the number of the request in it. Sent to embedded models and used as a key by
+    cassettes; never sent elsewhere."""
 
     task: str
     sample: str
@@ -119,12 +119,12 @@ class ChatReply:
 
 
 class ChatModel(Protocol):
-    """A model that can be asked. Implementations: the openai client, embedded models behind it, cassettes."""
+    """A model that answers requests. Implementations: the openai client, embedded models behind it, cassettes."""
 
     name: str
     fingerprint: str  # of everything about the model that may change a reply; empty where that is not known
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Raises ModelFault when the endpoint fails in a way that retrying does not mend."""
+        """Send a request. Raises ModelFault if the endpoint fails and retries do not help."""
 
     async def close(self) -> None: ...

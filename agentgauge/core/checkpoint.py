@@ -1,7 +1,7 @@
-"""A file that keeps what a case has come to, until the case is finished.
+"""A file with the results of a case's finished stages, kept until the case is finished.
 
-A task with several stages (an agent at work, then a judge) keeps the first, so that a fault in the second does not cost
-the first one again when the run is resumed.
+A task with several stages (an agent, then a judge) stores the result of the first. So a fault in the second stage does
+not cost the first one again when the run is resumed.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Checkpoint:
 
 class CheckpointFile:
     def __init__(self, path: Path, config: str, placeholders: PathPlaceholders, *, fresh: bool = False) -> None:
-        """``config``: fingerprint of everything that may change the outcome; what another one left is not taken up.
-        ``placeholders``: for folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so there is
-        nothing to read."""
+        """``config``: fingerprint of everything that may change the outcome; a checkpoint with another fingerprint is
+        ignored. ``placeholders``: for folders that lie elsewhere when the run is resumed. ``fresh``: the run is new, so
+        there is nothing to read."""
         self._fresh = fresh
         self._path = path
         self._config = config
         self._placeholders = placeholders
 
     def read(self) -> Checkpoint | None:
-        """None where nothing is kept, or nothing that can be used."""
+        """The stored results; None if there are none, or none that can be used."""
         if self._fresh:
             return None
         try:
@@ -49,7 +49,7 @@ class CheckpointFile:
             return None  # the case begins anew
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Raises OSError where the run folder cannot be written."""
+        """Store the results. Raises OSError if the run folder cannot be written."""
         data = {
             "config": self._config,
             "output": checkpoint.output,

@@ -34,7 +34,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class QuirkTable:
-    """What a server cannot do, where it differs from the provider's preset. None: as the preset says."""
+    """The limitations of a server that differ from the provider's preset. None: as in the preset."""
 
     seed: bool | None = None  # send "seed" always or never?
     temperature: bool | None = None  # does it accept "temperature"?

@@ -56,7 +56,7 @@ class DataSource(ABC):
         return ()
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
-        """What is wrong with the data in ``folder``, and what is merely strange about it; one sentence each.
+        """The problems of the data in ``folder``, and its mere oddities; one sentence each.
 
         Raises UsageProblem where there is none, DataProblem where nothing can be read.
         """

@@ -1,4 +1,4 @@
-"""What can go wrong, by who has to act on it.
+"""The errors of AgentGauge, grouped by who has to act on them.
 
 AgentGaugeError
 ├── UsageProblem       the user must fix something; one sentence, exit status 4
@@ -71,7 +71,7 @@ class ToolError(AgentGaugeError):
 
 
 def did_you_mean(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
-    """What a person who mistyped a name may have meant: `` (did you mean X?)``, with at most two names; empty where no
-    name is like the word. ``likeness``: from 0 to 1, that of equal words."""
+    """A suggestion for a mistyped name: `` (did you mean X?)``, with at most two names; empty if no name is like the
+    word. ``likeness``: from 0 to 1, that of equal words."""
     matches = difflib.get_close_matches(word, list(known), n=2, cutoff=likeness)
     return f" (did you mean {' or '.join(matches)}?)" if matches else ""

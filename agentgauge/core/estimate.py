@@ -1,4 +1,4 @@
-"""Metrics with their uncertainty, from what each sample contributes.
+"""Metrics with their uncertainty, from the values of each sample.
 
 ``docs/statistics.md`` says which interval is taken when, and why.
 """
@@ -37,8 +37,8 @@ class MetricFormula:
     """How a task's figures are computed from its samples.
 
     ``compute`` makes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values
-    that make up its denominator: a sample without any of them has no part in the figure. A figure that is not in it is
-    a plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
+    that make up its denominator: a sample without any of them is no part of the figure. A figure without an entry is a
+    plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
     for a perfect run where that is not 100. ``join`` puts the values of the samples of a group into one; by default it
     adds them up. ``details`` makes further facts about figures from the scores, for ``Metric.extra``.
     """
@@ -50,7 +50,7 @@ class MetricFormula:
     details: Callable[[Sequence[Score]], Mapping[str, Mapping[str, Json]]] = lambda scores: {}
 
     def units(self, scores: Iterable[Score]) -> list[Values]:
-        """What varies independently: the joined values of each group, and of each sample that stands alone."""
+        """The independent units: the joined values of each group, and the values of each sample without a group."""
         groups: dict[str | int, list[Values]] = {}
         for place, score in enumerate(scores):
             groups.setdefault(score.group or place, []).append(score.values)
@@ -62,13 +62,13 @@ class MetricFormula:
         return found
 
     def counted(self, name: str, values: Values) -> bool:
-        """Whether what these values belong to has part in a figure."""
+        """Whether the sample or group with these values is part of a figure."""
         return (
             self.rests_on is None or name not in self.rests_on or any(values.get(each) for each in self.rests_on[name])
         )
 
     def weight(self, name: str, values: Values) -> float:
-        """What these values add to a figure's denominator."""
+        """The amount that these values add to a figure's denominator."""
         return 1.0 if self.rests_on is None else math.fsum(values.get(each, 0.0) for each in self.rests_on[name])
 
     def is_rate(self, name: str) -> bool:
@@ -101,7 +101,7 @@ def _mean(scores: Sequence[Score]) -> Score:
 def estimate(scores: Sequence[Score], formula: MetricFormula) -> dict[str, Metric]:
     """A formula's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
 
-    A figure that rests on what only joining makes, such as a session's success, counts groups.
+    A figure whose denominator exists only after joining, such as a session's success, counts groups.
     """
     distinct, which = kinds(score.values for score in scores)
     known = {each for values in distinct for each in values}
@@ -115,8 +115,8 @@ def estimate(scores: Sequence[Score], formula: MetricFormula) -> dict[str, Metri
 
 
 def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
-    """What samples contribute, each once, since thousands of samples have a few kinds; and which of these each
-    sample has."""
+    """The distinct contributions of the samples, and which of them each sample has. Thousands of samples have only a
+    few distinct contributions."""
     places: dict[tuple[tuple[str, float], ...], int] = {}
     distinct: list[Values] = []
     which = []
@@ -131,7 +131,7 @@ def kinds(contributed: Iterable[Values]) -> tuple[list[Values], list[int]]:
 def part_in(
     name: str, distinct: Sequence[Values], which: Sequence[int], formula: MetricFormula, known: Container[str]
 ) -> int | None:
-    """How many samples have part in a figure; None where it rests on what only joining makes.
+    """How many samples are part of a figure; None if its denominator exists only after joining.
 
     ``distinct``, ``which``: see ``kinds``. ``known``: the names of all values that samples of the task have.
     """
@@ -146,10 +146,12 @@ def part_in(
 
 
 def from_totals(units: Sequence[Values], formula: MetricFormula) -> dict[str, Metric]:
-    """The figures with 95 % intervals from what independent units contribute; ``n`` counts the units that have part.
+    """The figures with 95 % intervals, from the values of independent units; ``n`` counts the units that are part of a
+    figure.
 
     Wilson's interval where every unit is one right or wrong; otherwise one from the standard error of the delete-one
-    jackknife. There is none for counts, with fewer than two units, and where one unit alone makes the figure.
+    jackknife. A figure has no interval if it is a count, if there are fewer than two units, or if one unit alone
+    determines it.
     """
     sums = totals(units)
     distinct, which = kinds(units)

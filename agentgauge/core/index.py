@@ -97,9 +97,9 @@ def build_index(
     """The index of ``files[0]``, or of the first ``parts`` files as if they were one, from the cache or newly built.
 
     ``describe`` checks an entry and returns its id and keywords; it raises DataProblem. The other files are read by
-    ``describe`` and belong to the fingerprint. ``kind`` names the way of describing: with another one the cache is
-    another one, so raise it when ``describe`` changes. ``differences`` is asked once all are described: how they differ
-    from the official layout. Raises DataProblem for files that are missing or damaged.
+    ``describe`` and belong to the fingerprint. ``kind`` names the version of ``describe`` and is part of the cache's
+    key: change it when ``describe`` changes. ``differences`` is called when all entries are described, and returns how
+    they differ from the official layout. Raises DataProblem for files that are missing or damaged.
     """
     file = files[0]
     cached = _cache_file(files, kind)
@@ -175,7 +175,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
 
 
 def first_line(file: Path) -> str:
-    """The first line that is not blank, without the blanks around it; empty where there is none or it is no text.
+    """The first line that is not blank, without the blanks around it; empty if there is none or the line is no text.
     Raises DataProblem."""
     with _opened(file) as stream:
         line = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
@@ -243,6 +243,13 @@ def _expect(text: str, place: int, sign: str) -> int:
     if text[place : place + 1] != sign:
         raise json.JSONDecodeError(f"Expecting {sign!r}", text, place)
     return _skip(text, place + 1)
+
+
+def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
+    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
+    if limit is None or limit >= len(rows):
+        return rows
+    return [rows[i * len(rows) // limit] for i in range(limit)]
 
 
 # -- the cache

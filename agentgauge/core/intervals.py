@@ -46,8 +46,8 @@ def freedom_of(deviations: Sequence[float]) -> int:
     """Degrees of freedom of a variance that is estimated from these deviations from their mean, not all 0: 1 to their
     number less 1.
 
-    Satterthwaite's, 2 n / (kurtosis - 1): where few units make up most of the variance, it is known no better than from
-    these few.
+    Satterthwaite's formula, 2 n / (kurtosis - 1): a variance that few units dominate is known only as well as from
+    these units.
     """
     n = len(deviations)
     squares = math.fsum(one * one for one in deviations)

@@ -1,4 +1,4 @@
-"""Absolute paths out of everything that is stored, so that a run can be moved and scored again elsewhere."""
+"""Replaces absolute paths in everything that is stored, so that a run can be moved and scored again elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def with_placeholders(value: Json, placeholders: Mapping[str, str]) -> Json:
     """``value`` with the folders in its texts replaced by placeholders: a copy, or the value itself where no text names
     one.
 
-    ``placeholders`` maps an absolute folder, without a slash at the end, to what stands for it. Only whole folder names
+    ``placeholders`` maps an absolute folder, without a slash at the end, to its placeholder. Only whole folder names
     are replaced: with ``/data/gta``, ``/data/gta2/x`` stays as it is. Where one folder lies in another, the deeper one
     wins. The form that a folder takes inside escaped JSON text is found too.
     """
@@ -65,10 +65,10 @@ def _replaced(value: Any, search: _Search) -> Any:
 
 
 class PathPlaceholders:
-    """Folders of this machine and this run to placeholders, and back.
+    """Converts folders of this machine and this run to placeholders, and back.
 
-    ``placeholders`` maps an absolute folder to its placeholder. Each folder needs a placeholder of its own, or there
-    would be no way back.
+    ``placeholders`` maps an absolute folder to its placeholder. Each folder needs a placeholder of its own, so that the
+    conversion can be reversed.
     """
 
     def __init__(self, placeholders: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class PathPlaceholders:
         return with_placeholders(value, self._placeholders)
 
     def to_paths(self, value: Json) -> Json:
-        """Placeholders to folders, in every text."""
+        """Replace the placeholders by folders in every text."""
         if isinstance(value, str) and self._folders:
             return re.sub("|".join(map(re.escape, self._folders)), lambda hit: self._folders[hit[0]], value)
         if isinstance(value, Mapping):

@@ -2,17 +2,17 @@
 
 ``register`` is called where a secret is read. From then on ``redact`` finds its value in these forms: as it is, escaped
 in JSON (nested too), percent-encoded, escaped in HTML, and within base64 of any text, such as the Basic form of
-``user:password``. Other encodings are not found (hexadecimal, reversed, split over two values): an endpoint that wants
-to pass a key on can do so itself, and this is against keys that are repeated by accident.
+``user:password``. Other encodings are not found (hexadecimal, reversed, split over two values): a malicious endpoint
+could pass a key on by itself, so this module only stops keys that are repeated by accident.
 
 Where it is applied: to each text of an endpoint's answer as it is received (``agentgauge.model.wire.clean``), so that
 no judge, tool or produced file gets a key either; to what a tool server announces (``tool_impls.server.client``), to
 what tools return (``agentgauge.core.case``) and to files of text that tools and agents leave; to every message of an
 error (``agentgauge.core.errors``); and to JSON as it is written (``agentgauge.core.atomic_write.encoded``: records,
 checkpoints, run.json, summary.json; and ``agentgauge.model.cassette_file``: cassettes). Pages, tables and Allure
-results are made of these. What others write passes it on its way: messages of ``logging`` (``redact_logs``), the
-reports and the terminal of pytest, standard output and error of the commands (``Printed``), and logs of services
-(``agentgauge.run.services``).
+results are made of these. Text of libraries and other programs is redacted on its way: messages of ``logging``
+(``redact_logs``), the reports and the terminal of pytest, standard output and error of the commands (``Printed``), and
+logs of services (``agentgauge.run.services``).
 
 Values of fewer than ``SHORTEST`` characters are not registered. Such keys are placeholders that local servers accept
 (``EMPTY``, ``ollama``), and replacing them would change ordinary words of a model.
@@ -109,8 +109,8 @@ def register_login(address: str) -> None:
 
 def register_environment(environ: Mapping[str, str] = os.environ) -> None:
     """Add the values of variables that are named like a secret (``SERPER_API_KEY``, ``HF_TOKEN``) and look random:
-    tools and other programs of a run may read them. Ours need not look so. Of addresses the password counts, where it
-    looks so or is a proxy's."""
+    tools and other programs of a run may read them. AgentGauge's own variables need not look random. Passwords in
+    addresses are added if they look random, or if the address is a proxy's."""
     named = {name: value for name, value in environ.items() if is_secret_name(name)}
     register(*(value for name, value in named.items() if name.startswith(_OURS) or looks_random(value)))
     for name, value in environ.items():
@@ -142,8 +142,8 @@ def redact(text: str) -> str:
 
 
 def redact_file(content: bytes) -> bytes:
-    """A file's content without secrets, where it is text in UTF-8. In other files they stay: without them they would
-    be damaged."""
+    """A file's content without secrets, if it is text in UTF-8. Other files are not changed, because a replacement
+    would damage them."""
     try:
         return redact(content.decode()).encode()
     except UnicodeDecodeError:
@@ -151,8 +151,8 @@ def redact_file(content: bytes) -> bytes:
 
 
 def redact_logs() -> Callable[[], None]:
-    """Keep secrets and logins out of every message of ``logging``, whatever module writes it: libraries log
-    requests and their headers. Returns what undoes it."""
+    """Keep secrets and logins out of every message of ``logging``, because libraries log requests and their headers.
+    Returns a function that undoes it."""
     before = logging.getLogRecordFactory()
     formatter = logging.Formatter()
 
@@ -176,7 +176,7 @@ def printed(text: str) -> str:
 
 
 class Printed:
-    """A stream of text that ``clean`` takes the secrets out of. Each call of ``write`` is looked at for itself."""
+    """A text stream that ``clean`` removes secrets from. Each call of ``write`` is cleaned by itself."""
 
     def __init__(self, stream: Any, clean: Callable[[str], str] = printed) -> None:
         self._stream = stream

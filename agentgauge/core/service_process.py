@@ -1,4 +1,6 @@
-"""What a service process and its controller agree on: whose end it shares, where it listens, which token it takes."""
+"""The contract between a service process and its controller: when the service ends, where it listens, which token it
+accepts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def without_token(address: str) -> tuple[str, str | None]:
 
 
 def end_with_parent() -> None:
-    """For a service to call first: it then gets SIGTERM when its controller dies, even by kill -9. Linux only."""
+    """Let this process get SIGTERM when its controller dies, even by kill -9. A service calls this first. Linux
+    only.
+    """
     parent = os.environ.get(PARENT)
     if parent is None or sys.platform != "linux":
         return
@@ -40,8 +44,8 @@ def end_with_parent() -> None:
 
 
 def end_with(controller: int) -> None:
-    """The same for a worker that the process ``controller`` has started itself: a worker that outlived it would go on
-    asking the model, and write beside the workers of a resumed run. Linux only."""
+    """Do the same in a worker that the process ``controller`` has started. A worker that outlived its controller would
+    go on sending requests, and would write beside the workers of a resumed run. Linux only."""
     if sys.platform == "linux" and os.getppid() == controller:
         _request_sigterm()
 

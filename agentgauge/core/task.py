@@ -1,4 +1,4 @@
-"""What every task of a benchmark has: a name, data, ``run``, ``score`` and metrics.
+"""The interface of every task of a benchmark: a name, data, ``run``, ``score`` and metrics.
 
 Everything else is a capability: a base class in ``agentgauge.core.capabilities``, which the task's class inherits
 besides ``Task``. Code that needs a capability checks ``isinstance(task, RealTools)``.
@@ -39,4 +39,6 @@ class Task(ABC):
 
     @abstractmethod
     def metrics(self, scoring: Scoring) -> MetricFormula:
-        """How the table's metrics come from sums of the samples' values, in the order of the columns."""
+        """The formula that computes the table's metrics from sums of the samples' values, in the order of the
+        columns.
+        """

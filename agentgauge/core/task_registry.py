@@ -20,7 +20,7 @@ ENTRY_POINTS = "agentgauge.tasks"
 def known_options(reserved: Container[str] = ()) -> dict[str, TaskOption]:
     """The options of every announced task by name.
 
-    Raises UsageProblem where two tasks mean different things by one, and for one that is ``reserved``.
+    Raises UsageProblem if two tasks define one option differently, and for a ``reserved`` name.
     """
     found: dict[str, tuple[str, TaskOption]] = {}
     for task in known_tasks().values():
@@ -37,7 +37,7 @@ def known_options(reserved: Container[str] = ()) -> dict[str, TaskOption]:
 
 
 def configure_tasks(given: Mapping[str, Json]) -> dict[str, str | bool]:
-    """Configure every task; what is not given, or None, is the default. Returns all values.
+    """Configure every task; an option that is missing or None gets its default. Returns all values.
 
     Raises UsageProblem for a value that is not accepted.
     """

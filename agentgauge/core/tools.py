@@ -1,4 +1,4 @@
-"""What a tool is, seen from a benchmark: typed metadata, and a box of tools that can be called.
+"""Tools as benchmarks see them: typed metadata, and a box of tools that can be called.
 
 The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7).
 """
@@ -82,14 +82,17 @@ class SchemaTool(Tool):
     schema: Mapping[str, Any] = field(default_factory=dict)  # of the object of all arguments
 
     def check(self, arguments: Mapping[str, Any]) -> None:
-        """Raises ValueError for arguments that do not fit. Of a tool that is not run, the benchmark scores them."""
+        """Raises ValueError for arguments that do not fit. If AgentGauge does not run the tool, the benchmark scores
+        them.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
 
-    ``cached``: None, or for the stored result of an earlier, equal call the seconds that the tool worked then.
+    ``cached``: None for a new result; for the stored result of an earlier, equal call the seconds that the tool worked
+    then.
     """
 
     type: Literal["text", "image", "audio", "video", "file"]
@@ -105,7 +108,7 @@ def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
-    """Tools that are not simply ready, a line for each state: ``tools disabled: A, B (why)``.
+    """The tools that are not ready, one line for each state: ``tools disabled: A, B (why)``.
 
     ``states``: tool → state, which may go on with a reason (``disabled: why``). Without ``reasons`` disabled tools are
     one line.
@@ -132,8 +135,8 @@ class ToolBox(Protocol):
         """Run a tool.
 
         ``arguments`` are already converted to the types of the tool's inputs. Files that the tool produces are put
-        below ``folder``; files that it may read must lie below ``folder`` or one of ``readable``.
-        Raises ToolError for what the model did wrong, ToolFault for what it did not.
+        below ``folder``; files that it may read must lie below ``folder`` or one of ``readable``. Raises ToolError for
+        an error of the model, ToolFault for any other error.
         """
 
     async def close(self) -> None: ...

@@ -26,7 +26,7 @@ RUN_TOKEN = "{RUN}"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls cost. Failed attempts that were retried are not counted."""
+    """The usage of model calls. Failed attempts that were retried are not counted."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -72,7 +72,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Everything the model and the tools said, and what the benchmark made of it.
+    """All messages of the model and the tools, and the benchmark's prediction.
 
     ``output`` is the benchmark's own prediction (for GTA the step records) and enough to score again without a
     model. Paths in it start with ``ROOT_TOKEN`` or ``RUN_TOKEN``.
@@ -120,14 +120,15 @@ class Record:
 
     @property
     def answered(self) -> bool:
-        """Whether the transcript is whole, so that the case can be scored without asking the model: also after a
-        fault in scoring."""
+        """Whether the transcript is complete, so that the case can be scored without a model. True after a fault in
+        scoring, too."""
         return self.transcript is not None and self.transcript.output is not None
 
     def to_json(self) -> dict[str, Json]:
-        """The record as plain data. What a transcript holds is shared, not copied: copying took longer than writing it.
+        """The record as plain data. The content of a transcript is shared, not copied, because a copy took longer than
+        writing it.
 
-        What was said comes last, so that all else can be read without it: see agentgauge.store.jsonl.
+        The transcript comes last, so that all other fields can be read without it: see agentgauge.store.jsonl.
         """
         data = _fields(self)
         said, score = data.pop("transcript"), data.pop("score")

@@ -55,7 +55,7 @@ def replaced(record: dict[str, Json], field: str, change: Callable[[Json], Json]
 
 
 def from_text(value: Json, kind: type) -> Json:
-    """What a text holds as JSON where that is of a kind (``dict``, ``list``); every other value as it is."""
+    """The JSON value of a text, if it is of a kind (``dict``, ``list``); every other value unchanged."""
     if not isinstance(value, str):
         return value
     try:

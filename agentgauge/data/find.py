@@ -1,5 +1,5 @@
-"""Where the data of each task is, and which data a run used: kept in its run.json, found again from there, and refused
-where it has changed."""
+"""Finds the data of each task. A run's run.json records the data that it used; a later run finds that data again, and
+refuses it if it has changed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     found = {name: root for name, task in tasks.items() if (root := task.data.find(folder))}
     if not found:
         looked_for = ", ".join(sorted({file for task in tasks.values() for file in task.data.files}))
-        raise UsageProblem(
-            f"--data {data!r} holds no data set that is known; looked for {looked_for} there and in its folders"
-        )
+        raise UsageProblem(f"--data {data!r} holds no known data set; looked for {looked_for} there and in its folders")
     for name, root in found.items():
         tasks[name].data.index(root)  # reports damaged data now; the workers use the cached index
     return found, dict.fromkeys(found, True)

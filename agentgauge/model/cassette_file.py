@@ -112,7 +112,7 @@ class CassetteWriter:
 
 
 class CassetteReader:
-    """Answers from a cassette. Holds digests and offsets only; outcomes are read when they are asked for."""
+    """Answers from a cassette. Holds digests and offsets only, and reads outcomes on demand."""
 
     def __init__(self, path: Path, tokens: Mapping[str, str]) -> None:
         """Raises UsageProblem naming a damaged line. An incomplete last line, left by a killed run, is ignored."""
@@ -154,7 +154,7 @@ class CassetteReader:
         return outcome
 
     def outcome(self, key: Key, parts: Parts, what: str) -> Mapping[str, Any]:
-        """As ``find``. Raises ReplayMiss that says what of ``what`` differs from the recording."""
+        """As ``find``. Raises ReplayMiss, whose message says which part of ``what`` differs from the recording."""
         outcome = self.find(key, parts)
         if outcome is None:
             raise ReplayMiss(

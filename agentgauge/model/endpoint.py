@@ -40,8 +40,8 @@ FILTERED = "content filter"
 
 
 class Endpoint:
-    """Belongs to one event loop. The transport is opened with the first request: that is when its libraries are
-    imported and when the key is read."""
+    """Sends requests to one endpoint, with retries. Belongs to one event loop. The first request opens the transport,
+    which imports libraries and reads the key."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Endpoint:
         return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
-        """Delete these within ``seconds``, one attempt each. What cannot be deleted stays; nothing is raised."""
+        """Delete these within ``seconds``, with one attempt each. Failures are ignored."""
         transport = self._transport
         if transport is None or not paths:
             return
@@ -204,7 +204,7 @@ _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
         " in SSL_CERT_FILE",
         "final",
     ),
-    "proxy": ("the proxy does not let us through to {place}: {detail}", "again"),
+    "proxy": ("the proxy refuses the connection to {place}: {detail}", "again"),
     "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
     "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
     "not http": ("the answer from {place} is not HTTP: {detail}", "again"),

@@ -1,5 +1,5 @@
-"""How many requests a worker sends to one endpoint at once: a semaphore whose size is that of a Window, a state machine
-over time, which a clock tells in seconds.
+"""Limits the concurrent requests of a worker to one endpoint: a semaphore whose size is that of a Window, a state
+machine over time in seconds.
 
 As TCP does, the window begins small, grows, and halves when requests are refused or time out. A queue at the endpoint
 does harm where it makes answers miss the time-out: an endpoint that answers one request at a time answers the 32nd
@@ -47,7 +47,8 @@ class Ticket:
 
 
 class Window:
-    """``limit`` moves between 1 and ``largest``. ``timeout``: seconds for one request.
+    """The number of concurrent requests, which adapts to the endpoint. ``limit`` moves between 1 and ``largest``.
+    ``timeout``: seconds for one request.
 
     A request enters, is sent (``ticket``), ends as ``answered``, ``refused`` or ``timed_out`` (or as none of them,
     which changes nothing), and leaves. A round is as many answers as the window is wide. After each the window may
@@ -101,8 +102,9 @@ class Window:
             self._finish_round()
 
     def refused(self, ticket: Ticket) -> None:
-        """The endpoint refused a request (429, 529). Halves the window if it has refused many of late, once for all
-        that were concurrent then. Three quarters of what it was, or was to become, come back with the next answers."""
+        """The endpoint refused a request (429, 529). Halves the window if the endpoint has refused many requests
+        lately, once for all requests that were concurrent then. With the next answers the window grows again to three
+        quarters of its size before, or of the size that it was growing to."""
         self._advance()
         self._remember()
         self._refusals += 1
@@ -111,7 +113,8 @@ class Window:
             self._halve(ticket, goal=(self.largest if self._starting else self.limit) * 3 // 4)
 
     def timed_out(self, ticket: Ticket) -> None:
-        """A request was not answered in time. Halves the window as ``refused`` does, and nothing comes back at once.
+        """A request was not answered in time. Halves the window as ``refused`` does, but the window does not grow again
+        at once.
 
         Where requests that are sent alone time out as well, a narrow window does not help: it opens, and time-outs do
         not narrow it any more.
@@ -129,11 +132,11 @@ class Window:
             self._halve(ticket, goal=0)
 
     def open(self) -> None:
-        """As wide as it may be. For a dead endpoint, which has no queue: requests to it are to end soon."""
+        """Open the window fully: for a dead endpoint, which has no queue and whose requests should end soon."""
         self._resume(self.largest)
 
     def resize(self, largest: int) -> None:
-        """Another upper bound, from 1. A window that was as wide as it might stays so."""
+        """Set another upper bound, at least 1. A window at its old bound moves to the new one."""
         full = self.limit == self.largest
         self.largest = largest
         limit = largest if full else min(self.limit, largest)
@@ -194,7 +197,7 @@ class Window:
 
 
 class AdaptiveLimiter(Window):
-    """Belongs to one worker and one event loop.
+    """Limits the concurrent requests to one endpoint. Belongs to one worker and one event loop.
 
     ``start``: slots to begin with. ``timeout``: seconds for one request, without its wait for a slot. ``answered``,
     ``refused`` and ``timed_out`` are called while the request still holds its slot.
@@ -235,7 +238,7 @@ class AdaptiveLimiter(Window):
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Around the wait for a next try."""
+        """Context of a request that waits for its next attempt."""
         self._rest(1)
         try:
             yield
@@ -243,7 +246,7 @@ class AdaptiveLimiter(Window):
             self._rest(-1)
 
     def older_than(self, seconds: float) -> int:
-        """How many requests were sent longer ago and have no answer yet."""
+        """How many requests were sent more than ``seconds`` ago and have no answer yet."""
         sent_before = asyncio.get_running_loop().time() - seconds
         return sum(ticket.sent <= sent_before for ticket in self._sent)
 

@@ -1,9 +1,9 @@
 """From a model's name to a ModelSpec.
 
-Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host, or to the one in
-its variable where that is set (``OPENAI_BASE_URL``, ...). Any other address in ``--model-url`` or ``url`` gets the
-variable that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it is set, else no key. For servers that the user runs
-(vLLM, Ollama, ...) the address is always the user's own, so their variable goes along.
+Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host, or to the one in its
+variable where that is set (``OPENAI_BASE_URL``, ...). Any other address in ``--model-url`` or ``url`` gets the variable
+that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it is set, else no key. For servers that the user runs (vLLM,
+Ollama, ...) the address is always the user's own, so their key is sent, too.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def resolve(
     need_key: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> ModelSpec:
-    """Find out what a model name means, and register the secrets that its requests will carry.
+    """Resolve a model name, and register the secrets that its requests will carry.
 
-    ``need_key=False`` (replay, rescore) does not ask for the key. Raises UsageProblem for an unknown name, an unusable
+    ``need_key=False`` (replay, rescore) does not require the key. Raises UsageProblem for an unknown name, an unusable
     address, a missing or damaged script, and a missing key.
     """
     config = config or Config()

@@ -97,8 +97,8 @@ PRESETS: Mapping[str, Provider] = {
 
 
 def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
-    """The base URL: that of the environment, as it stands there but for what it may lack, else the provider's own;
-    None where there is neither."""
+    """The base URL: the one in the environment, completed if it lacks a part, else the provider's own; None if there is
+    neither."""
     given = environ.get(provider.url_env, "").strip().rstrip("/") if provider.url_env else ""
     given = given.removesuffix("/chat/completions").removesuffix("/responses")
     if not given:
@@ -114,7 +114,7 @@ ENTRY_POINTS = "agentgauge.providers"
 
 @cache
 def known_providers() -> Mapping[str, Provider]:
-    """Ours, and those of other packages that are installed: each an object behind an entry point.
+    """All providers: ours, and the objects that installed packages announce by an entry point.
 
     Raises UsageProblem for one that is no provider, or that has the name of another.
     """

@@ -1,8 +1,9 @@
 """``requests_per_minute`` and ``tokens_per_minute``: rates that a provider allows, kept over all workers of a run.
 
-Requests go out one after the other at even distances, as the generic cell rate algorithm has it (ITU-T I.371). What a
-reply will take is not known before: a request counts as the mean of the replies so far, and the difference moves the
-next moment once its reply is there. So nothing is reserved ahead: a request that waits looks again.
+Requests go out one after the other at even distances, as the generic cell rate algorithm has it (ITU-T I.371). The
+tokens of a reply are not known in advance: a request counts as the mean of the replies so far, and the difference moves
+the next sending time when the reply arrives. So nothing is reserved ahead, and a waiting request computes its time
+again.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""OpenAI's Responses API: a request to its body, a body to a reply. Pure, and lenient in what it reads, as ``wire``
-is."""
+"""OpenAI's Responses API: a request to its body, a body to a reply. Pure, and lenient in parsing, as ``wire`` is."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ PATH = "/responses"
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """The JSON body. Settings go before each other as in chat completions; ``extra_body`` has the last word.
+    """The JSON body. Settings override each other as in chat completions; ``extra_body`` overrides all.
 
     The API knows neither ``seed`` nor ``stop``: replies are cut at the stop words here. Nothing is kept on the server.
     """
@@ -74,7 +73,9 @@ def _part(part: Mapping[str, Any], role: object) -> dict[str, Any]:
 
 
 def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
-    """A decoded body to a reply. One that ended at the token limit or at a filter is a reply too, as far as it got."""
+    """The reply in a decoded body. A response that ended at the token limit or at a filter is a reply, too, as far as
+    it got.
+    """
     if not isinstance(data, Mapping):
         return Failure("no output", f"the endpoint answered with a JSON {type(data).__name__} instead of a response")
     status, output = data.get("status", "completed"), data.get("output")

@@ -1,4 +1,4 @@
-"""When to retry, and after how long. Knows nothing of HTTP clients; sleep and chance can be injected.
+"""When to retry, and after how long. Knows nothing of HTTP clients; sleep and randomness can be injected.
 
 A failed attempt is a value, not an exception: thousands of cases may fail, and tracebacks are expensive.
 """
@@ -24,7 +24,7 @@ answer at all. ``crowded``: none in time, while other requests were answered."""
 UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
 
 RETRY_AFTER_CAP = 60.0
-"""Seconds of the longest wait that an endpoint can ask for, whatever it says."""
+"""Seconds of the longest wait that an endpoint can request; a longer one is cut."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Without inf, nan, 1_0 and digits of other scripts."""
 BACKOFF_VARIABLE = "AGENTGAUGE_BACKOFF"
@@ -45,7 +45,7 @@ class Failure:
 
 
 def failure_kind(status: int) -> FailureKind:
-    """What an HTTP status means for a retry."""
+    """The kind of failure that an HTTP status means for a retry."""
     if status in (429, 529):
         return "limit"
     if status in (408, 409, 425) or status >= 500:
@@ -54,8 +54,7 @@ def failure_kind(status: int) -> FailureKind:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait that an answer asks for: seconds or an HTTP date, at most RETRY_AFTER_CAP; None if it says nothing
-    usable.
+    """The wait that an answer requests: seconds or an HTTP date, at most RETRY_AFTER_CAP; None without a usable value.
 
     ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits.
     """
@@ -65,8 +64,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def asked_seconds(value: str | None, now: float) -> float | None:
-    """What a ``Retry-After`` header asks for, a number or an HTTP date, in seconds from 0 to infinity; None if it
-    says nothing usable."""
+    """The wait that a ``Retry-After`` header requests, a number or an HTTP date, in seconds from 0 to infinity; None
+    without a usable value."""
     seconds = _number(value)
     if seconds is None and value:
         try:
@@ -83,8 +82,8 @@ def _number(text: str | None) -> float | None:
 
 
 def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
-    """Factor on the computed waits, out of AGENTGAUGE_BACKOFF; 1 without it. Waits that an endpoint asks for stay as
-    they are."""
+    """Factor for the computed waits, from AGENTGAUGE_BACKOFF (default: 1). Waits that an endpoint requests are not
+    scaled."""
     value = _number(environ.get(BACKOFF_VARIABLE))
     return 1.0 if value is None or value < 0 else value
 
@@ -111,7 +110,9 @@ class RetryPolicy:
 
 @dataclass(slots=True)
 class EndpointHealth:
-    """Shared by a worker's requests to one endpoint, so that a dead endpoint is waited for once, not per request."""
+    """The state of one endpoint, shared by a worker's requests, so that the worker waits for a dead endpoint once and
+    not with each request.
+    """
 
     dead: bool = False
     answers: int = 0  # of any kind, errors too

@@ -28,7 +28,7 @@ class ModelSpec:
 
     name: str  # as the user wrote it: "vllm/Qwen/Qwen2.5-7B-Instruct"
     kind: ModelKind
-    model: str  # what the endpoint is asked for: "Qwen/Qwen2.5-7B-Instruct"
+    model: str  # its name in requests: "Qwen/Qwen2.5-7B-Instruct"
     provider: str  # preset, or "url" for a bare --model-url, or the kind of an embedded model
     url: str | None = None  # base URL (Azure: endpoint); None for an embedded model that is not served yet
     key_env: str | None = None  # environment variable of the key; None: no key is sent

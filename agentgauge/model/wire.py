@@ -1,6 +1,6 @@
 """The OpenAI chat completion format: a request to its body, a body to a reply.
 
-Lenient in what it reads. Texts of replies are redacted.
+Lenient in parsing. Texts of replies are redacted.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _DEEPEST = 100  # levels of lists and objects that are kept of what a server sen
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """The JSON body. Settings of the request go before those of the spec, and those before the benchmark's usual ones;
-    ``extra_body`` has the last word."""
+    """The JSON body. Settings of the request override those of the spec, which override the benchmark's usual ones;
+    ``extra_body`` overrides all."""
     quirks = spec.quirks
     temperature = first(request.temperature, spec.temperature, request.usual.temperature)
     max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
@@ -76,7 +76,7 @@ def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[s
 
 
 def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatReply | Failure:
-    """A decoded body to a reply.
+    """The reply in a decoded body.
 
     An empty message is a reply; a body without a message is not. Some gateways answer 200 with an error inside.
     """
@@ -115,7 +115,8 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
 
 
 def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Failure:
-    """The ``error`` that an endpoint reports in an answer of status 200, as such an HTTP status where its code is one.
+    """The ``error`` that an endpoint reports in an answer of status 200. A code that is an HTTP status is treated as
+    that status.
 
     ``unknown``: what a code means that is neither a status nor known. ``cause``: of an error without a code.
     """
@@ -195,8 +196,8 @@ def cut(text: str, stop: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """A text of an endpoint's, without secrets. Lone surrogates, which JSON escapes can hold and UTF-8 cannot,
-    become question marks."""
+    """A text from an endpoint, without secrets. Lone surrogates, which JSON escapes can hold and UTF-8 cannot, become
+    question marks."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -219,7 +220,7 @@ def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
 
 
 def error_text(data: object) -> str:
-    """What an error body says, short."""
+    """The message of an error body, short."""
     if isinstance(data, Mapping):
         error = data.get("error", data)
         message = error
@@ -233,7 +234,7 @@ def excerpt(text: str) -> str:
     """The beginning of what an endpoint says, for a message: without secrets, logins, and everything that has the shape
     of a key.
 
-    The text is cut last: of a secret that the cut divides, the beginning would be left.
+    The text is cut last, because a cut through a secret would leave the secret's beginning.
     """
     text = without_shapes(" ".join(clean(text).split()))
     return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "..."

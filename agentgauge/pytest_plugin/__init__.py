@@ -1,7 +1,7 @@
 """The pytest side of AgentGauge: options, collection, fixtures, workers, reporting.
 
 pytest loads this module by its entry point in every project. Until an option, a fixture or a marker of ours is used, it
-adds the options and loads nothing else of ours; ``activation`` has what happens then.
+adds the options and loads nothing else of ours; ``activation`` describes what happens then.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def pytest_load_initial_conftests(
 
 
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """After xdist's, which comes first, and before pytest's, in which everything else happens."""
+    """Runs after xdist's hook and before pytest's own, which runs the whole session."""
     if _is_wanted(config):
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
@@ -102,7 +102,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Before ``-k`` and ``-m`` are applied, and after that."""
+    """Runs before ``-k`` and ``-m`` are applied, and after that."""
     if any(map(uses_us, items)):
         from agentgauge.pytest_plugin.activation import activate_late
 

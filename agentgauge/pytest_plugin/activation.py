@@ -1,4 +1,4 @@
-"""What makes the plugin active: the parts of it that plan, run and sum up cases are registered."""
+"""Activates the plugin: registers the parts of it that plan, run and sum up cases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GARBAGE = 10_000
 
 
 def activate(config: pytest.Config) -> None:
-    """Read the settings, and take part in the run from now on. Raises UsageError."""
+    """Read the settings, and register the parts of the plugin. Raises UsageError."""
     config.add_cleanup(redact_logs())
     sent: dict[str, Any] | None = getattr(config, "workerinput", None)
     try:
@@ -48,8 +48,8 @@ def activate(config: pytest.Config) -> None:
 
 
 def activate_late(config: pytest.Config) -> Collection | None:
-    """The collection, once the first benchmark case is found, of a run for which nothing was given before. None where
-    it cannot begin any more: workers need a controller that knew of them, and what is wrong is told after collection.
+    """Activate AgentGauge at the first benchmark case, in a run without any option of ours. Returns the collection, or
+    None if it is too late: workers need a controller that knows of them. The error is then reported after collection.
     """
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:

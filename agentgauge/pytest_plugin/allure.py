@@ -1,9 +1,9 @@
 """``--alluredir`` in a run of benchmarks: their cases' results are written from the records, once, when the run is
 summed up.
 
-allure-pytest times things as they happen and knows nothing of a record: a case was solved before pytest came to it. So
-what it would write of such a case is held back, and ``agentgauge_reports.allure`` writes the rest, as
-``agentgauge report --allure`` does. Results of ordinary tests are allure-pytest's own.
+allure-pytest measures tests while pytest runs them, but a benchmark case was solved before pytest reached it. So its
+results of such cases are dropped, and ``agentgauge_reports.allure`` writes them from the records, as ``agentgauge
+report --allure`` does. Results of ordinary tests are allure-pytest's own.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STEPS, TEXT = 50_000, 500_000
 
 
 class AllureFilter:
-    """Registered where cases run and ``--alluredir`` is given."""
+    """Drops allure-pytest's results of benchmark cases. Registered where cases run and ``--alluredir`` is given."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self._ours: set[str] = set()  # ids of results of benchmark cases
 
     def pytest_sessionstart(self) -> None:
-        """Stand filtered allure-pytest and the writer that it has registered by now."""
+        """Replace allure-pytest's writer, which is registered by now, by a filtered one."""
         for writer in allure_commons.plugin_manager.get_plugins():
             if isinstance(writer, AllureFileLogger):
                 allure_commons.plugin_manager.unregister(writer)
@@ -44,7 +44,7 @@ class AllureFilter:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        """Steps in the result of a project's own test: what the model and the tools said."""
+        """Add the messages of the model and the tools as steps to the result of a project's own test."""
         try:
             yield
         finally:
@@ -57,7 +57,7 @@ class AllureFilter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Comes when allure-pytest has begun the result."""
+        """Note the result of a benchmark case, after allure-pytest has begun it."""
         listener: Any = self.config.pluginmanager.get_plugin("allure_listener")
         if PLANNED in item.stash and listener:
             self._ours.add(listener.allure_logger.get_test(None).uuid)

@@ -10,7 +10,7 @@ import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row
+from agentgauge.core.index import Index, Row, spread
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
@@ -26,7 +26,7 @@ from agentgauge.store.jsonl import CaseId
 
 
 class Collection:
-    """Registered in processes that run cases."""
+    """Plans the cases. Registered in processes that run cases."""
 
     def __init__(self, config: pytest.Config, settings: Settings, worker: WorkerInfo) -> None:
         self.config = config
@@ -55,7 +55,9 @@ class Collection:
         metafunc.parametrize("sample", names, ids=names)
 
     def choose(self, items: list[pytest.Item]) -> None:
-        """Give every case its keywords before ``-k`` and ``-m`` are applied, and keep to the plan of an earlier run."""
+        """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
+        earlier run.
+        """
         self._plan_items(items)
         self._plan_own(items)
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
@@ -119,11 +121,9 @@ class Collection:
         if task.name not in self._cases:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
-            self._cases[task.name] = {
-                case_name(row.id, attempt): Planned(task, index, row, attempt)
-                for row in spread(index.rows, self.settings.limit)
-                for attempt in attempts
-            }
+            rows = spread(index.rows, self.settings.limit)
+            cases = [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
+            self._cases[task.name] = {case.name: case for case in cases}
         return self._cases[task.name]
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
@@ -153,7 +153,9 @@ class Collection:
         return {word for word in words if word not in ("and", "or", "not")}
 
     def refuse_mistyped_marker(self) -> None:
-        """Where ``-m`` selects nothing: raises UsageError for a marker that no test has and that is very like ours."""
+        """Raises UsageError if ``-m`` selects nothing and names a marker that no test has and that resembles one of
+        ours.
+        """
         tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
         ours = {task.replace(".", "_") for task in self._tasks} | tags
         for name in sorted(self._unused - ours):
@@ -188,7 +190,7 @@ class Collection:
 
 
 def case_of(item: pytest.Item) -> Planned | None:
-    """The case that an item is: of a benchmark, or a test of the project with fixtures of ours."""
+    """The case of an item: a benchmark case, or a test of the project that uses our fixtures."""
     return item.stash.get(PLANNED, None) or item.stash.get(OWN, None)
 
 
@@ -197,15 +199,3 @@ def group_of(marks: Iterable[pytest.Mark]) -> str | None:
     does not allow."""
     names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
     return "_".join(sorted(names)) or None
-
-
-def case_name(sample: str, attempt: int) -> str:
-    """A case's pytest id: the data set's own, with the attempt behind it from the second on."""
-    return sample if attempt == 1 else f"{sample}#{attempt}"
-
-
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]

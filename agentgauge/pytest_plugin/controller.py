@@ -1,4 +1,6 @@
-"""The side of the plugin that plans, starts services, watches and sums up: pytest's first process."""
+"""The controller, which runs in pytest's first process: it plans the run, starts services, watches the workers and sums
+up.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +148,7 @@ class Controller:
         if dist not in ("no", *MODES) and state.benchmark_cases:
             self.folder.discard()
             raise UsageProblem(
-                f"--dist {dist} would ask for benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
+                f"--dist {dist} would run benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
                 " itself means load)"
             )
         for left in (STOP, SLOTS, WAITING, RATES):
@@ -212,7 +214,7 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_sessionfinish")
     def begin_end(self) -> None:
-        """Workers end now, and fixtures are torn down."""
+        """Note that the run ends: workers end, and fixtures are torn down."""
         self._interrupts.is_ending = True
 
     @pytest.hookimpl(trylast=True)

@@ -10,6 +10,7 @@ from agentgauge.pytest_plugin.keys import PLANNED, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.core.types import Record
+    from agentgauge.run.solve import Planned
     from agentgauge.store import Line
 
 
@@ -34,7 +35,7 @@ class Outcome:
         return self._result.read() if isinstance(self._result, Line) else self._result
 
     def check(self) -> None:
-        """Return for a right answer. Raises WrongAnswer with what was expected, what came, and at which step."""
+        """Return for a right answer. Raises WrongAnswer with the expected answer, the actual one, and the step."""
         __tracebackhide__ = True
         if self._result.status != "passed":
             explanation = self._explanation()
@@ -50,12 +51,10 @@ class Outcome:
 
 @pytest.fixture
 def sample(request: pytest.FixtureRequest) -> str:
-    """What the case is called: the sample's id, with the attempt behind it from the second on."""
-    planned = request.node.stash.get(PLANNED, None)
+    """The name of the case: the sample's id, followed by the attempt from the second attempt on."""
+    planned: Planned | None = request.node.stash.get(PLANNED, None)
     if planned is not None:
-        from agentgauge.pytest_plugin.collection import case_name
-
-        return case_name(planned.row.id, planned.attempt)
+        return planned.name
     if request.node.get_closest_marker("benchmark_task") and hasattr(request.config, "workerinput"):
         pytest.fail(
             "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such as"
@@ -70,7 +69,7 @@ def sample(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
-    """How this case ended: the sample was run and scored, possibly well before pytest came here.
+    """The outcome of this case. The sample was run and scored, possibly long before pytest reached the test.
 
     A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
     """

@@ -1,4 +1,6 @@
-"""What the parts of the plugin leave in pytest's stashes for each other. Loads nothing: every project imports it."""
+"""Keys of pytest's stashes, through which the parts of the plugin share objects. Imports little, because every project
+imports it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """Of an item: the record that a project's own test with fixtures of ours leaves."""
 
 RAISED: pytest.StashKey[BaseException | None] = pytest.StashKey()
-"""Of an item with ``OWN`` whose test has ended: what its set-up or the test itself has raised."""
+"""Of an item with ``OWN`` whose test has ended: the exception that its set-up or the test has raised."""
 
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Worker``, in processes that run cases."""

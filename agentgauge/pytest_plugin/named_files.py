@@ -1,5 +1,6 @@
-"""Benchmarks of one file that the command line names: their tasks, with the options these have, are there before pytest
-reads its options, where it would import the file only when it collects tests."""
+"""Imports the files on the command line that hold a benchmark, before pytest reads its options.
+
+pytest itself imports such a file only when it collects tests, which is too late for the options of its tasks."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ def _holds_benchmark(text: bytes) -> bool:
 
 
 def import_named(config: pytest.Config) -> None:
-    """Import these files. Raises UsageError for a benchmark that is not complete; any other error of a file is told by
-    pytest, which imports it again."""
+    """Import these files. Raises UsageError for a benchmark that is not complete; pytest imports the files again and
+    reports any other error."""
     if not (paths := named_files(config)):
         return
     from agentgauge.core.announcement.module_file import import_file

@@ -22,7 +22,7 @@ SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
 
 PREFIX = "--agentgauge-"
-"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
+"""Every option also exists with this prefix, which no other plugin uses."""
 
 
 def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
@@ -41,7 +41,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
         " as qwen; docs/dialects.md lists them (default: native)",
     ),
-    "--data": _option("auto|mini|DIR", "official data where present, the bundled set, or a folder (default: auto)"),
+    "--data": _option(
+        "auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"
+    ),
     "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
     "--shard": _option(
@@ -51,7 +53,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),
     "--resume": _option("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
-    "--rescore": _option("DIR", "no model: score the stored transcripts of a run again"),
+    "--rescore": _option("DIR", "score the stored transcripts of a run again, without a model"),
     "--record": _option("FILE", "write every model and tool exchange to a cassette"),
     "--replay": _option(
         "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
@@ -72,20 +74,20 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         " (default: parity)",
     ),
 }
-"""Option → what pytest is told of it. ``_option(None, ...)`` is a switch."""
+"""Option → arguments for pytest's ``addoption``. ``_option(None, ...)`` makes a switch."""
 
 _PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay")
-"""Options whose value may be a path that exists."""
+"""Options whose value may be an existing path."""
 
 _PROJECT_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
 def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the options of every run. A short name that another plugin has taken, or that the project does without, is
-    left to them; the one with the prefix is always there."""
+    """Add the options of every run. A short name is left out if another plugin has it, or if the project has switched
+    short names off; the name with the prefix is always added."""
     parser.addini(
         SHORT_NAMES,
-        "agentgauge: whether options have their short names (--model, --data ...) beside --agentgauge-model and so on",
+        "agentgauge: whether options also have short names (--model, --data ...) beside --agentgauge-model and so on",
         type="bool",
         default=True,
     )
@@ -94,7 +96,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     group = parser.getgroup(
         "agentgauge",
         "agentgauge (exit status: 0 every case attempted, none broken, gates hold; 1 broken or missing cases or a"
-        " failed gate; wrong answers are results; each option is also there as --agentgauge-...)",
+        " failed gate; wrong answers are results; each option also exists as --agentgauge-...)",
     )
     taken = _taken(parser, OPTIONS) if wanted else frozenset(OPTIONS)
     for name, option in OPTIONS.items():
@@ -144,7 +146,7 @@ def unknown_options(parser: pytest.Parser, words: list[str]) -> list[str]:
 
 
 def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
-    """Raises pytest's own error, with what was meant, for an option that is very like one of ours."""
+    """Raises pytest's own error, with a suggestion, for an unknown option that resembles one of ours."""
     from agentgauge.core.errors import did_you_mean
     from agentgauge.core.task_registry import known_options
 
@@ -155,7 +157,7 @@ def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
 
 
 def given(option: Namespace) -> Namespace:
-    """What was given for our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
+    """The given values of our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
     ours = {name: getattr(option, destination(name), None) for name in OPTIONS}
     short = {name.removeprefix("--").replace("-", "_"): value for name, value in ours.items()}
     return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **short)
@@ -168,9 +170,10 @@ def is_any_given(option: Namespace) -> bool:
 
 
 def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
-    """pytest looks for the project before it knows our options, and takes ``DIR`` in ``--run-dir DIR`` for a path of
-    tests then: a folder elsewhere would lead it to another project. Where workers read the command line, a new folder
-    is there too. Raises UsageError."""
+    """Raises UsageError for a path after a blank, as in ``--run-dir DIR``, that lies in another project.
+
+    pytest searches for the project before it knows our options, and takes such a path for a path of tests, so it would
+    use the settings of the other project. Workers read the command line when a new folder already exists."""
     known = config.known_args_namespace
     if known.rootdir or known.inifilename:
         return  # the project is named

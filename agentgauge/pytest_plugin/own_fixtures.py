@@ -1,7 +1,7 @@
 """The fixtures for a project's own tests of agents: ``model``, ``tools``, ``model_endpoint`` and ``tool_server``.
 
-A test that uses one of them leaves a record in the run folder, with everything that was said. It passes and fails as
-pytest has it. Every project loads this module: what it needs is imported when a fixture is used.
+A test that uses one of them leaves a record in the run folder, with all messages of the model and the tools. pytest
+decides whether it passes. Every project loads this module: what it needs is imported when a fixture is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_STARTED = (
 
 
 def uses_us(item: pytest.Item) -> bool:
-    """Whether a test has a fixture of ours, not one of the same name of its project's."""
+    """Whether a test uses one of our fixtures, and not a fixture of the project with the same name."""
     return "agentgauge_case" in getattr(item, "fixturenames", ())
 
 
@@ -36,7 +36,7 @@ def needs_tools(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def agentgauge_case(request: pytest.FixtureRequest) -> Iterator[OwnCase]:
-    """What the fixtures for own tests share: the test's record."""
+    """The test's record, which the fixtures for own tests share."""
     item, worker = request.node, request.config.stash.get(WORKER, None)
     if worker is None or OWN not in item.stash:
         pytest.fail(NOT_STARTED, pytrace=False)
@@ -69,11 +69,11 @@ def tools(agentgauge_case: OwnCase, agentgauge_tool_server: Endpoint) -> Tools:
 
 @pytest.fixture
 def model_endpoint(agentgauge_case: OwnCase) -> Endpoint:
-    """Where the run's model answers, for a framework of one's own: ``url``, ``key``, ``model``."""
+    """The address of the run's model, for a framework of one's own: ``url``, ``key``, ``model``."""
     return agentgauge_case.model_endpoint()
 
 
 @pytest.fixture
 def tool_server(agentgauge_tool_server: Endpoint) -> Endpoint:
-    """Where the run's tool server answers: ``url``, ``key`` (a bearer token)."""
+    """The address of the run's tool server: ``url``, ``key`` (a bearer token)."""
     return agentgauge_tool_server

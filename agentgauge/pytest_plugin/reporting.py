@@ -21,7 +21,7 @@ from agentgauge.run.waiting_requests import waiting_requests
 
 
 class Reporting:
-    """Registered in pytest's first process."""
+    """Shows progress and results on the terminal. Registered in pytest's first process."""
 
     def __init__(self, state: RunState) -> None:
         self.state = state
@@ -51,7 +51,7 @@ class Reporting:
         state.progress = Progress(write, live=terminal.isatty, planned=state.benchmark_cases, waiting=waiting)
 
     def draw_if_late(self) -> None:
-        """While pytest, which captures output, waits for a case."""
+        """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""
         progress, capture = self.state.progress, self._plugin("capturemanager")
         if progress and progress.is_late():
             with capture.global_and_fixture_disabled() if capture else nullcontext():
@@ -115,7 +115,7 @@ class Reporting:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: Any) -> None:
-        """Other plugins write it too, such as JUnit's report."""
+        """Remove secrets from the error, because other plugins write it, too, such as JUnit's report."""
         shown = str(excrepr)
         if (clean := redact(shown)) != shown:
             excrepr.reprtraceback = _Text(clean)
@@ -201,7 +201,9 @@ def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:
 
 
 def redact_terminal(config: pytest.Config) -> None:
-    """Errors inside pytest show the variables of every function, with ``--showlocals``."""
+    """Remove secrets from the terminal's output: with ``--showlocals`` an error shows the variables of every
+    function.
+    """
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if type(terminal) is pytest.TerminalReporter:
         config.pluginmanager.unregister(terminal)

@@ -1,4 +1,6 @@
-"""The run folder at a run's start: held by this process alone, checked, and described before anything else happens."""
+"""Prepares the run folder at the start of a run: locks it, checks it, and writes run.json before anything else
+happens.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ SELECTION = pytest.StashKey[dict[str, Any]]()
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     """Lock the run folder until pytest ends, and write run.json: from then on a killed run can be resumed.
 
-    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem where another
-    process has the folder, where it holds a run already, or where a resumed run would be another.
+    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem if another
+    process has locked the folder, if the folder holds a run already, or if a resumed run would differ from the earlier
+    one.
     """
     if config.option.collectonly:
         check_run(settings)
@@ -98,8 +101,8 @@ def continue_selection(config: pytest.Config) -> None:
 
 
 def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
-    """Choose cases as an earlier run did, where nothing else is chosen now. In each process: xdist's workers know the
-    command line alone."""
+    """Apply the selection of an earlier run if the command line selects nothing. Called in each process, because
+    xdist's workers know only the command line."""
     for name, attribute in (("keyword", "keyword"), ("markexpr", "markexpr"), ("limit", destination("--limit"))):
         if earlier.get(name) and not getattr(config.option, attribute):
             setattr(config.option, attribute, earlier[name])
@@ -108,7 +111,7 @@ def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
 
 
 def selection(config: pytest.Config) -> dict[str, Any]:
-    """What was selected of all cases, for a run that is killed before it has a plan."""
+    """The selection of cases, stored in case the run is killed before it has a plan."""
     option, here = config.option, config.invocation_params.dir
     given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
     paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]

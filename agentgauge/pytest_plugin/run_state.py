@@ -1,4 +1,4 @@
-"""What the controller's parts share of a run."""
+"""The state of a run that the parts of the controller share."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from agentgauge.store.record_merge import LeftOut, left_out_notes
 
 
 def sum_up(state: RunState, exitstatus: int) -> int:
-    """Write what the end of a run leaves in its folder. Returns the exit status; ``exitstatus`` is pytest's own.
+    """Write the results of a run into its folder. Returns the exit status; ``exitstatus`` is pytest's own.
 
     Raises OSError and UsageProblem.
     """

@@ -1,4 +1,4 @@
-"""The side of the plugin that runs cases: in every xdist worker, and in the one process of a serial run."""
+"""The worker, which runs cases: in every xdist worker, and in the one process of a serial run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Worker:
         self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item) -> Line | Record:
-        """How a case ended. Fails where its result could not be stored."""
+        """How a case ended. Fails if its record could not be stored."""
         planned = item.stash[PLANNED]
         try:
             result = self._asked.get(planned.id) or self._result(planned)
@@ -73,7 +73,7 @@ class Worker:
         return result
 
     def open_case(self, item: pytest.Item) -> OwnCase:
-        """The case of a project's own test, which pytest runs. Skips a test that passed in the run that goes on."""
+        """The case of a project's own test, which pytest runs. Skips a test that passed in the resumed run."""
         planned = item.stash[OWN]
         if RAISED in item.stash:
             del item.stash[RAISED]  # of a try before
@@ -86,7 +86,7 @@ class Worker:
         return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
 
     def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
-        """Keep the record of such a test. One that is skipped has none, nor one that Ctrl-C has ended."""
+        """Store the record of a project's own test. A skipped test and a test that Ctrl-C has ended have none."""
         raised = item.stash.get(RAISED, SkipTest("interrupted"))
         if isinstance(raised, pytest.skip.Exception | SkipTest):
             return
@@ -135,7 +135,7 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self) -> Generator[None]:
-        """Nothing reads what the terminal of an xdist worker keeps."""
+        """Drop the reports that the terminal of an xdist worker keeps, because nothing reads them."""
         yield
         terminal: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         if self.worker.dist != "no" and terminal is not None:

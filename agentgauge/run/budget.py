@@ -52,9 +52,9 @@ def parse_budget(text: str) -> Budget:
 
 
 class BudgetWatch:
-    """Reads what the workers have spent out of their records, as they come, and says once when it is too much.
+    """Reads the workers' usage from their records as they are written, and reports once when it exceeds the budget.
 
-    Records are counted when their case ends, not when pytest comes to it: with look-ahead that can be much later.
+    A record is counted when its case ends. With look-ahead, pytest may reach the case much later.
     """
 
     SECONDS = 0.25  # between two looks

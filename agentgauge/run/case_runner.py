@@ -36,7 +36,7 @@ class WorkerInfo:
 
 
 class CaseRunner:
-    """Made when the first case is to run. Raises OSError where the run folder cannot be written.
+    """Runs cases and stores their records. Made for the first case. Raises OSError if the run folder cannot be written.
 
     ``finished``: cases with a finished record of an earlier session, or of a worker that died.
     ``problem``: why no new case may be started in this worker: its run folder cannot be written.
@@ -82,7 +82,7 @@ class CaseRunner:
         )
 
     def notify(self, recheck: Callable[[], None]) -> None:
-        """Call ``recheck`` when what ``resting`` or ``is_ready`` returns has changed."""
+        """Call ``recheck`` when the result of ``resting`` or ``is_ready`` has changed."""
         self._clients.on_rest = recheck
 
     async def run(self, case: Planned) -> Line | Record:
@@ -91,14 +91,16 @@ class CaseRunner:
         return record if record.status == "missing" else self._store(record)
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
-        """The case of a test that pytest runs itself. ``root``: of the project; its tools may read what it is given."""
+        """The case of a test that pytest runs itself. ``root``: the project's folder. The case's tools may read only
+        files that the test names.
+        """
         sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
         case = self._solver.open_case(planned, replace(sample, root=root))
         case.readable = []
         return case
 
     async def close_case(self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float) -> Line:
-        """Score and store what came of such a case. ``output``: None where a fault ended it."""
+        """Score and store the case of such a test. ``output``: None if a fault ended it."""
         record = await self._solver.close_case(planned, case, output, fault, seconds)
         return self._store(record)
 
@@ -107,12 +109,12 @@ class CaseRunner:
         return self._clients.endpoint(service, task)
 
     def resting(self) -> int:
-        """How many running cases only wait, for the next attempt of a request, say: other cases may use their slots, at
-        most as many again as there are slots."""
+        """How many running cases only wait, for example for the next attempt of a request. Other cases may use their
+        slots, at most as many as there are slots."""
         return self._clients.at_rest()
 
     def is_ready(self, case: Planned) -> bool:
-        """Whether a case can be started, or others go before it."""
+        """Whether a case can be started; otherwise other cases go first."""
         return self._clients.ready(case.task)
 
     def resize(self, slots: int) -> None:

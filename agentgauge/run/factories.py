@@ -1,4 +1,4 @@
-"""Putting a run's models and tools together from its settings."""
+"""Makes a run's clients for models and tools from its settings."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SERVICES = "services.json"
 def start_services(
     settings: Settings, folder: RunFolder, tasks: set[str], failed: Callable[[UsageProblem], None]
 ) -> dict[str, Service]:
-    """Start what the selected tasks need, all at once, and write the addresses down, where requests wait until they can
-    be answered.
+    """Start all services that the selected tasks need, and write their addresses to the run folder. Requests to a
+    service queue until it is ready.
 
-    ``failed`` is called, in another thread, if one does not start.
+    ``failed`` is called, in another thread, if a service does not start.
     """
     services = _needed(settings, folder, tasks)
     try:
@@ -54,8 +54,9 @@ def start_services(
 
 
 def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
-    """Wait for those that must be there before the first case: all where the tested model is among them, and models of
-    other roles that do not start on demand. Raises UsageProblem."""
+    """Wait for the services that must be ready before the first case. These are all services if one of them is the
+    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem.
+    """
     for name, service in services.items():
         if "model" in services or name in settings.roles:
             service.ready()
@@ -139,7 +140,7 @@ def stop_services(services: Mapping[str, Service]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a service answers. ``model``: the name to ask a model by; empty for the tool server."""
+    """The address of a service. ``model``: the name of the model in requests; empty for the tool server."""
 
     url: str
     key: str = field(default="", repr=False)
@@ -147,7 +148,7 @@ class Endpoint:
 
 
 class PendingToolBox:
-    """A tool box whose server may not be there yet. Counts the cases that wait for it: they use no slot."""
+    """A tool box whose server may still be starting. Counts the cases that wait for it: they use no slot."""
 
     def __init__(self, box: ToolBox, on_change: Callable[[], object]) -> None:
         self._box = box
@@ -158,8 +159,8 @@ class PendingToolBox:
 
     @property
     def takes_more(self) -> bool:
-        """One case, or a few that begin together, finds out when the server is there. Where it never will be, each
-        is to say so."""
+        """Whether one more case may begin. The first case, or a few that begin together, waits for the server; after
+        that every case may begin. If the server never starts, each case reports it."""
         return self._was_waited_for or not self.waiting
 
     async def catalog(self) -> Mapping[str, Tool]:
@@ -223,21 +224,23 @@ class Clients:
         return Endpoint(spec.url or "", os.environ.get(spec.key_env or "", "").strip(), spec.model)
 
     def at_rest(self) -> int:
-        """How many cases only wait: for the next try of a request, or for the tool server to be there."""
+        """How many cases only wait: for the next attempt of a request, or for the start of the tool server."""
         arriving = sum(box.waiting for box in self._boxes.values() if isinstance(box, PendingToolBox))
         return arriving + sum(limiter.at_rest for limiter in self._limiters)
 
     def older_than(self, seconds: float) -> int:
-        """How many requests to models were sent longer ago and have no answer yet."""
+        """How many requests to models were sent more than ``seconds`` ago and have no answer yet."""
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
 
     def ready(self, task: Task) -> bool:
-        """Whether one more case of a task has what it needs, or is needed to find that out."""
+        """Whether one more case of a task can start: its tool server is ready, or the case is needed to find that
+        out.
+        """
         box = self._boxes.get(task.name)
         return not isinstance(box, PendingToolBox) or box.takes_more
 
     def resize(self, slots: int) -> None:
-        """As many concurrent requests as running cases: idle workers give up slots."""
+        """Allow as many concurrent requests as cases may run, because idle workers give up slots."""
         self._width = slots
         for limiter in self._limiters:
             limiter.resize(slots)

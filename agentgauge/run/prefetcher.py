@@ -2,7 +2,7 @@
 
 An event loop in a background thread keeps as many cases running as there are slots, in queue order. That is a cap on
 concurrent cases and no distance: each case that ends frees its slot, so one slow case holds up only itself. Records are
-written when a case ends, on the loop's thread; until pytest comes to the case, only the location of its record is in
+written when a case ends, on the loop's thread; until pytest reaches the case, only the location of its record is in
 memory.
 """
 
@@ -69,7 +69,8 @@ class Prefetcher:
         """Wait for a case. Returns where its record is, or the record itself where nothing was stored: its status is
         "missing" where no new case is started any more.
 
-        A case that was not submitted is the next to start. Raises what kept the case from being run or stored.
+        A case that was not submitted is the next to start. Raises the error that kept the case from being run or
+        stored.
         """
         if case.id not in self._known:
             self._loop.call_soon_threadsafe(self._put_first, case)
@@ -80,7 +81,7 @@ class Prefetcher:
         return result
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
-        """Do something on the loop's thread that is no case of the queue."""
+        """Call a function on the loop's thread, outside of the queue of cases."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def hold(self) -> None:
@@ -108,7 +109,7 @@ class Prefetcher:
     # -- on the loop's thread
 
     def recheck(self) -> None:
-        """Start cases: the number of resting cases, or what is ready, has changed."""
+        """Start cases, because the number of resting cases, or which cases are ready, has changed."""
         if ready := [case for case in self._unready if self._runner.is_ready(case)]:
             self._queue.extendleft(reversed(ready))
             self._unready = [case for case in self._unready if not self._runner.is_ready(case)]

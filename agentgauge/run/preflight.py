@@ -1,4 +1,4 @@
-"""What is checked before the first request: the tasks' options, the real tools, and where programs run."""
+"""Checks before the first request: the tasks' options, the real tools, and where programs run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """The run's tools, and what confines its programs.
 
     Raises UsageProblem for a model or options that do not fit the tasks or their data, for tools that cannot work or
-    that a resumed run had otherwise, and where programs cannot run.
+    that differ from those of the resumed run, and if programs cannot run.
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
@@ -126,7 +126,7 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
         return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
     headline = headline_of(task)
-    return "" if headline in figures else f"{task.name}: its metrics of one score make no {headline}, its headline"
+    return "" if headline in figures else f"{task.name}: its metrics of one score lack {headline}, its headline figure"
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:

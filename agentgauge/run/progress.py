@@ -21,7 +21,7 @@ FEWEST_CASES = 5
 
 
 class Progress:
-    """Counts finished cases and says how far the run is.
+    """Counts finished cases and shows the progress of the run.
 
     ``write`` puts text on the screen as it is; ``live`` is True on a terminal. Without ``write`` nothing is shown.
     ``planned``: task → its cases. ``waiting`` returns how many requests have waited long for an answer.
@@ -64,8 +64,8 @@ class Progress:
                 self._write("\n")
 
     def is_late(self) -> bool:
-        """Whether ``draw`` is to be called though no case has ended: the line is PLAIN_SECONDS old, and requests have
-        waited long."""
+        """Whether ``draw`` is due though no case has ended: the line is PLAIN_SECONDS old, and requests have waited
+        long."""
         now = time.monotonic()
         if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
             return False

@@ -1,4 +1,4 @@
-"""What is said of a run: to a person at its start, and in its summary."""
+"""Describes a run: in the header on the terminal, in run.json and in its summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MANY = 3
 
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """What a person should know of the run while it goes on."""
+    """The lines about the run that the terminal shows at its start."""
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} concurrent requests"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
@@ -40,11 +40,11 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
         kept = sum(case in lines and lines[case].finished for case in plan)
-        yield f"going on with {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
+        yield f"resuming {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
     if settings.rescore:
-        yield f"scoring the transcripts of {settings.rescore} again; no model is asked"
+        yield f"scoring the transcripts of {settings.rescore} again; no model is called"
     if settings.replay:
-        yield f"replaying {settings.replay}; no model is asked and no tool runs"
+        yield f"replaying {settings.replay}; no model is called and no tool runs"
     if all(find_task(name).data.in_run_folder for name, _, _ in plan):
         return
     yield (
@@ -78,11 +78,11 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
 def run_json(
     settings: Settings, selection: Mapping[str, Any], plan: Sequence[CaseId] = (), **more: Any
 ) -> dict[str, Any]:
-    """What run.json says. A resumed run keeps its first command and selection.
+    """The content of run.json. A resumed run keeps its first command and selection.
 
-    ``plan``: empty before it is known. ``more``: ``tools``, what identifies each; ``sandbox``, what confines code that
-    a model wrote; ``gates``, what each says of the run, None where it holds; ``started`` and ``finished``, seconds
-    since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
+    ``plan``: empty before it is known. ``more``: ``tools``, the identity of each; ``sandbox``, the protections for code
+    that a model wrote; ``gates``, the problem of each, None for a gate that holds; ``started`` and ``finished``,
+    seconds since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})
@@ -113,7 +113,7 @@ def run_json(
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What makes this run's figures what they are; the same for two equal runs, wherever and however they were made."""
+    """What determines this run's figures. The description is the same for two equal runs, wherever they ran."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     return {
         "model": settings.model.name,

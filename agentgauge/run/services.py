@@ -41,7 +41,7 @@ class Service:
     """One helper process, started and watched over by a thread."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, *, on_demand: bool = False) -> None:
-        """``on_demand``: it is started when the first connection waits for it, and not at all where none comes."""
+        """``on_demand``: the service is started when the first connection arrives, and never without one."""
         self.name = name
         self.url = ""  # from ``spawn`` on
         self._address = ("", 0)
@@ -58,7 +58,7 @@ class Service:
         self._logging: threading.Thread | None = None  # writes the log of the process
 
     def start(self) -> str:
-        """Start it and wait until it is ready; returns its address. Raises UsageProblem with its last words."""
+        """Start it and wait until it is ready; returns its address. Raises UsageProblem with the end of its output."""
         self.spawn()
         self.ready()
         return self.url
@@ -81,14 +81,16 @@ class Service:
         self._watcher.start()
 
     def ready(self) -> None:
-        """Wait until it is ready after ``spawn``, or may be asked for. Raises UsageProblem with its last words."""
+        """Wait after ``spawn`` until it is ready, or until it can be started on demand. Raises UsageProblem with the
+        end of its output.
+        """
         if not self._on_demand:
             self._settled.wait()
         if self._problem:
             raise self._problem
 
     def tell_to_end(self) -> None:
-        """Let it begin to end, and go on. ``stop`` is to follow."""
+        """Ask the service to end, without waiting. ``stop`` must follow."""
         with self._lock:
             told = self._stopping.is_set()
             self._stopping.set()
@@ -96,7 +98,7 @@ class Service:
             _signal_group(self._process, signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it and everything it started. Safe to call twice."""
+        """End the service and all its child processes. Safe to call twice."""
         self.tell_to_end()
         if self._watcher is None:
             return

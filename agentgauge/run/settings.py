@@ -43,7 +43,9 @@ _NO_ADDRESS = "is no address; give one such as http://localhost:16181, a passwor
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a run keeps of its model. Enough to replay or score it again where the model itself is not known."""
+    """The facts about its model that a run stores: enough to replay it or score it again where the model is not
+    known.
+    """
 
     name: str
     url: str | None  # as given by --model-url
@@ -55,7 +57,7 @@ class ModelFacts:
 @dataclass(frozen=True)
 class Settings:
     model: ModelFacts
-    spec: ModelSpec | None  # how to reach the model; None where none is asked (replay, rescore)
+    spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
     dialect: str
     data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
@@ -160,7 +162,9 @@ def _register_tool_secrets(file: FileConfig) -> None:
 
 
 def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What run.json and a cassette keep, so that a later run can start from it. ``tools``: what identifies each."""
+    """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
+    of each.
+    """
     return {
         "model": asdict(settings.model),
         "dialect": settings.dialect,
@@ -173,7 +177,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
 
 
 def config_fingerprint(settings: Settings, task: Task) -> str:
-    """Of everything that may change what a case yields: two records may be mixed only if it is the same."""
+    """Fingerprint of everything that may change the result of a case: records may be mixed only if it is the same."""
     parts = {
         "model": settings.model.fingerprint,
         "dialect": settings.dialect,
@@ -193,8 +197,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
     for name, known in known_options().items():
         if known.asks and given[name] is not None and given[name] != earlier.get(name):
             raise UsageProblem(
-                f"--rescore: that run was asked with {name} {earlier.get(name)!r}, not {given[name]!r}; leave"
-                f" {name} out"
+                f"--rescore: that run used {name} {earlier.get(name)!r}, not {given[name]!r}; leave {name} out"
             )
 
 
@@ -266,11 +269,11 @@ def _run_dir(option: Namespace, model: str) -> Path:
 
 _EXCLUSIVE = (
     ("resume", "rescore", "one continues a run, the other scores it again"),
-    ("resume", "run_dir", "a resumed run is written where it was"),
-    ("resume", "replay", "a resumed run asks a live model"),
-    ("rescore", "model", "a rescored run asks no model"),
-    ("rescore", "model_url", "a rescored run asks no model"),
-    ("rescore", "shard", "the whole plan of a run is scored again"),
+    ("resume", "run_dir", "a resumed run stays in its folder"),
+    ("resume", "replay", "a resumed run calls a live model"),
+    ("rescore", "model", "a rescored run calls no model"),
+    ("rescore", "model_url", "a rescored run calls no model"),
+    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
@@ -293,5 +296,5 @@ def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
 
 def _at_least_one(option: str, value: int | None) -> int | None:
     if value is not None and value < 1:
-        raise UsageProblem(f"{option} {value} makes no sense; give a whole number from 1")
+        raise UsageProblem(f"{option} {value} is too small; give a whole number from 1")
     return value

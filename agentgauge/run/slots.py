@@ -1,8 +1,8 @@
 """How many cases a worker may run at once: its part of ``--in-flight``, and the slots that idle workers give up.
 
 Each worker owns slots. A worker whose queue is empty gives up the slots that it does not use to those that still have
-waiting cases, in equal parts, so that the total stays used until the last case has started, whichever worker has it.
-Workers tell each other by a few bytes each in a file of the run folder; the file is lock-free.
+waiting cases, in equal parts, so that the total stays used until the last case has started in any worker. Workers
+exchange their numbers, a few bytes each, in a file of the run folder; the file is lock-free.
 """
 
 from __future__ import annotations

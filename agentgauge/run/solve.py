@@ -42,12 +42,17 @@ class Planned:
     def id(self) -> CaseId:
         return (self.task.name, self.row.id, self.attempt)
 
+    @property
+    def name(self) -> str:
+        """The case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
+        return self.row.id if self.attempt == 1 else f"{self.row.id}#{self.attempt}"
+
 
 @dataclass(frozen=True, slots=True)
 class Solver:
     """Solves cases one at a time or many at once: ``solve`` keeps no state between calls but ``checkpoints``.
 
-    ``models`` and ``boxes`` are asked inside the event loop, so that clients belong to it.
+    ``models`` and ``boxes`` are called inside the event loop, so that clients belong to it.
     """
 
     settings: CaseSettings
@@ -68,7 +73,7 @@ class Solver:
             self.checkpoints.discard(case)
 
     async def solve(self, planned: Planned) -> Record:
-        """Never raises but for cancellation: faults come back as broken records."""
+        """Run and score a case. Raises nothing but a cancellation: faults become broken records."""
         record = self.new_record(planned)
         try:
             sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
@@ -103,7 +108,7 @@ class Solver:
         )
 
     def open_case(self, planned: Planned, sample: Sample) -> Case:
-        """What a case works with. To be called inside the event loop."""
+        """The case that a task works with. Must be called inside the event loop."""
         checkpoint_file = CheckpointFile(
             self.folder.checkpoint_file(*planned.id),
             self.configs[planned.task.name],
@@ -127,7 +132,7 @@ class Solver:
         )
 
     def transcript(self, case: Case, output: Json, seconds: float) -> Transcript:
-        """What was said in a case, with placeholders for the folders that are elsewhere on another machine."""
+        """The transcript of a case, with placeholders for the folders that lie elsewhere on another machine."""
         texts = [output, [[event.detail, event.error] for event in case.events]]
         events = tuple(case.events)
         if (stored := self._placeholders(case.sample).to_placeholders(texts)) is not texts:
@@ -198,12 +203,12 @@ def _why_broken(error: Exception) -> tuple[str, str]:
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
-    """What a broken case contributes where it is counted as the original counts it."""
+    """The values of a broken case where it counts as in the original."""
     return checked(task, task.score(task.data.load(index, row, task.name), None, scoring, similarity))
 
 
 def checked(task: Task, score: Score) -> Score:
-    """What a task's ``score`` has returned. Raises Fault where figures cannot be made of it."""
+    """The return value of a task's ``score``, checked. Raises Fault if no figures can be made of it."""
     wrong = ""
     if not isinstance(score, Score):
         wrong = f"returned {score!r}; return a Score"

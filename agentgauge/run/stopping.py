@@ -29,8 +29,8 @@ class Interrupts:
         self._received = False
 
     def handle(self, *numbers: int, add_cleanup: Callable[[Callable[[], None]], None]) -> None:
-        """From now on; the earlier handlers come back by what is given to ``add_cleanup``. Where a signal has ended the
-        run, the process ignores them until it exits."""
+        """Handle signals from now on. ``add_cleanup`` gets a function that restores the earlier handlers. If a signal
+        has ended the run, the process ignores further signals until it exits."""
         if threading.current_thread() is threading.main_thread():
             for number in numbers:
                 add_cleanup(partial(self._restore, number, signal.signal(number, self._handle)))
@@ -48,7 +48,7 @@ class Interrupts:
 
 
 class StopFile:
-    """Asked at every start and every end of a case, by two threads."""
+    """A file that stops all workers. Two threads look for it at every start and every end of a case."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE

@@ -1,9 +1,9 @@
 """Threads for work that takes long, apart from those for quick things.
 
-asyncio has one pool for everything: a few scores of minutes there, and every file that is read and every host name that
-is looked up waits behind them. Here each kind of long work has threads of its own, as many as there are processors,
-made when first asked for. What keeps a processor busy also holds one of the machine's CPU slots (``in_cpu_slot``), so
-that many workers do not overload it.
+asyncio has one pool for everything: while a few scores take minutes there, every read of a file and every look-up of a
+host name waits for them. Here each kind of long work has threads of its own, as many as there are processors, made on
+demand. A job that keeps a processor busy also holds one of the machine's CPU slots (``in_cpu_slot``), so that many
+workers do not overload it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cpu_slots(size: int | None = None) -> CpuSlots:
 
 
 async def in_thread_pool(kind: str, job: Callable[[], _T]) -> _T:
-    """Do what blocks in a thread that only work of this kind uses. For jobs that mostly wait for others."""
+    """Run a blocking job in a thread that only work of this kind uses. For jobs that mostly wait."""
     # one thread more than there are slots: it gets its next job ready, or waits with nothing to compute
     return await asyncio.get_running_loop().run_in_executor(threads(kind, processors() + 1), job)
 
@@ -62,8 +62,8 @@ async def in_cpu_slot(kind: str, job: Callable[[], _T]) -> _T:
 
 
 def threads(kind: str, size: int) -> ThreadPoolExecutor:
-    """The threads of this kind of work, ``size`` where there are none yet. Ask anew for each job: ``drop_waiting``
-    ends them."""
+    """The threads of this kind of work, made with ``size`` threads if there are none yet. Call this for each job,
+    because ``drop_waiting`` ends them."""
     with _making:
         if kind not in _made:
             _made[kind] = ThreadPoolExecutor(size, thread_name_prefix=f"agentgauge-{kind}")
@@ -71,7 +71,7 @@ def threads(kind: str, size: int) -> ThreadPoolExecutor:
 
 
 def drop_waiting() -> None:
-    """Give up what has not begun: for the end of a run that is cut short. What runs goes on to its end."""
+    """Cancel the jobs that have not begun, when a run ends early. Running jobs go on to their end."""
     with _making:
         for pool in _made.values():
             pool.shutdown(wait=False, cancel_futures=True)

@@ -44,7 +44,9 @@ class MemoryGroup:
             (self._folder / swap[0]).write_text(swap[1])
 
     def add(self, pid: int) -> bool:
-        """Put a process in; those that it starts will be in it as well. Takes 10 to 25 ms. False if it is not taken."""
+        """Put a process into the group; its later child processes are in the group, too. Takes 10 to 25 ms. False if
+        the kernel refuses.
+        """
         try:
             (self._folder / "cgroup.procs").write_text(str(pid))
         except OSError:

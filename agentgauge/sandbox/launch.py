@@ -31,15 +31,15 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Python text that defines a function ``main`` without arguments and runs in an interpreter that stands ready.
+    """Python text that defines a function ``main`` without arguments and runs in a prepared interpreter.
 
     The text itself runs once in each of several processes, confined, with ``__name__`` "prepared": there it imports
-    what its programs need. It starts no thread, and reads and keeps nothing that one program may know and the next may
-    not. ``main`` then runs in a fork of such a process, in module ``__main__``, as a program of its own. If the text
-    defines ``improve``, it is called between programs, when none waits, until it gives False: to import what may be of
-    use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call. Installed
-    packages are not on ``sys.path`` before the text puts them there. Where no process can stand ready, the text is
-    executed as a program with ``__name__`` "__main__", and has to call ``main`` itself.
+    what its programs need. It must start no thread, and must not read or keep anything that only one of the programs
+    may know. ``main`` then runs in a fork of such a process, in module ``__main__``, as a program of its own. If the
+    text defines ``improve``, it is called between programs, when none waits, until it gives False: to import what may
+    be of use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call.
+    Installed packages are not on ``sys.path`` before the text puts them there. Where no process can stand ready, the
+    text is executed as a program with ``__name__`` "__main__", and has to call ``main`` itself.
     """
 
     text: str

@@ -1,7 +1,8 @@
-"""What a program may see: the interpreter with its library, other projects' packages, the system's shared libraries.
+"""The files that a program may see: the interpreter with its library, other projects' packages, the system's shared
+libraries.
 
-The packages of this project and those that announce tasks are left out, because their data sets hold what programs are
-judged by; so are the folders that were given to ``hide``, wherever they lie.
+The packages of this project, and packages that announce tasks, are left out, because their data sets hold the gold. The
+folders given to ``hide`` are left out, too, wherever they lie.
 """
 
 # Plain texts throughout: Path.resolve() would follow links that must stay.
@@ -40,7 +41,7 @@ _ROOT = os.path.realpath(Path(__file__).parents[2])
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a program sees of the machine's files.
+    """The part of the machine's files that a program sees.
 
     ``mounts``: where there is a file system of the program's own, pairs of a real path and the place where it
     appears, parents before children; a pair without a real path stands for a file or folder that appears empty.
@@ -54,9 +55,9 @@ class View:
 
 
 def hide(folders: Iterable[Path]) -> None:
-    """Let no program in a sandbox see these folders, in this process and in those that it starts.
+    """Hide these folders from all programs in sandboxes, in this process and in its child processes.
 
-    A folder within them that a use names as readable stays visible.
+    A folder within them stays visible to a run that names it as readable.
     """
     known = _given()
     new = [path for path in dict.fromkeys(os.path.realpath(folder) for folder in folders) if path not in known]
@@ -71,7 +72,7 @@ def package_folders() -> tuple[str, ...]:
 
 
 def view(readable: Iterable[str] = (), *, packages: bool = True) -> View:
-    """What a program sees that may read these paths besides. ``packages``: whether it sees installed packages."""
+    """The view of a program that may also read these paths. ``packages``: whether it sees installed packages."""
     hidden = {*_own(), *_given()} if packages else {*_own(), *_given(), *map(os.path.realpath, package_folders())}
     mounts = _arranged({**_interpreter(packages), **_chosen(readable)}, hidden)
     return View(mounts, *_without_mounts(mounts))

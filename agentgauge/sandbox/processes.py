@@ -1,4 +1,4 @@
-"""The processes that hold a program: here a fresh one for each; see ``servers`` for those that stand ready."""
+"""The processes that hold a program: a fresh process for each program. ``servers`` has the prepared processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Setup:
 
     @property
     def serves(self) -> bool:
-        """Whether a process can stand ready: it makes the namespaces of each program itself."""
+        """Whether processes can be prepared: such a process makes the namespaces of each program itself."""
         return not self.bubblewrap and not {"namespaces", "mount_ns"} & {*self.refuse}
 
 
@@ -91,7 +91,7 @@ def start(command: Sequence[str], env: Mapping[str, str], **streams: Any) -> sub
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """With what is left in its session."""
+    """Kill a process and all other processes of its session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -88,7 +88,7 @@ def layers() -> tuple[str, ...]:
 
 
 def missing(found: tuple[str, ...]) -> tuple[str, ...]:
-    """What these layers lack of the minimum: separate process and limits, files out of reach, no network."""
+    """The parts of the minimum that these layers lack: separate process and limits, files out of reach, no network."""
     have = set(found)
     needs = (("a process with limits", {"rlimits"}), ("protection of files", _FILES), ("a closed network", _NETWORK))
     return tuple(name for name, any_of in needs if not have & any_of)
@@ -98,12 +98,12 @@ _permitted: list[bool] = []
 
 
 def permit_unsafe() -> None:
-    """Let code of this process run below the minimum of protection, as the user has said."""
+    """Let code of this process run below the minimum of protection, as the user has allowed."""
     _permitted.append(True)
 
 
 def check_minimum(*, allow_unsafe: bool = False) -> None:
-    """Raises UsageProblem if code cannot be run safely here and the user has not said that it may run anyway."""
+    """Raises UsageProblem if code cannot be run safely here and the user has not allowed that it runs anyway."""
     lacking = missing(layers())
     if lacking and not (allow_unsafe or _permitted):
         raise UsageProblem(

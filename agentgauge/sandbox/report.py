@@ -1,4 +1,4 @@
-"""What the processes of a sandbox report, line by line (see ``inner.confine.Report``)."""
+"""Parses the reports of a sandbox's processes, line by line (see ``inner.confine.Report``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Report:
 
 
 def read_report(content: bytes) -> Report:
-    """Once the program has started, no end of the processes that hold it is a fault: it may have brought it about."""
+    """After the program has started, an early end of the processes that hold it is no fault, because the program may
+    have caused it.
+    """
     report = Report()
     while content:
         line, _, content = content.partition(b"\n")

@@ -10,7 +10,7 @@ Status = Literal["ok", "timeout", "memory", "output", "killed", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the code may use. The defaults suit a short computation."""
+    """The limits of the code. The defaults suit a short computation."""
 
     wall_seconds: float = 20.0
     cpu_seconds: float | None = None
@@ -41,7 +41,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the program has answered to a step, and the busy seconds that it took."""
+    """The program's answer to a step, and the busy seconds that it took."""
 
     content: bytes
     busy_seconds: float

@@ -1,4 +1,4 @@
-"""A folder for code to work in, removed afterwards whatever the code did to it."""
+"""A folder for code to work in, removed afterwards in any state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that stand ready: each has run a script's text once, and forks for each of its programs."""
+"""Prepared processes: each has run a script's text once, and forks for each of its programs."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class Server:
         try:
             socket.send_fds(self._control, [marshal.dumps(dict(numbers))], descriptors)
         except OSError as error:
-            raise SandboxFault(f"the process that stood ready has ended: {error}", cause="no process") from error
+            raise SandboxFault(f"the prepared process has ended: {error}", cause="no process") from error
 
     def forget(self) -> None:
-        """Let go of a server that belongs to the process that forked this one."""
+        """Close this process's connection to a server that belongs to its parent process."""
         self._control.close()
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ def lend(
     streams: Streams,
     stopped: Callable[[], bool],
 ) -> Lent:
-    """Run a script's program in a server that stands ready, or in a new one. Raises SandboxFault if none can be had."""
+    """Run a script's program in a prepared server, or in a new one. Raises SandboxFault if none can be started."""
     key = (setup, script, repr(spec))
     while waiting := _POOL.take(key):
         try:

@@ -43,7 +43,7 @@ class Metrics:
         self.counts = frozenset(name for name, kind in kinds.items() if kind == "sum")
         self._scale = {name: 1.0 for name, kind in kinds.items() if kind == "average"}
         shares = tuple(name for name, kind in kinds.items() if kind in ("mean", ""))
-        self.shares = shares or self.names  # in per cent: of an average or a sum nobody knows whether more is better
+        self.shares = shares or self.names  # in per cent; for an average or a sum, more need not be better
         self._means = {one[1] for one in self._parsed.values() if not callable(one) and one[0] != "sum"}
 
     def formula(self) -> MetricFormula:
@@ -55,7 +55,7 @@ class Metrics:
         return MetricFormula(self._compute, below, scale=self._scale)
 
     def scored(self, score: Score) -> Score:
-        """The score with what the metrics count: ``passed``, and for each mean whether the sample has its value.
+        """The score with the counters of the metrics: ``passed``, and for each mean whether the sample has its value.
 
         Raises TypeError for a value that is no number.
         """

@@ -1,4 +1,4 @@
-"""Samples in files of JSON Lines, JSON or CSV, with gold in another file where that is apart."""
+"""Samples in files of JSON Lines, JSON or CSV; the gold may be in another file."""
 
 from __future__ import annotations
 

@@ -85,13 +85,13 @@ class ShortTask(Task, Presentation, OwnOptions, Prompts):
         self._author.chosen = dict(chosen)
 
     def prompt_version(self, folder: Path | None) -> str:
-        """The wording is in the benchmark's file, beside all else."""
+        """Fingerprint of the benchmark's file, which holds the wording."""
         return hashlib.sha256(self.file.read_bytes()).hexdigest()[:12]
 
 
 class _WithOracle(ShortTask, Oracle):
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        """The reply whose turn it is, whoever of the conversation is asked; the last one is repeated."""
+        """The gold reply for this turn of the case. The last reply is repeated."""
         gold = self._author.oracle(sample)
         replies = [_reply(each, self.name) for each in (gold if isinstance(gold, list) else [gold])]
         if one_call:

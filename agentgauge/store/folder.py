@@ -58,7 +58,7 @@ class RunFolder:
                 )
         elif self.has_records:
             raise UsageProblem(
-                f"{self.path} holds records and no run.json, which would tell what they are of; put it back, or name"
+                f"{self.path} holds records but no run.json, which describes them; restore run.json, or name"
                 " another --run-dir"
             )
 
@@ -95,7 +95,7 @@ class RunFolder:
         return True
 
     def discard(self) -> None:
-        """Remove what was written of a run that will not be carried out."""
+        """Remove the files of a run that does not take place."""
         for name in ("planned.json", "shard.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
@@ -163,7 +163,7 @@ class RunFolder:
         _sync(self.path)
 
     def appender(self, worker: str) -> Appender:
-        """Raises OSError."""
+        """Open the file for a worker's records. Raises OSError."""
         return Appender(self.path / "records" / f"{worker}.jsonl", self.free_reserve)
 
     def files(self, task: str, sample: str, attempt: int) -> Path:
@@ -197,7 +197,7 @@ class RunFolder:
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
-                    f"{self.path} has records and no run.json, which would tell what they are of; put it back, or start"
+                    f"{self.path} has records but no run.json, which describes them; restore run.json, or start"
                     " a new run"
                 ) from None
             raise UsageProblem(
@@ -216,7 +216,7 @@ class RunFolder:
             return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
         except (TypeError, ValueError) as error:
             file = self.path / "planned.json"
-            raise UsageProblem(f"{file} is no plan of cases: {error}; put it back, or start a new run") from None
+            raise UsageProblem(f"{file} is no plan of cases: {error}; restore it, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
         """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""
@@ -229,7 +229,7 @@ class RunFolder:
         yield from self.read_json("planned.json")
 
     def lines(self, order: Iterable[CaseId] = (), left_out: list[LeftOut] | None = None) -> dict[CaseId, Line]:
-        """Where the record of each case is. See ``best_records``."""
+        """The location of each case's record. See ``best_records``."""
         return best_records(self.path, Line.of, order, left_out)
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
@@ -277,7 +277,7 @@ class Appender:
         self.problem: OSError | None = None  # set when the disk was full: no further case should start
 
     def append(self, record: Record) -> Line:
-        """Write it, and return where it is. Raises OSError, with the file unchanged, where the disk is full."""
+        """Write a record and return its location. Raises OSError, with the file unchanged, if the disk is full."""
         data = encoded_line(record)
         said = record.transcript
         usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)

@@ -1,7 +1,7 @@
 """One process at a time writes a run folder; several may read a finished one at once: ``--rescore``, ``merge``.
 
-The kernel ends a lock with its process, also at kill -9. A network file system may know no locks. There a file names
-the process that writes, and one that has ended is recognised on the machine where it ran.
+The kernel ends a lock with its process, also at kill -9. A network file system may have no locks. There a file names
+the process that writes, and the machine where this process ran recognises that it has ended.
 """
 
 from __future__ import annotations

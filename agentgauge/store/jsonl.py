@@ -39,7 +39,9 @@ _TRANSCRIPT, _LAST, _OUTPUT = b',"transcript":{"usage":', b'"seed":', b',"output
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where a record is. Stands for it in memory: a record with its transcript takes some tens of KB there."""
+    """The location of a record. It replaces the record in memory, because a record with its transcript takes some tens
+    of KB.
+    """
 
     file: Path
     start: int  # bytes
@@ -52,7 +54,7 @@ class Line:
 
     @property
     def finished(self) -> bool:
-        """With an answer, right or wrong."""
+        """Whether the case has an answer, right or wrong."""
         return self.status in ("passed", "wrong")
 
     @property
@@ -61,7 +63,9 @@ class Line:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
-        """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
+        """The location and status of a record. ``data``: see ``outlined``. Raises one of UNREADABLE if that is no
+        record.
+        """
         transcript = data["transcript"] or {}
         usage, seconds = transcript.get("usage", {}), transcript.get("seconds", 0.0)
         tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
@@ -83,7 +87,7 @@ class Line:
         return decoded(self.raw())
 
     def explanation(self) -> str | None:
-        """Why the score is what it is; None where there is no score. Does not decode the transcript."""
+        """The explanation of the score; None without a score. Does not decode the transcript."""
         score = outlined(self.raw())["score"]
         return score["explanation"] if score else None
 
@@ -124,7 +128,7 @@ def plain(data: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def decoded(line: bytes) -> Record:
-    """Raises ValueError, KeyError or TypeError for a line that holds no record."""
+    """The record in a line. Raises ValueError, KeyError or TypeError for a line that holds no record."""
     return Record.from_json(plain(json.loads(line)))
 
 

@@ -16,7 +16,7 @@ from agentgauge.store.jsonl import Line
 
 @dataclass(slots=True)
 class CaseOutline:
-    """Stands for a case in memory (0.4 KB), of which there may be hundreds of thousands. Equal values are shared."""
+    """A case in memory (0.4 KB). There may be hundreds of thousands of cases, so equal values are shared."""
 
     task: str
     sample: str
@@ -43,7 +43,7 @@ class CaseOutline:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> CaseOutline:
-        """``data``: see ``outlined``. Raises one of UNREADABLE for what is no record."""
+        """The outline of a record. ``data``: see ``outlined``. Raises one of UNREADABLE if that is no record."""
         line = Line.of(data, file, start, size)
         transcript, score = data["transcript"], data["score"]
         return cls(

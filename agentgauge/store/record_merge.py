@@ -90,15 +90,15 @@ def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Ite
         if damaged:
             first, more = damaged[0], f" and {len(damaged) - 1} more" if len(damaged) > 1 else ""
             what = f"{file} is damaged in line {first.number}{more} ({first.why}){kept}"
-            yield f"{what}; run what is missing now with --resume={run}"
+            yield f"{what}; run the missing cases with --resume={run}"
         if foreign:
             records = "1 record" if len(foreign) == 1 else f"{len(foreign)} records"
             why = "of other settings (model, data, options), which are not this run's"
-            yield f"{file} has {records} {why}{kept}; run what is missing now with --resume={run}"
+            yield f"{file} has {records} {why}{kept}; run the missing cases with --resume={run}"
 
 
 def damaged(run: Path, file: Path, number: int, error: Exception) -> UsageProblem:
-    """``number``: of the line, from 1."""
+    """The message about a damaged line. ``number``: of the line, from 1."""
     return UsageProblem(
         f"{file} is damaged in line {number} ({error!r}); continue with --resume={run}: its case runs again"
     )

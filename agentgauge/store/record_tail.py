@@ -13,12 +13,12 @@ class RecordTail:
     """Remembers how far each file has been read. A file that is shorter than before is read from its start."""
 
     def __init__(self, offsets: Mapping[Path, int] | None = None) -> None:
-        """``offsets``: bytes of files that are not to be read."""
+        """``offsets``: bytes at the start of files that are not to be read."""
         self._offsets = dict(offsets or {})
 
     def new(self, files: Iterable[Path]) -> Iterator[tuple[dict[str, Any], Path, int, int]]:
         """Records that have been added since the last call: JSON without events (see ``outlined``), file, start and
-        size in bytes. A file that is gone is passed over, and so is a damaged line: the end of the run reports it."""
+        size in bytes. A missing file and a damaged line are skipped: the end of the run reports them."""
         for file in files:
             try:
                 stream = file.open("rb")

@@ -30,7 +30,9 @@ class Revisions:
         self._thread.start()
 
     def known(self, *, wait: bool = False) -> dict[str, Revision | None]:
-        """``{"agentgauge", "project"}``, each a Revision; None where none is known, or not yet without ``wait``."""
+        """``{"agentgauge", "project"}``, each a Revision. None if there is none, or, without ``wait``, if it is not
+        known yet.
+        """
         if wait:
             self._thread.join(2 * SECONDS)  # both are given up by then
         return dict(self._found)
@@ -41,7 +43,7 @@ class Revisions:
 
 
 def own_revision(folder: Path) -> Revision | None:
-    """Of AgentGauge, which lies in ``folder``: a checkout, or what was installed from a repository."""
+    """The revision of AgentGauge in ``folder``: a checkout, or an installation from a repository."""
     if (folder / ".git").exists():
         return revision_of(folder)
     try:
@@ -53,7 +55,7 @@ def own_revision(folder: Path) -> Revision | None:
 
 
 def revision_of(folder: Path) -> Revision | None:
-    """Of the repository that holds a folder. None without a repository, a commit or git itself."""
+    """The revision of the repository that holds a folder. None without a repository, a commit or git itself."""
     # a hook of git sets variables that name another repository
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
@@ -66,7 +68,7 @@ def revision_of(folder: Path) -> Revision | None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return None  # which is what the caller is told: no revision is known
+        return None  # the caller gets None: no revision is known
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "(initial)")
     return None if commit == "(initial)" else {"commit": commit, "dirty": any(line[0] != "#" for line in lines)}

@@ -26,7 +26,7 @@ _KIND = "gta_atomic 2"  # to be raised when tags or checks change
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What both halves of GTA-2 load alike: a sample as upstream's loader leaves it, paths made absolute."""
+    """A sample of either half of GTA-2 as upstream's loader leaves it, with absolute paths."""
 
     dialogs: list[dict[str, Json]]
     resources: list[dict[str, Json]]  # tools in the order of the prompt, then files
@@ -87,12 +87,14 @@ def _official(file: Path, root: Path, differences: Differences | None = None) ->
 
 
 def require_files(sample: Sample) -> None:
-    """Raises Fault where a picture of the sample is gone since the index was made: the model would be blamed for it."""
+    """Raises Fault if a picture of the sample has disappeared since the index was made, because the missing file would
+    count against the model.
+    """
     require(sample.root, [used["path"] for used in sample.payload["files"]])
 
 
 def require(root: Path, paths: Sequence[str]) -> None:
-    """Raises Fault where one of the files, relative to ``root``, is gone."""
+    """Raises Fault if one of the files, relative to ``root``, is missing."""
     for path in paths:
         if not (root / path).is_file():
             raise Fault(f"the file {path!r} is missing below {root}; put it back", cause="missing file")
@@ -147,7 +149,7 @@ def absolute_turn(turn: Mapping[str, Json], folder: Path, root: str) -> dict[str
 
 
 def user_turns(turns: Sequence[Mapping[str, Json]]) -> list[tuple[str, list[Json]]]:
-    """Every user turn's text, and the turns that answer it. What comes before the first is left out."""
+    """Every user turn's text, and the turns that answer it. Turns before the first user turn are left out."""
     parts: list[tuple[str, list[Json]]] = []
     for turn in turns:
         if turn["role"] == "user":
@@ -181,7 +183,7 @@ def _tags(sample: Mapping[str, Any], offered: Sequence[str]) -> list[str]:
 
 
 def kind_of(reference: Json) -> str:
-    """The kind of a query, told by its reference answer (GTA spec 1.4)."""
+    """The kind of a query, determined by its reference answer (GTA spec 1.4)."""
     if not reference:
         return "image_generation"
     return "objective" if isinstance(reference, Mapping) else "subjective"

@@ -1,4 +1,4 @@
-"""Why a case is wrong, for a person: short, with what was expected, what came, and at which step."""
+"""Explains why a case is wrong: the expected answer, the actual one, and the step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Finding:
 
 
 def explain(findings: Sequence[Finding]) -> str:
-    """Empty where nothing is wrong."""
+    """The explanation; empty if nothing is wrong."""
     lines = [
         f"{one.where}: {', '.join(one.labels)}\n  expected: {one.expected}\n  got:      {one.got}"
         for one in findings[:SHOWN]
@@ -47,7 +47,7 @@ def shown_turn(turn: Mapping[str, Json]) -> str:
 
 
 def expected_answer(reference: Json) -> str:
-    """What a reference answer asks for."""
+    """The answer that a reference asks for, in words."""
     if not isinstance(reference, Mapping):
         return "something like " + " or ".join(quoted(text) for text in reference[:SHOWN])
     groups = [" or ".join(map(repr, group)) for group in reference["whitelist"]]

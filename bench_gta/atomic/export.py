@@ -16,10 +16,10 @@ SAMPLES = "gta_dataset"  # folder of the samples of a partial run, named as the 
 
 
 def write_predictions(results: Iterable[tuple[Sample, Json, Path]], folder: Path, model: str) -> list[str]:
-    """Write one prediction file, and beside it what tools made and, for a part of the data set, that part.
+    """Write one prediction file, and beside it the files that tools made and, for a part of the data set, that part.
 
     Paths are written as they were when the run was scored, since similarities depend on their texts: ROOT_TOKEN stands
-    for the data set's folder, RUN_TOKEN for ``folder``. Returns a sentence for each thing that a reader must know.
+    for the data set's folder, RUN_TOKEN for ``folder``. Returns notes for the reader, one sentence each.
     """
     found = sorted(results, key=lambda result: result[0].position)
     entries: dict[str, Json] = {}

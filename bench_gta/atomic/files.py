@@ -21,7 +21,7 @@ _PART = re.compile(r"(.+)_\d+")
 
 @dataclass(frozen=True, slots=True)
 class ScoredFile:
-    """What a prediction file comes to."""
+    """The result of scoring a prediction file."""
 
     scores: list[tuple[str, Score]]  # sample key and score, by position
     remarks: list[str]  # what a reader of the figures must know
@@ -35,8 +35,8 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
     """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
-    from the data set, matched by position. Where one of them is longer, the surplus is left out, as upstream, and a
-    remark says so; ``strict`` refuses such files. Raises DataProblem where they do not fit together.
+    from the data set, matched by position. If one of them is longer, the surplus is left out, as upstream, and a remark
+    says so; ``strict`` refuses such files. Raises DataProblem if they do not fit together.
     """
     known = references(samples / DATASET if samples.is_dir() else samples)
     entries = list(read_predictions(predictions))
@@ -57,7 +57,7 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
 
 
 def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Where each entry stands, for messages, and the entry, in the order of the keys. Raises DataProblem."""
+    """The place of each entry, for messages, and the entry, in the order of the keys. Raises DataProblem."""
     for file in prediction_files(path):
         for place, entry in enumerate(_in_order(file, _object(file))):
             where = f"{file}: entry {place}"

@@ -1,6 +1,6 @@
-"""What ``--scoring strict`` does otherwise than the published evaluator, one name for each fix.
+"""The differences between ``--scoring strict`` and the published evaluator, one name for each fix.
 
-Parity applies none of them; strict applies all. Each cites the oddity that it mends by its section of the GTA spec.
+Parity applies none of them; strict applies all. Each cites the section of the GTA spec about the quirk that it fixes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from agentgauge.core.types import Scoring
 
 
 class Fix(Enum):
-    """The value says what the fix does."""
+    """A fix. The value describes it."""
 
     ERRORS_FAIL = "5.1: a call with an error counts for neither ToolAcc nor ArgAcc"
     EVERY_TURN = "5.1: a gold turn without a prediction stays in the denominators instead of being dropped"

@@ -1,7 +1,7 @@
 """From scores to GTA-Atomic's table rows (GTA spec 5).
 
 A run takes ``step_formula`` and ``e2e_formula``: columns, with intervals. Files of predictions (``score_files``) take
-``step_metrics`` and ``e2e_metrics``: the original's keys, without. Both compute with ``_step`` and ``_e2e``.
+``step_metrics`` and ``e2e_metrics``: the original's keys, without intervals. Both compute with ``_step`` and ``_e2e``.
 """
 
 from __future__ import annotations

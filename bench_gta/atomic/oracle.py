@@ -1,4 +1,4 @@
-"""Answering with the gold: the upper bound, and a check of the data and of the scoring."""
+"""Answers with the gold: the upper bound, and a check of the data and of the scoring."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def answer_e2e(sample: Sample, request: ChatRequest) -> ChatReply:
 def planned(
     dialogs: Sequence[Mapping[str, Json]], turn: int
 ) -> tuple[int, Sequence[Mapping[str, Json]], Mapping[str, Json] | None, str]:
-    """What the gold has for the ``turn``-th request of a run, from 0: each user turn takes its calls and one closing
-    text.
+    """The gold for the ``turn``-th request of a run, from 0: each user turn has its calls and one closing text.
 
     The number of the user turn, the turns that answer it, the call (None when it is time to close), and the closing
     text.
@@ -64,7 +63,7 @@ def planned(
 
 
 def right_answer(reference: Json, gold: str) -> str:
-    """A text that scores as high as one can: ``gold`` where that is so, otherwise one made from the reference.
+    """A text with the highest possible score: ``gold`` if it has that score, otherwise a text made from the reference.
 
     Some aliases are only found glued to a word (GTA spec 5.3), so each is also tried with an underscore,
     which counts as a word character, at either end.
@@ -85,7 +84,7 @@ def right_answer(reference: Json, gold: str) -> str:
 
 
 def turn_of(request: ChatRequest) -> int:
-    """How many requests of the case came before this one."""
+    """The number of earlier requests of the case."""
     return request.case.turn if request.case else 0
 
 
@@ -116,8 +115,8 @@ def _with_real_files(
 
 
 def produced(answers: Sequence[Mapping[str, Json]], request: ChatRequest) -> dict[str, str]:
-    """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th.
-    Whatever the dialect, a result reads ``[image](path)`` somewhere in what the model was sent."""
+    """Files that this run's tools returned, by the path that the gold has for them: the n-th stands for the n-th. In
+    every dialect a result occurs as ``[image](path)`` in the messages to the model."""
     sent = [str(message.get("content") or "") for message in request.messages if message.get("role") != "assistant"]
     ours = [path for text in sent for path in _PRODUCED.findall(text)]
     results = [turn["content"] for turn in answers if turn["role"] == "tool" and turn["content"]]

@@ -1,4 +1,4 @@
-"""What GTA-Atomic sends, in our own wording. The wording has no part in scoring (GTA spec 7.5).
+"""The texts that GTA-Atomic sends, in our own wording. The wording has no part in scoring (GTA spec 7.5).
 
 A folder of texts can replace it, one file a text: ``call_protocol.txt`` and so on, named as the fields of Prompts.
 """
@@ -24,7 +24,7 @@ OTHERS = ("dialect_", "mmau_", "workflow_")
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Every text that is put to the model, besides the data set's own."""
+    """Every text that is sent to the model, besides the data set's own."""
 
     call_protocol: str = """\
 You are an assistant that works with external tools. These tools are at your disposal:
@@ -67,8 +67,8 @@ Now begin."""
 
 @lru_cache(maxsize=8)
 def load_prompts(folder: Path | None) -> Prompts:
-    """The built-in texts, with those that ``folder`` holds in their place. One newline at a file's end is no part of
-    it. Raises UsageProblem for a folder that does not exist, a file that is no text of ours, and an unknown slot."""
+    """The built-in texts, replaced by the texts in ``folder``. One newline at a file's end is removed. Raises
+    UsageProblem for a folder that does not exist, a file that is no text of ours, and an unknown slot."""
     prompts = Prompts()
     if folder is None:
         return prompts

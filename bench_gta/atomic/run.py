@@ -24,7 +24,7 @@ MAX_TURNS = 10  # replies that a user turn may take end to end: the original's l
 
 
 async def run_step(case: Case) -> Json:
-    """Predict every assistant turn from the gold turns before it. No tool runs. Lets ModelFault through."""
+    """Predict every assistant turn from the gold turns before it. No tool runs. Raises ModelFault."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     tools = _offered(loaded, read_tools(case.sample.root))
@@ -49,8 +49,8 @@ async def run_step(case: Case) -> Json:
 
 
 async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
-    """Let the model answer every user turn with the sample's tools. Lets Fault through. Replies and tool results of one
-    user turn are not shown in the next: as upstream."""
+    """Let the model answer every user turn with the sample's tools. Raises Fault. As upstream, a user turn does not
+    show the replies and tool results of earlier ones."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);

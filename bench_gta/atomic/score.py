@@ -1,4 +1,4 @@
-"""From a prediction to a score: the counters that the metrics are made of, and a verdict with its reason.
+"""Scores a prediction: the counters for the metrics, and a verdict with its reason.
 
 Pure: everything comes from an entry of a prediction file and the reference answer (GTA spec 5).
 """
@@ -129,8 +129,8 @@ def e2e_values(
 
 
 def final_answer(steps: Sequence[Turn], fixes: Fixes) -> str:
-    """The text that is scored as the answer; empty where there is none. It is the last record's, whatever that record
-    is: an error record counts as well (GTA spec 4.4)."""
+    """The text that is scored as the answer; empty if there is none. It comes from the last record, even if that is an
+    error record (GTA spec 4.4)."""
     if not steps or kind(steps[-1]) != "answer":
         return ""
     last = steps[-1]
@@ -231,7 +231,7 @@ def broken_step(dialogs: Sequence[Turn], reference: Json, fixes: Fixes) -> Score
 
 
 def broken_e2e(dialogs: Sequence[Turn], reference: Json, fixes: Fixes) -> Score:
-    """A case without a prediction, read like a run without any reply."""
+    """A case without a prediction, scored like a run without any reply."""
     gold = [turns for _, turns in user_turns(dialogs)]
     return Score(False, e2e_values([], gold, reference, _never, fixes), ("broken",), "there is no prediction")
 

@@ -13,12 +13,12 @@ _SHOWN = 40  # characters of arguments in a reason
 
 
 def step_stop(prediction: Sequence[Turn]) -> str:
-    """Why the published agent stops step by step; empty where it does not."""
+    """Why the published agent stops step by step; empty if it does not."""
     return _of_arguments(prediction)
 
 
 def e2e_stop(prediction: Sequence[Sequence[Turn]]) -> str:
-    """Why the published agent or evaluator stops on the first user turn, the scored one; empty where it does not."""
+    """Why the published agent or evaluator stops on the first user turn, the scored one; empty if it does not."""
     if not prediction or not prediction[0]:
         return "the first user turn has no record"
     return _of_arguments(prediction[0])

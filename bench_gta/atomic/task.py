@@ -109,8 +109,8 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         return load_prompts(folder).version
 
     def default_similarity(self, *, official: bool) -> str:
-        """The published one where it is set up for official data; otherwise one that needs nothing and is not
-        comparable."""
+        """The published backend if it is set up and the data is official; otherwise a backend that needs no
+        installation and is not comparable."""
         return "mpnet" if official and set_up("mpnet") else "trigram"
 
     def check_similarity(self, similarity: str) -> None:

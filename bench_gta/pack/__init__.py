@@ -1,1 +1,1 @@
-"""Eval packs: what any agent app delivered, made, checked, scored and compared (GTA-Workflow spec 6)."""
+"""Eval packs: deliverables of any agent app are packed, checked, scored and compared (GTA-Workflow spec 6)."""

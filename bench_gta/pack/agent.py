@@ -60,7 +60,7 @@ def read_command(text: str) -> Command:
     """Cut a command into words as a shell would; no shell runs it.
 
     The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
-    another folder. Raises UsageProblem for a program that is not there and for placeholders that are not known.
+    another folder. Raises UsageProblem for a missing program and for unknown placeholders.
     """
     try:
         words = shlex.split(text)
@@ -82,8 +82,8 @@ def read_command(text: str) -> Command:
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
-    """The words for one task. What a placeholder stands for is not looked at for further ones. Raises UsageProblem for
-    a word that is longer than the kernel takes."""
+    """The words for one task. Placeholders inside inserted values are not replaced. Raises UsageProblem for a word that
+    is longer than the kernel accepts."""
     values = {
         "prompt": prompt.replace("\0", ""),
         "prompt_file": str(work / PROMPT),
@@ -100,7 +100,7 @@ def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str
 
 
 def prompt_of(task: SetTask, names: Sequence[str]) -> str:
-    """What the agent is asked: the request, the names of its files, and where its own go."""
+    """The prompt for the agent: the request, the names of its files, and the folder for deliverables."""
     parts = [task.prompt]
     if names:
         parts.append("\n".join(["Input files:", *(f"- {INPUT}/{name}" for name in names)]))
@@ -111,12 +111,12 @@ def prompt_of(task: SetTask, names: Sequence[str]) -> str:
 async def solve(
     task: SetTask, tasks: TaskSet, folder: Path, command: Command, settings: AgentSettings
 ) -> dict[str, Json]:
-    """Let the agent work on one task in a new folder. Its record, which is also written last: with it the task is
-    finished.
+    """Let the agent work on one task in a new folder. Returns its record, which is written last: a task with a record
+    is finished.
 
-    Where the folder holds a record already, time, cost and the number of attempts go on from it, and it stays until
-    then. Raises UsageProblem where the folder cannot be made and SandboxFault where the agent cannot be started;
-    whatever the agent does is in the record. Cancelling leaves no record.
+    If the folder holds a record already, time, cost and the number of attempts are added to it, and it stays until the
+    new record is written. Raises UsageProblem if the folder cannot be made, and SandboxFault if the agent cannot be
+    started; errors of the agent are in the record. Cancelling leaves no record.
     """
     before = read_record(folder)
     here = folder.with_name(f"{folder.name}.retry") if before else folder

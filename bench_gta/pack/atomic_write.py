@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and one sentence where they cannot be written."""
+"""Writes files that are complete or absent, and reports a failure in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a pack, before anything is paid for."""
+"""Finds problems of a pack before any judge is paid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
-    """Everything that is wrong, in the order of the pack. ``tasks``: the data set that it was made from, if known."""
+    """All problems, in the order of the pack. ``tasks``: the data set that it was made from, if known."""
     return [
         f"task {task.task_id}: {what}"
         for task in pack.tasks
@@ -20,7 +20,7 @@ def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
 
 
 def notes_of_pack(pack: Pack) -> list[str]:
-    """What may be meant, and is worth a look: answers that are there, but empty."""
+    """Notes about what may be intended, such as final answers that are empty."""
     return [f"task {task.task_id}: its final answer is empty" for task in pack.tasks if _is_blank(task)]
 
 
@@ -30,7 +30,7 @@ def file_problems(pack: Pack, task: PackTask) -> list[tuple[str, str]]:
 
 
 def require_safe(pack: Pack) -> None:
-    """Raises UsageProblem where a pack names files that it must not show to a judge. Missing ones are not dangerous."""
+    """Raises UsageProblem if a pack names files that a judge must not see. Missing files are not dangerous."""
     for task in pack.tasks:
         for name, problem in file_problems(pack, task):
             if problem != "missing":
@@ -41,7 +41,7 @@ def require_safe(pack: Pack) -> None:
 
 
 def require_of_set(pack: Pack, tasks: TaskSet) -> None:
-    """Raises UsageProblem for a task that is not the task set's own, whatever the pack says that it was made from."""
+    """Raises UsageProblem for a task that differs from the task set's own, even if the pack names this task set."""
     for task in pack.tasks:
         if found := _of_set(task, tasks):
             raise UsageProblem(

@@ -26,16 +26,19 @@ _REQUIRED: Option = {"required": True}
 _REPEATED: Option = {"action": "append", "default": []}
 
 _WHERE: Mapping[str, tuple[str, Option]] = {
-    "--base-dir": ("folder that the pack's paths start from (default: the one it names)", _DIR),
+    "--base-dir": ("folder that the pack's paths start from (default: the folder that the pack names)", _DIR),
     "--data": (f"{_DATA}; a pack of another task set is refused", _PATH),
 }
 _CREATE: Mapping[str, tuple[str, Option]] = {
-    "--result-dir": ("folders named by task ids, each with final.txt and files/", _DIR | _REQUIRED),
-    "--out-pack": ("the pack (default: pack.json in the result folder)", _FILE),
+    "--result-dir": (
+        "folder of results: a folder for each task id, with final.txt and files/",
+        _DIR | _REQUIRED,
+    ),
+    "--out-pack": ("pack to write (default: pack.json in the result folder)", _FILE),
     "--data --dataset-end-json": (_DATA, _PATH),
-    "--task-ids": ("ids of the tasks, one a line (default: all folders)", _FILE),
+    "--task-ids": ("file with ids of tasks, one a line (default: all folders)", _FILE),
     "--deliverables": (
-        "task folders hold produced files and no final answer; what a judge can be shown is copied beside the pack",
+        "task folders hold deliverables and no final answer; files for the judge are copied beside the pack",
         _FLAG,
     ),
 }
@@ -47,41 +50,47 @@ _RUN: Mapping[str, tuple[str, Option]] = {
     ),
     "--out": ("folder of the run; the same command continues it", _DIR | _REQUIRED),
     "--data": (_DATA, _PATH),
-    "--task-ids": ("ids of the tasks, one a line (default: all)", _FILE),
+    "--task-ids": ("file with ids of tasks, one a line (default: all)", _FILE),
     "--max-tasks": ("work on N of the tasks that remain", _COUNT),
-    "--timeout": ("for one task (default: 1800)", {"type": float, "default": 1800.0, "metavar": "SECONDS"}),
-    "--budget": ("stop before the next task once this is used: 5usd, 2Mtok, 3h; the agent reports its costs", _AMOUNT),
-    "--jobs": ("tasks at one time (default: 1)", _COUNT | {"default": 1}),
-    "--retry-failed": ("run tasks again whose agent did not end well", _FLAG),
-    "--network": ("let the agent use the network, localhost and the local network included", _FLAG),
-    "--env": ("environment variable for the agent; may be repeated", {"metavar": "NAME"} | _REPEATED),
-    "--readable": ("file or folder that the agent may read; may be repeated", _PATH | _REPEATED),
-    "--memory-mb": ("memory of the agent (default: 8192)", {"type": int, "default": 8192, "metavar": "MB"}),
-    "--no-sandbox": ("give the agent all your rights; the pack says so", _FLAG),
+    "--timeout": ("time limit of one task (default: 1800)", {"type": float, "default": 1800.0, "metavar": "SECONDS"}),
+    "--budget": (
+        "stop before the next task once this is used: 5usd, 2Mtok, 3h; the agent reports its costs",
+        _AMOUNT,
+    ),
+    "--jobs": ("concurrent tasks (default: 1)", _COUNT | {"default": 1}),
+    "--retry-failed": ("run tasks again whose agent failed", _FLAG),
+    "--network": ("let the agent use the network, including localhost and the local network", _FLAG),
+    "--env": ("environment variable for the agent; may repeat", {"metavar": "NAME"} | _REPEATED),
+    "--readable": ("file or folder that the agent may read; may repeat", _PATH | _REPEATED),
+    "--memory-mb": ("memory limit of the agent (default: 8192)", {"type": int, "default": 8192, "metavar": "MB"}),
+    "--no-sandbox": ("run the agent with all your rights; the pack records it", _FLAG),
 }
 _SCORE_PACK: Mapping[str, tuple[str, Option]] = {
-    "--in-pack": ("the pack", _FILE | _REQUIRED),
+    "--in-pack": ("pack to score", _FILE | _REQUIRED),
     **_WHERE,
-    "--out": ("details (default: <pack>_<judge>_scores.json beside the pack)", _FILE),
-    "--summary-out": ("summary (default: <out>_summary.json)", _FILE),
-    "--judge-model": ("a model that accepts files, or rules (default for the bundled sample)", {"metavar": "NAME"}),
+    "--out": ("details to write (default: <pack>_<judge>_scores.json beside the pack)", _FILE),
+    "--summary-out": ("summary to write (default: <out>_summary.json)", _FILE),
+    "--judge-model": (
+        "judge: a model that accepts files, or rules (default for the bundled sample)",
+        {"metavar": "NAME"},
+    ),
     "--judge-url": ("address of the judge's endpoint", {"metavar": "URL"}),
     "--judge-votes": (
         "replies for each leaf; the median counts (default: 1)",
         {"type": int, "default": 1, "metavar": "K"},
     ),
     "--judge-cache": (
-        "where replies are kept: a folder, user (default: the user's cache) or none",
+        "cache of replies: a folder, user (the user's cache, the default) or none",
         {"default": USER, "metavar": "DIR"},
     ),
     "--scoring": (
         "parity: as the released scorer (default); strict: all turns, all kinds of files, valid replies only",
         {"choices": ("parity", "strict"), "default": "parity"},
     ),
-    "--leaf-threshold": ("of Leaf SR, 0 to 10 (default: 7)", _SCORE),
-    "--root-threshold": ("of Root SR, 0 to 10 (default: 7)", _SCORE),
+    "--leaf-threshold": ("threshold of Leaf SR, 0 to 10 (default: 7)", _SCORE),
+    "--root-threshold": ("threshold of Root SR, 0 to 10 (default: 7)", _SCORE),
     "--max-tasks": ("judge N of the tasks that remain", _COUNT),
-    "--budget": ("stop before the next task once the judge has used this, such as 5usd or 30min", _AMOUNT),
+    "--budget": ("stop before the next task once the judge has used this amount, such as 5usd or 30min", _AMOUNT),
     "--dry-run": ("only check the pack; no key is needed", _FLAG),
     "--allow-missing": ("also judge tasks with missing files", _FLAG),
 }
@@ -128,8 +137,8 @@ def _parser() -> argparse.ArgumentParser:
     example = "--in-pack outputs/pack.json --judge-model gpt-5.2"
     scoring = verb(score, "score", "judge a pack, or continue an interrupted judgement", example, _SCORE_PACK)
     earlier = scoring.add_mutually_exclusive_group()
-    earlier.add_argument("--overwrite", help="start again without the existing scores", **_FLAG)
-    earlier.add_argument("--force-resume", help="keep scores of another pack, judge or scoring", **_FLAG)
+    earlier.add_argument("--overwrite", help="discard the existing scores and start again", **_FLAG)
+    earlier.add_argument("--force-resume", help="keep existing scores of another pack, judge or scoring", **_FLAG)
     config = "agentgauge.toml (default: the one in the working directory)"
     scoring.add_argument("--config", help=config, **_FILE)
     scores = {"type": Path, "nargs": "+", "metavar": "SCORES"}

@@ -21,7 +21,7 @@ MOST_ANSWER = 1 << 20  # bytes of a final answer. A longer one is cut, with a no
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one task's folder holds."""
+    """The content of one task's folder."""
 
     answer: str
     files: tuple[str, ...]  # relative to the pack's base folder
@@ -32,7 +32,7 @@ Gather = Callable[[SetTask, Path], Outcome]  # a task and its folder → what it
 
 
 def read_ids(file: Path) -> list[int]:
-    """Task ids out of a file, one a line; blank lines and what follows ``#`` do not count. Raises UsageProblem."""
+    """Task ids out of a file, one a line; blank lines and comments after ``#`` are ignored. Raises UsageProblem."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -50,7 +50,7 @@ def read_ids(file: Path) -> list[int]:
 
 def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list[tuple[SetTask, Path]]:
     """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named
-    by a number. Raises UsageProblem for an unknown id, a missing folder, and where there is nothing at all."""
+    by a number. Raises UsageProblem for an unknown id, a missing folder, and if there is no folder at all."""
     if not results.is_dir():
         raise UsageProblem(f"{results} is no folder; give the one that holds a folder for each task, named by its id")
     if ids is None:
@@ -139,7 +139,7 @@ def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
 
 
 def notes_of(meta: Mapping[str, Json]) -> list[str]:
-    """The notes in a record or a pack task's meta, whatever their writer made of them, each fit for one line."""
+    """The notes in a record or a pack task's meta, in any form, each made fit for one line."""
     notes = meta.get("notes") or []
     return [escaped(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 

@@ -1,7 +1,7 @@
-"""A pack from deliverables alone: each task's folder is what the app produced, without a final answer (GTA-Workflow
-spec 6.1).
+"""Makes a pack from deliverables alone: each task's folder has the files that the app produced, and no final answer
+(GTA-Workflow spec 6.1).
 
-What a judge is to see is copied to a folder beside the pack, so that the two can be moved together.
+The files for a judge are copied to a folder beside the pack, so that the two can be moved together.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class _Task:
 
 
 def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Converter) -> Outcome:
-    """Copies below ``base/<task id>`` what a judge can be shown; the answer lists it.
+    """Copy the files that a judge can be shown below ``base/<task id>``; the answer lists them.
 
-    Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. What
-    cannot be converted is copied as it is, since the judge's own conversion may fare better; other kinds are left out.
-    Both are noted. ``base``: a new folder.
+    Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. A
+    file that cannot be converted is copied unchanged, because the judge's own conversion may succeed; other kinds are
+    left out. Both cases are noted. ``base``: a new folder.
     """
     gathered = _Task(folder, base / str(task.id))
     found = plain_files(folder)
@@ -66,7 +66,7 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
 
 
 def answer(files: Sequence[str]) -> str:
-    """The final answer that stands for deliverables (GTA-Workflow spec 6.1)."""
+    """The final answer of a task that has only deliverables (GTA-Workflow spec 6.1)."""
     listed = "".join(f"\n- {path}" for path in files)
     return f"Produced files (for evaluation):{listed}" if files else "(no output files found)"
 

@@ -1,7 +1,7 @@
-"""Which files count: plain ones below a base folder, reached without a link.
+"""Selects the files that count: plain files below a base folder, reached without a link.
 
-A pack names files, and a judge sends them away; an agent leaves files, and links among them may lead anywhere. Whatever
-it leaves is data: nothing here fails on it.
+A pack names files, and a judge sends them to an endpoint. An agent leaves files, and links among them may lead
+anywhere. No content of a folder makes this module fail.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_NOTES = 100  # things left out that are named; of more, only their number i
 
 @dataclass(slots=True)
 class Found:
-    """What lies below a folder."""
+    """The content of a folder."""
 
     files: list[str] = field(default_factory=list)  # relative to the folder, sorted, with forward slashes
     skipped: list[str] = field(default_factory=list)  # "link: is a link": what was not taken, and why
@@ -48,7 +48,7 @@ def plain_files(folder: Path) -> Found:
 
 
 def escaped(text: str) -> str:
-    """A text that others wrote, fit for one line of a terminal and for UTF-8: what is not is escaped."""
+    """A text of others, made fit for one line of a terminal and for UTF-8 by escapes."""
     return UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -109,7 +109,7 @@ def problem_of(base: Path, name: str) -> str | None:
 
 
 def path_of(base: Path, name: str) -> Path:
-    """The file itself; to be asked where ``problem_of`` has none."""
+    """The file itself. Call this only for a file without a ``problem_of``."""
     return Path(os.path.normpath(base / name))
 
 

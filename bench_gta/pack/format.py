@@ -1,4 +1,4 @@
-"""The file of an eval pack, read with a check and written (GTA-Workflow spec 6.1)."""
+"""The file of an eval pack: read, checked and written (GTA-Workflow spec 6.1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Which task set a pack was made from."""
+    """The task set that a pack was made from."""
 
     name: str  # for people
     fingerprint: str  # of every task's id, request and tree
@@ -28,7 +28,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """What an agent app made of one task."""
+    """The result of an agent app on one task."""
 
     task_id: int
     sample_idx: int  # from 1
@@ -52,10 +52,10 @@ class Pack:
 
 
 def read_pack(path: Path, base: Path | None = None) -> Pack:
-    """Read a pack. Raises DataProblem, naming task and field, for whatever is not as GTA-Workflow spec 6.1 has it.
+    """Read a pack. Raises DataProblem, with task and field, for content that breaks GTA-Workflow spec 6.1.
 
-    ``base``: the folder that relative paths start from. Without it, the one that the pack names, which must lie in the
-    pack's own folder: the author of a pack must not choose what a judge is shown of the rest of this machine. A pack
+    ``base``: the folder that relative paths start from. Without it, the folder that the pack names, which must lie in
+    the pack's own folder, because the author of a pack must not show other files of this machine to a judge. A pack
     that names none starts from its own folder (upstream goes one level too high there).
     """
     try:

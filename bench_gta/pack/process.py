@@ -1,4 +1,4 @@
-"""One run of an agent's program: confined to its folder, or, where the user says so, as an ordinary process."""
+"""One run of an agent's program: confined to its folder, or, if the user asks for it, as an ordinary process."""
 
 from __future__ import annotations
 
@@ -53,12 +53,14 @@ class AgentSettings:
 
     @property
     def connected(self) -> bool:
-        """Whether the agent has the network: without the sandbox nothing keeps it away."""
+        """Whether the agent has the network: always without the sandbox."""
         return self.network or not self.confined
 
 
 def variables(settings: AgentSettings) -> dict[str, str]:
-    """What is added to the small fixed environment: where programs are, and what the user named."""
+    """The variables that are added to the small fixed environment: the paths of programs, and the variables that the
+    user named.
+    """
     return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(settings.env or {})
 
 
@@ -72,8 +74,7 @@ def require_sandbox(settings: AgentSettings) -> None:
 
 
 def hide_from_agents(settings: AgentSettings, secret: Mapping[str, Path]) -> None:
-    """Hide folders that hold what an agent is judged by, by what they are, also where they lie among installed
-    packages.
+    """Hide folders that hold the gold, also if they lie among installed packages.
 
     Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
     """
@@ -89,7 +90,7 @@ def hide_from_agents(settings: AgentSettings, secret: Mapping[str, Path]) -> Non
 
 
 async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) -> SandboxResult:
-    """Run to the end or the limit; cancelling ends the program. Raises SandboxFault where it cannot be started."""
+    """Run to the end or the limit; cancelling ends the program. Raises SandboxFault if it cannot be started."""
     if not settings.confined:
         process = Unconfined(argv, folder, settings)
         try:
@@ -118,8 +119,8 @@ async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) 
 
 
 class Unconfined:
-    """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread. All of the
-    session ends with the process. What has left the session lives on, which is why the sandbox is the default."""
+    """An ordinary process in a session of its own. ``run`` once, in a thread; ``stop`` from any thread. All processes
+    of the session end with it. A process that has left the session lives on, so the sandbox is the default."""
 
     def __init__(self, argv: Sequence[str], folder: Path, settings: AgentSettings) -> None:
         self._argv = argv

@@ -33,8 +33,8 @@ def read_record(folder: Path) -> dict[str, Json]:
 
 
 def read_usage(folder: Path, name: str) -> tuple[dict[str, float], list[str]]:
-    """What an agent says that it used (``usd``, ``prompt_tokens``, ``completion_tokens``), and notes where that cannot
-    be read. The agent wrote the file, so it may be anything; no file is no usage and no note."""
+    """The usage that an agent reports (``usd``, ``prompt_tokens``, ``completion_tokens``), and notes if the file cannot
+    be read. The agent wrote the file, so it may hold anything; a missing file gives no usage and no note."""
     problem = problem_of(folder.resolve(), name)
     if problem == "missing":
         return {}, []

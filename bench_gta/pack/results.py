@@ -35,18 +35,18 @@ class Settings:
 
 @dataclass(slots=True)
 class StoredResults:
-    """What a details file holds. It may know of more tasks than the pack has now; these stay, and count nowhere."""
+    """The content of a details file. Tasks that the pack no longer has stay in it, and count nowhere."""
 
     results: dict[str, Json] = field(default_factory=dict)
     interrupted_usd: dict[str, float] = field(default_factory=dict)  # by task id: paid for a judging that was cut short
 
 
 def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> StoredResults:
-    """What an earlier call left in the details file; nothing where there is none.
+    """The results of an earlier call in the details file; empty without such a file.
 
     A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of
-    another pack (where both are not of one task set), or of another judge, prompt, votes or scoring. Under ``force``
-    all of that is kept as it is. Thresholds may change: they play no part before the summary.
+    another pack (where both are not of one task set), or of another judge, prompt, votes or scoring. ``force`` keeps
+    all results unchanged. Thresholds may change, because only the summary uses them.
     """
     if not out.exists():
         return StoredResults()
@@ -81,7 +81,9 @@ def _now(pack: Pack, task: PackTask, record: Mapping[str, Json], *, same_file: b
 
 
 def digest_of(pack: Pack, task: PackTask) -> str:
-    """A digest of what a task's score rests on: request, answer, tree, and names and contents of the files."""
+    """A digest of everything that determines a task's score: request, answer, tree, and names and contents of the
+    files.
+    """
     files = [[name, _content(pack, name)] for name in task.attached_files]
     shown = [task.origin_prompt, task.assistant_outputs, task.full_tree, files]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:32]
@@ -167,7 +169,7 @@ def _name(pack: Pack) -> str:
 
 
 def contributions(pack: Pack, settings: Settings, results: Results) -> list[Score]:
-    """What every finished task adds to the figures."""
+    """The values that every finished task adds to the figures."""
     found = []
     for task in pack.tasks:
         record = _finished(task, results)

@@ -27,7 +27,7 @@ SETTINGS, PACK = "settings.json", "pack.json"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run, and when to stop."""
+    """The tasks to run, and the limits of the run."""
 
     command: Command
     settings: AgentSettings
@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How far a call came."""
+    """The progress of a call."""
 
     pack: Path
     done: tuple[int, ...]  # task ids, as they ended
@@ -55,8 +55,8 @@ async def run_tasks(
     gets the task and its record.
 
     A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another
-    command, task set or confinement, where agents cannot be confined, and where they could read what they are judged
-    by; SandboxFault where an agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
+    command, task set or confinement, if agents cannot be confined, and if they could read the gold; SandboxFault if an
+    agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
     require_sandbox(plan.settings)
     hide_from_agents(plan.settings, {"the folder of the run": out, "the task set": tasks.root})

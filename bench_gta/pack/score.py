@@ -28,7 +28,7 @@ from bench_gta.workflow.tree import Value
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop before the pack's end, and what to do with earlier results."""
+    """The limits of a call, and the treatment of earlier results."""
 
     max_tasks: int | None = None  # of the tasks that remain; 0 and less: none
     budget: Budget | None = None
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """How far a call came."""
+    """The progress of a call."""
 
     summary: Mapping[str, Json]
     judged: tuple[int, ...]  # task ids, in order

@@ -1,4 +1,4 @@
-"""The harness table: what an agent app reaches, and at what time and cost (GTA-Workflow spec 7)."""
+"""The harness table: the scores of an agent app, with time and cost (GTA-Workflow spec 7)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _number(value: Json) -> float | None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Our rows, then the published ones, in Markdown, with what must be known to compare them."""
+    """Our rows, then the published ones, in Markdown, with notes on how to compare them."""
     thresholds = sorted({row.thresholds for row in rows if row.thresholds})
     lines = [_line(HEADS), _line(["---"] + ["---:"] * 7 + ["---"])]
     lines += [_line(_cells(row)) for row in (*rows, *map(_published, harness_rows()))]

@@ -47,8 +47,8 @@ def is_bundled(path: Path) -> bool:
 def read_tasks(path: Path | None = None) -> TaskSet:
     """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
 
-    The fingerprint is of what a pack copies (ids, requests, trees), so that a file that is only formatted anew stays
-    the same.
+    The fingerprint covers the content that a pack copies (ids, requests, trees), so that a file with other formatting
+    has the same fingerprint.
     """
     path = path or BUNDLED
     file = path / DATASET if path.is_dir() else path
@@ -73,7 +73,7 @@ def require_same(pack: Pack, tasks: TaskSet) -> None:
 
 
 def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
-    """The task's files and what an agent app's copy is called: its base name, numbered where that is taken. Raises
+    """The task's files, each with the name of the agent app's copy: its base name, numbered if that is taken. Raises
     DataProblem for a file that is missing, or not in the data set's folder."""
     found: dict[str, Path] = {}
     root = tasks.root.resolve()

@@ -1,4 +1,4 @@
-"""``agentgauge pack score``: which judge a user means, what is said before it is paid, and what it came to."""
+"""``agentgauge pack score``: chooses the judge, checks the pack, and prints the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs of ``agentgauge pack`` do; ``score`` has a module of its own."""
+"""The verbs of ``agentgauge pack``; ``score`` has a module of its own."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def read(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]
 
 
 def print_problems(pack: Pack, tasks: TaskSet | None) -> int:
-    """Print what is wrong with a pack. The exit status."""
+    """Print the problems of a pack. Returns the exit status."""
     problems = problems_of(pack, tasks)
     for problem in problems:
         print(escaped(problem))
@@ -173,8 +173,8 @@ def require_count(most: int | None) -> None:
 
 
 def until_signal(work: Coroutine[Any, Any, T]) -> T | None:
-    """Run to the end; None, with a word to the user, where Ctrl-C, SIGTERM or a closed terminal ended it first. What
-    was being done is cancelled and cleaned up."""
+    """Run to the end. Returns None, with a message to the user, if Ctrl-C, SIGTERM or a closed terminal ended it first;
+    running work is cancelled and cleaned up."""
 
     async def watched() -> T:
         task = asyncio.current_task()

@@ -159,7 +159,7 @@ def read_toolmeta(root: Path) -> Json:
 
 
 def strange(root: Path) -> list[str]:
-    """What is odd about sound data below ``root``, one sentence each. Raises DataProblem for an unreadable file."""
+    """Oddities of valid data below ``root``, one sentence each. Raises DataProblem for an unreadable file."""
     file, known = root / DATASET, read_tools(root)
     return [f"{file}: task {entry.key!r}: {what}" for entry in entries(file) for what in _oddities(entry.value, known)]
 

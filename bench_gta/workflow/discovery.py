@@ -1,4 +1,4 @@
-"""Which files a run produced (GTA-Workflow spec 2.4)."""
+"""Finds the files that a run produced (GTA-Workflow spec 2.4)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def attached_files(turns: Sequence[Sequence[Json]], *, extended: bool = False, f
     By default upstream's list (GTA-Workflow spec 2.4): texts of tool outputs that end in a known suffix and hold a
     slash, as written, whether or not such a file exists.
 
-    ``extended`` gives what was really delivered: absolute paths of all files below ``folder``, whatever their suffix;
-    links, hidden files and what programs leave behind are left out. Files that the run speaks of come first, in the
-    order in which it does, be it in a tool's output, in a sentence of the final answer or as ``sandbox:/name``; the
-    others follow, sorted. A file outside ``folder`` is never delivered, so that no model can have a file of this
-    machine shown to a judge; without ``folder`` the list is empty.
+    ``extended`` returns the files that were really delivered: absolute paths of all files below ``folder`` with any
+    suffix, without links, hidden files and by-products of programs. Files that the run mentions come first, in the
+    order of the mentions, in a tool's output, in a sentence of the final answer or as ``sandbox:/name``; the others
+    follow, sorted. A file outside ``folder`` is never delivered, so that no model can show a file of this machine to a
+    judge; without ``folder`` the list is empty.
     """
     if extended:
         return [] if folder is None else _delivered(turns, folder)

@@ -54,7 +54,7 @@ _RESTS_ON: Mapping[str, tuple[str, ...]] = {
 
 
 def calls_of(prediction: Sequence[Sequence[Json]], outputs: Sequence[Sequence[Json]]) -> dict[str, int]:
-    """What ``values_of`` has to know of a run's calls: ``tool_calls``, ``tool_errors``, ``modules``, ``modules_ok``.
+    """The facts about a run's calls for ``values_of``: ``tool_calls``, ``tool_errors``, ``modules``, ``modules_ok``.
 
     ``prediction`` and ``outputs``: raw and compressed steps, a list per user turn. A call is any step with
     ``tool_calls``, those for NoAction and InvalidAction included; it is an error where the step has an ``error``
@@ -84,11 +84,11 @@ def values_of(
     leaf_threshold: float = THRESHOLD,
     root_threshold: float = THRESHOLD,
 ) -> dict[str, float]:
-    """What one task contributes to every figure. All figures are functions of sums of these.
+    """The values that one task contributes. All figures are functions of sums of these values.
 
     ``root_score`` and ``leaf_scores``: 0 to 10. ``categories``: the tool categories that the task touches. ``modules``:
     calls after compression. A task with the status ``error`` could not be run or judged: it counts as root score 0 and
-    ``len(leaf_scores)`` failed leaves, whatever the scores are (GTA-Workflow spec 5.7).
+    ``len(leaf_scores)`` failed leaves, regardless of its scores (GTA-Workflow spec 5.7).
     """
     ok = status == "ok"
     roots, leaf = ([root_score] if ok else []), (leaf_scores if ok else [])
@@ -200,4 +200,4 @@ def _percent(sums: Values, part: str, whole: str) -> float | None:
 
 
 FORMULA = MetricFormula(_row_of, _RESTS_ON, scale={"Root Score": 10.0, "Root Score (scored)": 10.0})
-"""The table's row from sums of values. Leaves of a task hang together, so intervals are over tasks."""
+"""The table's row from sums of values. Leaves of a task are dependent, so intervals are over tasks."""

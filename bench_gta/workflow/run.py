@@ -1,4 +1,5 @@
-"""Letting an agent do one task with the whole tool set, and having what it delivers judged (GTA-Workflow spec 2 and 3).
+"""Lets an agent do one task with the whole tool set, and lets a judge score the deliverables (GTA-Workflow spec 2 and
+3).
 
 The output is a record of the released prediction file, with ``delivered``, the files that were really made, and
 ``judged``, the judge's replies, beside it.
@@ -34,15 +35,15 @@ PAPER = Sampling(temperature=0.7, max_tokens=512)
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """What an agent did and made."""
+    """The messages and deliverables of an agent."""
 
     turns: Sequence[Sequence[Json]]  # recorded steps by user turn
     folder: Path
 
 
 async def deal(case: Case, usual: Sampling) -> Dealt:
-    """Let the model answer every user turn. Lets Fault through. As end to end in GTA-Atomic: replies and results of one
-    user turn are not shown in the next."""
+    """Let the model answer every user turn. Raises Fault. As in GTA-Atomic end to end, a user turn does not show the
+    replies and results of earlier ones."""
     prompts = load_prompts(case.settings.prompts)
     loaded = data.resolve(case.sample)
     tools = offered(data.read_tools(case.sample.root), await case.catalog())
@@ -65,7 +66,7 @@ def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, 
 
 
 async def run_workflow(case: Case, judge: Judge, usual: Sampling) -> Json:
-    """Deal with the task, or take up what was done before a judge failed, and judge it. Lets Fault through."""
+    """Run the task, or continue with its deliverables if only the judge failed before, and judge them. Raises Fault."""
     if case.checkpoint_output is None:
         dealt = await deal(case, usual)
         loaded = data.resolve(case.sample)

@@ -20,14 +20,14 @@ SHOWN = 160  # characters of a requirement or of the judge's words in a line
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Scores, 0 to 10, from which on a leaf and a root count as met."""
+    """The scores, 0 to 10, at which a leaf and a root count as met."""
 
     leaf: float = THRESHOLD
     root: float = THRESHOLD
 
 
 def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds, *, strict: bool) -> Score:
-    """``task``: the data set's entry. ``output``: what ``run_workflow`` gave. Raises Unreadable, DataProblem."""
+    """``task``: the data set's entry. ``output``: the result of ``run_workflow``. Raises Unreadable, DataProblem."""
     result = scored(output["full_tree"], output["judged"]["leaves"], strict=strict)
     values = values_of(
         result.root.value,

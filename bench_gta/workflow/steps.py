@@ -52,7 +52,7 @@ def _described(tool: Mapping[str, Json]) -> str:
 
 
 def record(action: Action) -> dict[str, Json]:
-    """An action as a prediction file has it."""
+    """An action in the form of a prediction file."""
     if isinstance(action, Finish):
         return {"role": "assistant", "content": action.text}
     call = {"type": "function", "function": {"name": action.name, "arguments": action.arguments}}
@@ -78,7 +78,7 @@ def records(exchange: Exchange) -> list[dict[str, Json]]:
 
 
 def error_step(kind: str, message: str) -> dict[str, Json]:
-    """What stands for a user turn in which something other than the model failed. ``kind``: the exception's name."""
+    """The step of a user turn in which something other than the model failed. ``kind``: the exception's name."""
     return {"role": "assistant", "content": f"[AgentInferencerError] {kind}: {message}", "meta": {"type": "error"}}
 
 

@@ -244,7 +244,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         return []
 
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
-        """The checkpoint tree, and what was delivered."""
+        """The checkpoint tree, and the deliverables."""
         found = scored(output["full_tree"], output["judged"]["leaves"], strict=scoring == "strict")
         tree = Artifact("checkpoints", html=page(found, output["judged"]["judge"], self.thresholds))
         return [tree, *(Artifact(Path(path).name, path) for path in output["delivered"])]
@@ -253,7 +253,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         return f"{load_prompts(folder).version}-{prompts.version(prompts.load_template(folder))}"
 
     def check_options(self, root: Path) -> None:
-        """The embedded judge needs conditions at every leaf, which official data has not."""
+        """The embedded judge needs conditions at every leaf, and official data has none."""
         if self.judge == RULES:
             build_index([root / data.DATASET], data.entries, lambda entry: _ruled(root, entry), kind=_RULED)
 
@@ -266,7 +266,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         return [reason for reason, holds in differs.items() if holds]
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
-        """All of them: the whole set is offered for every task (GTA-Workflow spec 2.1)."""
+        """All tools: every task offers the whole set (GTA-Workflow spec 2.1)."""
         return tuple(data.read_tools(index.root))
 
     def category(self, tags: Sequence[str]) -> str:
@@ -274,7 +274,7 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
         return next((title for title, tag in data.CATEGORIES_OF_TASKS.items() if tag in tags), self.title)
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-        """The thresholds, which are published nowhere, and what others would give (GTA-Workflow spec 5.4)."""
+        """The thresholds, which are not published, and the figures at other thresholds (GTA-Workflow spec 5.4)."""
         rows = [(column, metrics[column]) for column in ("Leaf SR", "Root SR")]
         if any(metric["value"] is None for _, metric in rows):
             return ()

@@ -21,8 +21,8 @@ ErrorLog = list[dict[str, str]] | dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``score``: share of tests passed, 0 to 1; 0 without tests. ``lost``: why a whole group failed, one text for
-    each that did."""
+    """``score``: share of tests passed, 0 to 1; 0 without tests. ``lost``: why whole groups failed, one text for each
+    of them."""
 
     passed: bool
     score: float
@@ -39,9 +39,11 @@ class Group:
 
 
 def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Callable[[], Candidate]:
-    """Line up a program's groups in the pool. Call what is returned to wait for them, in no thread of the pool.
+    """Queue a program's groups in the pool. Returns a function that waits for them; call it outside of the pool's
+    threads.
 
-    The groups follow one another: a program that one of them shows not to compile is not run on those after it.
+    The groups run one after the other. If one of them shows that the program does not compile, the later groups do not
+    run.
 
     Raises NotScorable for tests in an unknown shape (not for an empty program, which the reference does not run); the
     wait raises SandboxFault and UsageProblem as ``agentgauge.sandbox.run``.

@@ -29,7 +29,9 @@ Status = Literal["passed", "timeout", "failed", "uncompiled"]
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a group of tests may use. Times are seconds; the defaults are the reference's, which sets no other limit."""
+    """The limits of a group of tests. Times are seconds; the defaults are the reference's, which sets no other
+    limit.
+    """
 
     test_seconds: float = (
         3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
@@ -67,7 +69,8 @@ class GroupRun:
 def run_in_pool(
     code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY, brief: float = 0.0
 ) -> GroupRun:
-    """As ``run_group``, beside others; a program that ran out of time there is run once more, alone, and that counts.
+    """As ``run_group``, concurrently with other programs. A program that ran out of time is run once more, alone, and
+    the second run counts.
 
     Call it in one of the pool's threads. Raises SandboxFault if nothing could be run, UsageProblem below the minimum of
     protection.

@@ -1,4 +1,6 @@
-"""From a reply to a program or an answer, and whether an output is the expected one (MMAU spec 6.1, 6.3, 6.7)."""
+"""Extracts a program or an answer from a reply, and compares outputs with the expected ones (MMAU spec 6.1, 6.3,
+6.7).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where programs run: as many at a time as there are processors, however many requests are in flight.
+"""Runs programs: as many at a time as there are processors, for any number of concurrent requests.
 
-One pool serves a process, and its programs share the places of the machine with those of other processes. A program
+Each process has one pool, and its programs share the machine's CPU slots with programs of other processes. A program
 that ran out of time beside others can be run again alone: then no other program of ours runs, so that a full machine
 does not turn a right answer into a wrong one.
 """
@@ -21,8 +21,7 @@ _T = TypeVar("_T")
 
 
 class Place:
-    """A running job's own note: whether any other job ran at some time while it did, or other work kept the machine
-    busy."""
+    """A running job's note on whether another job ran at the same time, or other work kept the machine busy."""
 
     def __init__(self) -> None:
         self.crowded = False
@@ -32,7 +31,7 @@ class Pool:
     """Jobs in threads, ``size`` at a time. Safe in any thread; do not wait for a job inside a job."""
 
     def __init__(self, size: int, executor: Callable[[], ThreadPoolExecutor] | None = None) -> None:
-        """``executor`` is asked for each job; without it the pool has threads of its own."""
+        """``executor`` is called for each job; without it the pool has threads of its own."""
         self.size = size
         self._cpu_slots = cpu_slots(size)
         self._executor = executor or cache(lambda: ThreadPoolExecutor(size, thread_name_prefix="contest"))
@@ -42,12 +41,12 @@ class Pool:
         self._alone = False
 
     def submit(self, job: Callable[[], _T]) -> Future[_T]:
-        """Run a job as soon as there is room. The job opens ``beside`` or ``alone`` around what it measures."""
+        """Run a job as soon as a thread is free. The job opens ``beside`` or ``alone`` around what it measures."""
         return self._executor().submit(job)
 
     def in_turn(self, jobs: Sequence[Callable[[], _T]], until: Callable[[_T], bool]) -> Future[list[_T]]:
-        """Run jobs one after the other, up to the first whose result is what ``until`` asks for; those of others get
-        their turn in between. Once the executor is another one, what has not begun is cancelled."""
+        """Run jobs one after the other, up to the first result that ``until`` accepts; jobs of other callers may run in
+        between. When the executor has changed, jobs that have not begun are cancelled."""
         executor, found, whole = self._executor(), list[_T](), Future[list[_T]]()
 
         def go_on(last: Future[_T] | None = None) -> None:
@@ -68,7 +67,7 @@ class Pool:
 
     @contextmanager
     def beside(self) -> Iterator[Place]:
-        """Run beside others. Waits while a job runs alone or wants to."""
+        """Run beside other jobs. Waits while a job runs alone or waits to do so."""
         place = Place()
         with self._changed:
             self._changed.wait_for(lambda: not self._alone and not self._waiting_alone)
@@ -88,7 +87,7 @@ class Pool:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Run alone. Call it outside of ``beside``; those who want to be alone go first."""
+        """Run alone. Call it outside of ``beside``; jobs that wait for it go before other jobs."""
         with self._changed:
             self._waiting_alone += 1
             try:

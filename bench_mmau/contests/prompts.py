@@ -89,8 +89,8 @@ def retry_request(
 ) -> dict[str, Any]:
     """The record as a request to try again, to be sent ``REPEATS`` times, to the model of the first attempt [Q22].
 
-    ``response`` is the record's own (sample 0). The model is sent the first failing test of candidate 0 only.
-    Raises NotScorable where the first message is no text, and in parity StopsOnReply for a response without content.
+    ``response`` is the record's own (sample 0). The model is sent the first failing test of candidate 0 only. Raises
+    NotScorable if the first message is no text, and in parity StopsOnReply for a response without content.
     """
     number, messages = record_id(record), record.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None
@@ -116,7 +116,7 @@ def _complaint(said: str, verdict: ContestVerdict) -> str:
         return f"{NO_SOLUTION}\n{AGAIN}"
     if isinstance(log, dict):
         return f"{NOT_COMPILED}\n{AGAIN}"
-    if not log:  # the group is lost, nobody knows at which test
+    if not log:  # the group is lost, and the failing test is unknown
         return AGAIN
     template = WRONG_OUTPUT if log[0]["status"] == "wrong_output" else RUNTIME_ERROR
     return f"{_filled(template, number='0', **log[0])}\n{AGAIN}"

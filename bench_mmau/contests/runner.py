@@ -1,15 +1,14 @@
-"""What runs inside the sandbox for one group of contest tests. It is handed over as the text of a script (see
+"""The program that runs one group of contest tests inside the sandbox. It is passed as the text of a script (see
 ``agentgauge.sandbox.Script``) and uses the standard library only.
 
 It gets messages and answers them (see ``agentgauge.sandbox.Steps``): first the order, JSON (see ``execute``), then the
 input of one test after the other, each when the test before has been answered, with JSON. The expected outputs never
-come in here: whatever a program does in this process, all that it can claim is an output of its own. A program that
-ends the process takes its whole group along (MMAU spec 6.2 [Q14]). What it prints goes to the null device or into the
-stream that is compared.
+enter this process, so a program in it can only produce outputs of its own. A program that ends the process loses its
+whole group (MMAU spec 6.2 [Q14]). Printed text goes to the null device or into the stream that is compared.
 
 The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead.
-The timers here raise the exception that the reference's raise. They stop no program that puts them away: the sandbox
-does, from outside.
+The timers here raise the exception that the reference's raise. A program can remove them; then the sandbox stops it
+from outside.
 """
 
 # This file runs alone, its names are the program's environment: everything it needs later is bound before the program
@@ -121,8 +120,8 @@ class Channel:
 
 
 def prepare(path: list[str], *, with_numpy: bool) -> None:
-    """Before any program is known. ``with_numpy``: load it, as the reference's process has done before it takes away
-    what that needs."""
+    """Prepare the process, before any program is known. ``with_numpy``: load numpy, as the reference's process does
+    before it removes functions that numpy needs."""
     sys.path += path
     if with_numpy:
         with contextlib.suppress(ImportError):
@@ -151,8 +150,7 @@ def namespace(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def guard(*, exits: bool) -> None:
-    """Set to nothing what the reference sets to nothing. It makes programs fail as they do there; it protects
-    nothing."""
+    """Set the same names to None as the reference. Programs then fail as they do there; this protects nothing."""
     faulthandler.disable()
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in ("exit", "quit", "help"):

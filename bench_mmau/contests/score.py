@@ -1,7 +1,7 @@
 """Verdicts per record of the contest tasks (MMAU spec 6.4 to 6.7).
 
-A response is given as the contents of its messages, in order: parsing stored responses is another module's business.
-Only the first message counts.
+A response is given as the contents of its messages, in order; another module parses stored responses. Only the first
+message counts.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
 
 
 def content(contents: Contents, number: str, fixes: Fixes = PARITY) -> str:
-    """The first message's content; "" where there is no message. Raises StopsOnReply as ``text_of``."""
+    """The first message's content; "" without a message. Raises StopsOnReply as ``text_of``."""
     return text_of(contents[0] if contents else "", number, fixes)
 
 

@@ -1,4 +1,4 @@
-"""The cells of a reply, and the notebook that they make with those before them (MMAU spec 7.1)."""
+"""The cells of a reply, and the notebook of these and the earlier cells (MMAU spec 7.1)."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def without_fences(text: str) -> str:
 def decoded(text: str, number: str, *, lenient: bool) -> Any:
     """The JSON value in a reply. Raises ValueError for a text that is no JSON.
 
-    The published evaluator catches errors of JSON alone: it stops on what is nested too deeply, and on an integer of
-    more digits than Python converts. Unless ``lenient``, these raise StopsOnReply.
+    The published evaluator catches errors of JSON alone: it stops on a value that is nested too deeply, and on an
+    integer of more digits than Python converts. Unless ``lenient``, these raise StopsOnReply.
     """
     try:
         return json.loads(text)

@@ -47,7 +47,7 @@ _LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a notebook may use. The time per cell is the reference's, which sets no other limit."""
+    """The limits of a notebook. The time per cell is the reference's, which sets no other limit."""
 
     cell_seconds: float = 180.0  # wall time of each cell
     notebook_seconds: float | None = None  # wall time of all cells together; None: ``cell_seconds`` for each
@@ -57,7 +57,9 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where notebooks run. ``data``: the folder that they see as ``../input``, read-only; None if there is none."""
+    """The place where notebooks run. ``data``: the folder that they see as ``../input``, read-only; None if there is
+    none.
+    """
 
     data: Path | None = None
     room: Room = Room()
@@ -65,8 +67,8 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How it went. ``error`` is for the model, without colours, empty for a success; ``cells`` hold outputs after a
-    success only."""
+    """The result of running a notebook. ``error`` is for the model, without colours, empty for a success; ``cells``
+    hold outputs after a success only."""
 
     success: bool
     last_cell: Mapping[str, Any] | None = None
@@ -89,7 +91,7 @@ def run(solution: Solution, where: Workplace | None = None, *, fixes: Fixes = PA
 
 
 def given(record: Mapping[str, Any]) -> Execution:
-    """The execution that an oracle record stores: always a success, be there an output or not (MMAU spec 7.3)."""
+    """The execution that an oracle record stores: always a success, with or without an output (MMAU spec 7.3)."""
     return Execution(True, record["last_cell"])
 
 
@@ -192,7 +194,7 @@ def _script() -> sandbox.Script:
 
 
 def check_packages() -> None:
-    """Raises UsageProblem if what runs the cells is not installed."""
+    """Raises UsageProblem if a package that runs the cells is not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise UsageProblem(

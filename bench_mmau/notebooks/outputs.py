@@ -1,4 +1,6 @@
-"""What the QA model is shown of an executed notebook: one cell, its pictures apart (MMAU spec 7.2, 7.3)."""
+"""The part of an executed notebook that the QA model sees: one cell, with its pictures as separate parts (MMAU spec
+7.2, 7.3).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class NoPicture(RuntimeError):
 
 
 class NoFigure(ValueError):
-    """What a cell shows as a Plotly figure is none."""
+    """An output of a cell with the type of a Plotly figure is no Plotly figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Shown:
 
 
 def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] | None:
-    """The last code cell from ``start`` on that has outputs, be it an earlier one than the model's [Q28]; None if
+    """The last code cell from ``start`` on that has outputs, even if it comes before the model's cells [Q28]; None if
     there is none."""
     for cell in reversed(cells[start:]):
         if isinstance(cell, Mapping) and cell.get("cell_type") == "code" and cell.get("outputs"):

@@ -1,4 +1,4 @@
-"""The question about what the notebook shows: the request to the QA model and its answer (MMAU spec 7.3)."""
+"""The questions about a notebook's output: the request to the QA model and its answer (MMAU spec 7.3)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def is_multimodal(model: str) -> bool:
 
 
 def can_see(model: str, declared: bool | None = None, *, fixes: Fixes = PARITY) -> bool:
-    """True if the QA model counts as able to see. Strict believes what is declared; without that, the name in any
-    case counts."""
+    """True if the QA model counts as able to see. Under strict the declaration counts; without one, the name does,
+    regardless of case."""
     if not fixes.declared_sight:
         return is_multimodal(model)
     return is_multimodal(model.lower()) if declared is None else declared
@@ -56,8 +56,8 @@ def request(
 ) -> list[Message] | None:
     """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
 
-    Where an image is expected and the model cannot see, parity sends the conversation without a question [Q29], strict
-    nothing. Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here,
+    If an image is expected and the model cannot see, parity sends the conversation without a question [Q29], and strict
+    sends nothing. Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here,
     StopsOnReply for a cell that cannot be shown.
     """
     if not execution.success or execution.last_cell is None:
@@ -77,7 +77,7 @@ def request(
 
 
 def image_expected(record: Mapping[str, Any]) -> bool:
-    """Raises NotScorable where the record does not say it."""
+    """Whether the record expects an image. Raises NotScorable if the record does not say it."""
     if "image_expected" not in record:
         raise NotScorable(
             record_id(record), "the field 'image_expected' is missing; score a response file of the notebook tasks"
@@ -103,7 +103,7 @@ def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, An
 
 
 def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:
-    """The decoded answers, in whatever shape they have; None if the reply is no JSON: unanswered.
+    """The decoded answers, in any shape; None if the reply is no JSON, which counts as unanswered.
 
     Single quotes count as double ones. Raises StopsOnReply, in parity only, for a reply without content and for JSON
     that cannot be decoded.

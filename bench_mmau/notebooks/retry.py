@@ -52,8 +52,8 @@ def replaced(
     *,
     fixes: Fixes = PARITY,
 ) -> Solution:
-    """The solution with the cells of the reply to ``messages``; all stays as it was if they cannot be decoded. Run it
-    again either way.
+    """The solution with the cells of the reply to ``messages``; unchanged if the cells cannot be decoded. Run it again
+    in both cases.
 
     Raises StopsOnReply as ``cells.build``.
     """

@@ -7,8 +7,8 @@ streams, displays, results and errors, as nbformat 4 has them.
 Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see
 ``agentgauge.sandbox.Steps``). The packages that most notebooks use are imported before (see
 ``agentgauge.sandbox.Script``); a notebook's own import finds them loaded. Nothing here protects against the cells: they
-can forge the answers of their own notebook, which gains them no more than printing the same would. Their time is kept
-outside of this process. This file is read as text by ``execute``; it imports nothing of this project.
+can forge the answers of their own notebook, but printing the same text would have the same effect. Their time is
+measured outside of this process. This file is read as text by ``execute``; it imports nothing of this project.
 """
 
 # Next to descriptors and the working directory, pathlib would be of no help.
@@ -102,7 +102,9 @@ class Stream(io.TextIOBase):
 
 
 class Descriptor:
-    """What child processes and libraries write past ``sys``: the descriptor leads to a file, read after each cell."""
+    """The output that child processes and libraries write past ``sys``: the descriptor leads to a file, read after each
+    cell.
+    """
 
     def __init__(self, number: int, name: str, path: str) -> None:
         self._name, self._read = name, 0
@@ -214,8 +216,8 @@ def make_shell(recorder: Recorder) -> Any:
 
 
 def no_font_news(record: logging.LogRecord) -> bool:
-    """Each notebook has an empty home, so matplotlib looks for fonts anew and says so where that is slow; a kernel
-    would not."""
+    """Each notebook has an empty home, so matplotlib searches for fonts again and warns if that is slow; a kernel would
+    not warn."""
     return not record.getMessage().startswith("Matplotlib is building the font cache")
 
 
@@ -246,7 +248,9 @@ class Channel:
 
 
 def prepare() -> tuple[Any, Recorder]:
-    """Before any notebook is known: a shell without a cell. It comes before the packages, some of which look for it."""
+    """Make a shell before any notebook is known, and before packages are imported, because some packages look for
+    it.
+    """
     site.main()  # for the path, and for the names that it adds to the builtins
     sys.path.insert(0, "")
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
@@ -261,7 +265,7 @@ def prepare() -> tuple[Any, Recorder]:
 
 
 def improve() -> bool:
-    """Import one more of the usual packages, as a cell does. Whether there are others."""
+    """Import one more of the usual packages, as a cell does. Returns whether there are others."""
     with READY[0].builtin_trap, contextlib.suppress(ImportError):
         importlib.import_module(_USUAL.pop(0))
     for thread in threading.enumerate():

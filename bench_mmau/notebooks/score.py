@@ -18,8 +18,8 @@ _KINDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One solution in the end. ``answers`` is what the QA model replied, decoded; None if it was not asked or not
-    understood."""
+    """One finished solution. ``answers`` is the decoded reply of the QA model; None without a request, and for a reply
+    that is no JSON."""
 
     execution_success: bool
     answers: Any = None
@@ -30,7 +30,7 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
 
     ``passed``: every question is answered rightly, None for a turn without questions. ``values``: ``correct`` (at most
     ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for ``image`` (an image is expected) and
-    ``executed`` (at least one solution ran); from ``share`` on what the table's columns add up.
+    ``executed`` (at least one solution ran); the values from ``share`` on are summed by the table's columns.
 
     Raises StopsOnReply for answers that are no list and for lists that cannot be compared (parity), NotScorable without
     ground truth.

@@ -21,7 +21,7 @@ Rule = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What of a predicted call agrees with a target: the name, and name and arguments at each level."""
+    """The parts of a predicted call that agree with a target: the name, and name and arguments at each level."""
 
     func_name: bool
     strict: bool
@@ -171,7 +171,7 @@ def _pattern(text: Any, number: str) -> re.Pattern[str]:
 
 
 def detailed(predicted: Sequence[Call], target: Sequence[Call], *, fixes: Fixes = PARITY) -> list[Flags]:
-    """For each predicted call, what of it agrees with a target. Rules play no role.
+    """For each predicted call, the parts that agree with a target. Rules do not apply.
 
     Each level uses up targets of its own; the name alone uses up none, so that several predictions may share one [Q7].
     Targets whose arguments are no JSON are left out.
@@ -209,10 +209,11 @@ _NOTHING = object()
 
 
 def decode(arguments: str, number: str = "", *, fixes: Fixes = PARITY) -> Any:
-    """Arguments as they were stored: JSON text. Python's JSON, so that of equal names the last counts and NaN is taken.
+    """Arguments as they were stored: JSON text. Python's JSON decides, so the last of equal names counts and NaN is
+    accepted.
 
-    The published evaluator catches errors of JSON alone: it stops on what is nested too deeply, and on an integer of
-    more digits than Python converts. Raises StopsOnReply there, and _Undecodable for the rest.
+    The published evaluator catches errors of JSON alone: it stops on a value that is nested too deeply, and on an
+    integer of more digits than Python converts. Raises StopsOnReply there, and _Undecodable for the rest.
     """
     try:
         return json.loads(arguments)

@@ -1,4 +1,4 @@
-"""What the Apple MMAU scoring refuses."""
+"""Errors of the Apple MMAU scoring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentgauge.core.errors import DataProblem
 class NotScorable(DataProblem):
     """A record for which the published evaluator raises: no number may stand in for it (MMAU spec 10).
 
-    ``record_id`` names the record, ``""`` if the whole file is meant; ``reason`` is what is wrong, ``str()`` the whole
+    ``record_id`` names the record, ``""`` if the whole file is meant; ``reason`` is the problem, ``str()`` the whole
     sentence.
     """
 

@@ -1,4 +1,4 @@
-"""The metric ``tool_use_execution``: does the reply make the target's calls (MMAU spec 4). It serves all five
+"""The metric ``tool_use_execution``: whether the reply makes the target's calls (MMAU spec 4). It serves all five
 tool-use tasks."""
 
 from __future__ import annotations

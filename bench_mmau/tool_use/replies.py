@@ -1,4 +1,4 @@
-"""What a stored response says, for the three response shapes, and the target it is compared with (MMAU spec 2.3, 3.6).
+"""Parses stored responses of three shapes, and the targets that they are compared with (MMAU spec 2.3, 3.6).
 
 The result is always a list of messages, one per choice, as the published evaluator makes them; an empty list is
 possible (Gemini).
@@ -84,7 +84,7 @@ def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Messa
 
 
 def record_id(record: Mapping[str, Any]) -> str:
-    """How messages name the record; ``?`` if it has no id."""
+    """The record's name in messages; ``?`` if it has no id."""
     return str(record.get("id", record.get("deliverable_id", "?")))
 
 
@@ -93,7 +93,7 @@ def contents(messages: Sequence[Message]) -> list[str | None]:
 
 
 def text_of(content: str | None, number: str, fixes: Fixes) -> str:
-    """The text of a reply. Raises StopsOnReply where there is none, unless ``null_is_empty`` (MMAU spec 10)."""
+    """The text of a reply. Raises StopsOnReply if there is none, unless ``null_is_empty`` (MMAU spec 10)."""
     if content is None and not fixes.null_is_empty:
         raise StopsOnReply(number, "the reply has no text (its content is null)")
     return content or ""
@@ -242,8 +242,8 @@ def kind(value: object) -> str:
 
 
 def format_target(message: Any, number: str = "") -> Message:
-    """A stored target as a message: object arguments become JSON text with sorted keys, object content JSON text as it
-    is ordered.
+    """A stored target as a message: object arguments become JSON text with sorted keys, object content JSON text in its
+    own order.
 
     Raises NotScorable for a target that the published evaluator refuses, such as ``"tool_calls": null``.
     """

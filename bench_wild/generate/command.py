@@ -45,42 +45,45 @@ _OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "what is written": {
         "--layer-num-total": ("tasks of a dialogue: 4 ** N sequences (default: 4)", {"type": int, "metavar": "N"}),
         "--sequences": (
-            "only these, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat)",
+            "sequences to write, such as ST-MT,CQ-CC (ST single tool, MT multi, CQ clarify, CC chat; default: all)",
             {"metavar": "LIST"},
         ),
         "--language": (
-            "of prompts, bundled tools and dates (default: en)",
+            "language of prompts, bundled tools and dates (default: en)",
             {"choices": LANGUAGES, "default": "en"},
         ),
-        "--tools": ("one JSON list of tools a line (default: those of the bundled sessions)", _FILE),
+        "--tools": ("file with one JSON list of tools a line (default: tools of the bundled sessions)", _FILE),
         "--prompts": (
             "texts that replace the built-in wording: NAME.txt, or LANGUAGE/NAME.txt",
             {"type": Path, "metavar": "DIR"},
         ),
-        "--seed": ("of everything that is drawn (default: 0)", {"type": int, "default": 0, "metavar": "N"}),
+        "--seed": ("seed of all random choices (default: 0)", {"type": int, "default": 0, "metavar": "N"}),
     },
     "who writes": {
-        "--model": ("plays every part that has no model of its own (default: the first user model)", _NAME),
-        "--user-model": ("plays the user; of several one is drawn for each use", {**_NAME, "nargs": "+"}),
-        **{f"--{part}-model": (f"plays the {part}", _NAME) for part in PARTS},
-        "--model-url": ("OpenAI-compatible endpoint of all of them (default: the provider's)", {"metavar": "URL"}),
+        "--model": ("model of every part without its own (default: the first user model)", _NAME),
+        "--user-model": ("model of the user; of several, one is drawn for each use", {**_NAME, "nargs": "+"}),
+        **{f"--{part}-model": (f"model of the {part}", _NAME) for part in PARTS},
+        "--model-url": ("OpenAI-compatible endpoint of all models (default: the provider's)", {"metavar": "URL"}),
         "--temperature": (
-            "sent with every request (default: the endpoint's own)",
+            "temperature of every request (default: the endpoint's own)",
             {"type": float, "metavar": "T"},
         ),
     },
     "how it runs": {
         "--attempts": (
-            "for each sequence, until one works (default: 3)",
+            "attempts at each sequence, until one works (default: 3)",
             {"type": int, "default": 3, "metavar": "N"},
         ),
         "--in-flight": (
-            "dialogues at a time, each with one request (default: 32)",
+            "concurrent dialogues, each with one request (default: 32)",
             {"type": int, "default": 32, "metavar": "N"},
         ),
-        "--budget": ("stop when so much is spent: 5usd, 2Mtok, 30min (default: none)", {"metavar": "AMOUNT"}),
+        "--budget": (
+            "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min (default: none)",
+            {"metavar": "AMOUNT"},
+        ),
         "--record": ("write a cassette of all exchanges with the models", _FILE),
-        "--replay": ("answer from a cassette; no model is asked", _FILE),
+        "--replay": ("answer from a cassette; no model is called", _FILE),
     },
 }
 """The options of ``generate wild`` by their groups: help, and what else argparse takes."""
@@ -203,7 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in RECORD_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     wild.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder to write to; one that was begun is gone on with"
+        "--out", type=Path, required=True, metavar="DIR", help="folder to write to; an unfinished one is continued"
     )
     for title, options in _OPTIONS.items():
         group = wild.add_argument_group(title, "names as for pytest --model" if title == "who writes" else None)

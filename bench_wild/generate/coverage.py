@@ -1,4 +1,4 @@
-"""Which sequences are covered, and why the others are not."""
+"""Reports which sequences are covered, and why the others are not."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def coverage(sequences: Sequence[Tasks], ledger: Ledger, stopped: str) -> list[R
 
 
 def table(rows: Sequence[Row], *, whole: bool = False) -> str:
-    """The rows as text, and a line of totals. A long table has only the rows that are not done, those alike in one,
-    unless ``whole``."""
+    """The rows as text, and a line of totals. Unless ``whole``, a long table has only the rows that are not done, and
+    joins equal ones."""
     if whole or len(rows) <= SHOWN:
         width = max((len(row.sequence) for row in rows), default=0)
         lines = [f"  {row.sequence:{width}}  {row}" for row in rows]

@@ -1,4 +1,4 @@
-"""What is done and what failed, in the output folder; a run that was killed goes on from here.
+"""Records finished and failed attempts in the output folder, so that a killed run can continue.
 
 ``dialogues.jsonl`` has one finished dialogue a line, with the requests that were kept; ``failures.jsonl`` one attempt a
 line that failed. Each line is one write to a file opened with O_APPEND, so that a kill loses no line that was written.
@@ -67,7 +67,7 @@ class Ledger:
         self.failed.setdefault(failed.sequence, []).append(failed)
 
     def dialogues(self, order: Iterator[str] | list[str]) -> Iterator[tuple[Dialogue, list[Kept], bytes]]:
-        """The finished ones of these sequences, one in memory at a time; with each its line."""
+        """The finished dialogues of these sequences with their lines, one in memory at a time."""
         if not self.done:
             return
         with (self._folder / DIALOGUES).open("rb") as stream:

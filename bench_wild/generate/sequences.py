@@ -27,7 +27,8 @@ def name_of(sequence: Sequence[str]) -> str:
 
 
 def chosen_sequences(text: str | None, length: int | None) -> list[Tasks]:
-    """What ``--sequences`` and ``--layer-num-total`` ask for together, in the order of ``all_sequences``, each once.
+    """The sequences that ``--sequences`` and ``--layer-num-total`` select together, in the order of ``all_sequences``,
+    each once.
 
     Raises UsageProblem for an unknown type, and for sequences of another length.
     """

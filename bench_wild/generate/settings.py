@@ -1,4 +1,4 @@
-"""What a run of the generator is about. The settings that shape its dialogues are kept beside them
+"""The settings of a run of the generator. The settings that shape its dialogues are kept beside them
 (``settings.json``)."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The command line, understood."""
+    """The parsed command line."""
 
     out: Path
     language: Language
@@ -54,7 +54,7 @@ class Settings:
     replay: Path | None
 
     def kept(self) -> dict[str, Any]:
-        """What shapes a dialogue."""
+        """The settings that shape a dialogue."""
         return {
             "language": self.language,
             "tasks": len(self.sequences[0]),
@@ -67,8 +67,8 @@ class Settings:
 
 
 def open_folder(settings: Settings, now: datetime) -> str:
-    """Begin a folder, or go on with one of the same settings. Returns the prefix of its output files: when it was
-    begun.
+    """Begin a folder, or go on with one of the same settings. Returns the prefix of its output files: the time when it
+    was begun.
 
     Raises UsageProblem naming the options that differ.
     """
@@ -88,7 +88,9 @@ def open_folder(settings: Settings, now: datetime) -> str:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """While no other run writes to the folder. Raises UsageProblem where one does; the lock ends with the process."""
+    """Context in which no other run writes to the folder. Raises UsageProblem if another run does; the lock ends with
+    the process.
+    """
     with (folder / SETTINGS).open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +101,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Raises UsageProblem where the folder is full or cannot be written."""
+    """Context of a write. Raises UsageProblem if the disk is full or the folder cannot be written."""
     try:
         yield
     except BrokenPipeError:

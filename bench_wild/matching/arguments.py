@@ -58,9 +58,9 @@ def check_schema(tool: Mapping[str, Any], predicted: Json, fixes: Fixes) -> str:
 def parse(predicted: Json, fixes: Fixes) -> tuple[Json, str]:
     """Value and error text, one of them empty. Python's JSON: NaN is taken, and of equal keys the last.
 
-    What is no text is an error (upstream stops there), except an object under Fix.ARGUMENT_OBJECTS. Raises what
-    upstream stops with, unless Fix.ANY_TEXT: RecursionError for text that is nested too deep, ValueError for an integer
-    of too many digits.
+    A value that is no text is an error (upstream stops there), except an object under Fix.ARGUMENT_OBJECTS. Raises the
+    exception with which upstream stops, unless Fix.ANY_TEXT: RecursionError for text that is nested too deep,
+    ValueError for an integer of too many digits.
     """
     if Fix.ARGUMENT_OBJECTS in fixes and isinstance(predicted, dict):
         return predicted, ""

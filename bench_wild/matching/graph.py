@@ -70,7 +70,7 @@ class Graph:
         return tuple(heights)
 
     def eligible(self, state: State) -> Group:
-        """Actions that nothing holds back, ascending."""
+        """Actions without open dependencies, ascending."""
         return tuple(
             place for place, needs in enumerate(self._needs) if place not in state.done and needs <= state.done
         )
@@ -78,8 +78,8 @@ class Graph:
     # -- what may come next
 
     def steps(self, state: State) -> Iterator[tuple[Group, State]]:
-        """Every group that may come next and the state behind it, in order. As many as there are: take what is
-        needed."""
+        """Every group that may come next and the state behind it, in order. There may be very many, so take only the
+        needed ones."""
         if state.queue:
             yield self._next_of_queue(state)
             return
@@ -183,7 +183,7 @@ class Graph:
     # -- whole paths
 
     def paths(self) -> Iterator[list[Group]]:
-        """Every path in order. There may be very many: take what is needed."""
+        """Every path in order. There may be very many, so take only the needed ones."""
 
         def walk(state: State, path: list[Group]) -> Iterator[list[Group]]:
             if len(state.done) == len(self.nodes):
@@ -195,7 +195,7 @@ class Graph:
         return walk(START, [])
 
     def optimal(self) -> list[Group]:
-        """The first of the shortest paths, which is the one that later tasks have as their history (wild spec 4.4)."""
+        """The first of the shortest paths, which later tasks have as their history (wild spec 4.4)."""
         path: list[Group] = []
         state = START
         while len(state.done) < len(self.nodes):

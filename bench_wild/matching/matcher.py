@@ -58,7 +58,7 @@ class Walk:
         return None
 
     def expected(self) -> list[Group]:
-        """What was expected at this step: the groups of the live paths, in their order, repeated as upstream repeats
+        """The expected actions at this step: the groups of the live paths, in their order, repeated as upstream repeats
         them."""
         listed = list(islice(self._groups(), LISTED_PATHS + 1))
         if len(listed) <= LISTED_PATHS:

@@ -1,8 +1,8 @@
 """How two texts are compared: equality, edit similarity for short ones, ROUGE-L for the rest (wild spec 5.3).
 
-ROUGE-L is that of the package ``rouge`` 1.0.1, written again here: the package traces back by recursion, so that the
-outcome for long texts depends on how deep its caller stands. A test compares both on random texts. Chinese is segmented
-by ``jieba``, which is imported when the first Chinese text has to be.
+ROUGE-L is that of the package ``rouge`` 1.0.1, written again here: the package traces back by recursion, so that its
+outcome for long texts depends on the depth of the call stack. A test compares both on random texts. Chinese is
+segmented by ``jieba``, which is imported when the first Chinese text has to be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the calls of a gold list hang together (wild spec 7.3)."""
+"""How the calls of a gold list depend on each other (wild spec 7.3)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TYPES = {
 
 
 def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tools with normalised parameters. Nothing is shared with ``tools``, which may be changed by no one."""
+    """The tools with normalised parameters. The result shares nothing with ``tools``."""
     return [{**_copy(tool), "function": _function(tool["function"])} for tool in tools]
 
 

@@ -1,4 +1,5 @@
-"""What the earlier release prints beyond its table, such as the matrix of action type and position (wild spec 7.6).
+"""The tables that the earlier release prints besides its main table, such as the matrix of action type and position
+(wild spec 7.6).
 
 It is made of the tasks' counters (``metrics.task_values``). Upstream adds 0.00001 to most denominators; here nothing is
 added.

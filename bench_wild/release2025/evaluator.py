@@ -44,7 +44,7 @@ class BadCall:
 
 @dataclass(frozen=True, slots=True)
 class SoftVerdict:
-    """What the earlier evaluator makes of one task."""
+    """The earlier evaluator's verdict on one task."""
 
     correct: bool
     optimal: bool

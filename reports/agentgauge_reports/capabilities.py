@@ -1,4 +1,4 @@
-"""What a model is good at, over all benchmarks: tasks say which of their cases show a skill (``Presentation.skills``).
+"""Capabilities of a model over all benchmarks: tasks say which of their cases show a skill (``Presentation.skills``).
 
 No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A
 figure is the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task
@@ -21,7 +21,7 @@ from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Cases of a task; with ``keywords`` those that have one of them."""
+    """Cases of a task; with ``keywords`` only the cases that have one of them."""
 
     task: str
     keywords: frozenset[str] = frozenset()
@@ -57,11 +57,11 @@ def known_capabilities() -> dict[str, tuple[Part, ...]]:
 
 
 def capabilities(run: Run) -> dict[str, dict[str, Any]]:
-    """Capability → ``{"value", "low", "high", "n", "made_of"}``, of those that the run has something of.
+    """Capability → ``{"value", "low", "high", "n", "made_of"}``, for the capabilities that the run has cases of.
 
     ``value``, ``low`` and ``high`` are 0 to 100, or None without a finished case; ``n`` counts finished samples;
-    ``made_of`` names the parts that the run has. Attempts are averaged per sample first; broken and missing cases have
-    no part.
+    ``made_of`` names the parts that the run has. Attempts are averaged per sample first; broken and missing cases do
+    not count.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, parts in known_capabilities().items():
@@ -120,7 +120,8 @@ def _variance(shares: list[tuple[str, float]]) -> float:
 
 
 def effective_number(shares: Sequence[tuple[str, float]]) -> float:
-    """How many independent samples tell as much as these pairs of group and share; at most their number, more than 0.
+    """The number of independent samples with the same information as these pairs of group and share: more than 0, and
+    at most the number of pairs.
 
     Their number over Kish's design effect, which is estimated by the ratio of the cluster-robust to the plain variance.
     """

@@ -1,4 +1,4 @@
-"""What a run prints at its end where nobody asked for more: figures that fit one screen."""
+"""The end of a run on the terminal without ``-v``: figures that fit one screen."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FEW = 3
 
 BUILT_IN = {
     "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
-    "oracle": "oracle answers with the gold: what it misses, no model can reach",
+    "oracle": "oracle answers with the gold: no model can solve a case that oracle misses",
 }
 """Kind of an embedded model → what its figures mean."""
 
 NEXT = (
-    ("pytest --model=gpt-4o -k perception", "a model of your choice on a part; docs/models.md has the others"),
+    ("pytest --model=gpt-4o -k perception", "another model on some tasks; docs/models.md lists the models"),
     ("agentgauge fetch wild mmau", "official data, whose figures compare with published ones"),
     ("agentgauge view", "all runs in a browser, running ones live"),
 )
@@ -34,7 +34,7 @@ Row = tuple[str, ...]
 
 
 def meaning(summary: Mapping[str, Any], kind: str) -> str:
-    """What the figures of an embedded model are worth; empty for other models. ``kind``: of the run's model."""
+    """What the figures of an embedded model mean; empty for other models. ``kind``: of the run's model."""
     if kind not in BUILT_IN:
         return ""
     bundled = not any(data["official"] for data in summary["run"]["data"].values())
@@ -42,15 +42,15 @@ def meaning(summary: Mapping[str, Any], kind: str) -> str:
 
 
 def next_steps(summary: Mapping[str, Any], kind: str) -> Iterator[str]:
-    """Commands to go on with after an embedded model has run a published benchmark. ``kind``: of the run's model."""
+    """Commands to try after a run of an embedded model on a published benchmark. ``kind``: of the run's model."""
     if kind in BUILT_IN and any(isinstance(find_task(name), PublishedRows) for name in summary["tasks"]):
         yield "next:"
         yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
 
 
 def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = False) -> Iterator[str]:
-    """A line for each benchmark; for each task where the run has one benchmark. ``full``, and runs of a few tasks: all
-    figures of every task, and every reason why rows are not comparable.
+    """One line for each benchmark, or for each task if the run has a single benchmark. ``full``, and runs of a few
+    tasks: all figures of every task, and every reason why rows are not comparable.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
@@ -76,7 +76,7 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
 
 
 def overview(summary: Mapping[str, Any]) -> list[Row]:
-    """A head and a row for each benchmark; for each task where the run has one benchmark."""
+    """A head and a row for each benchmark, or for each task if the run has a single benchmark."""
     tasks = [find_task(name) for name in summary["tasks"]]
     return _by_task(summary, tasks) if len(by_benchmark(summary)) == 1 else _by_benchmark(summary)
 

@@ -22,7 +22,7 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     """Write what a run has of the tasks of ``format`` below ``output``, further attempts in folders ``attempt-2`` and
     so on.
 
-    Returns the files written and what a reader must know of them, one sentence each. Raises UsageProblem.
+    Returns the files written and notes about them, one sentence each. Raises UsageProblem.
     """
     folder = RunFolder(run)
     about = folder.read_json("run.json")
@@ -50,7 +50,7 @@ def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[st
     """Broken cases have no prediction; no layout has a place for one."""
     broken = [case for case, line in lines.items() if case[0] == task.name and case[2] == attempt and not line.finished]
     count = "1 broken case is" if len(broken) == 1 else f"{len(broken)} broken cases are"
-    return [f"{task.name}: {count} left out; go on with --resume to have all"] if broken else []
+    return [f"{task.name}: {count} left out; run them again with --resume"] if broken else []
 
 
 def _results(

@@ -1,4 +1,4 @@
-"""The one figure of each benchmark that says how good a model is."""
+"""The headline figure of each benchmark, which says how good a model is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentgauge_reports.leaderboards import mostly_broken
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """``value`` is None, with an interval of None, where the run lacks a part of what the figure is made of."""
+    """A headline figure. ``value`` and the interval are None if the run lacks a part of the figure."""
 
     name: str
     value: float | None
@@ -29,8 +29,8 @@ class Headline:
 
 
 def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> Headline | None:
-    """The last score that the benchmark makes of its tasks, which is made of all of them; where it makes none, the
-    headline of its tasks. ``tasks``: those of the benchmark that the run has. None where the run has no figure."""
+    """The headline of a benchmark: the last of its combined scores, which covers all of its tasks, or without combined
+    scores the headline of its tasks. ``tasks``: the benchmark's tasks in the run. None if the run has no figure."""
     scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
     if scores:
         name, score = scores[-1]
@@ -44,7 +44,7 @@ def leading(tasks: Sequence[Task]) -> Task:
 
 
 def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:
-    """The figure of the leading task; None where most of its cases are broken."""
+    """The figure of the leading task; None if most of its cases are broken."""
     task = leading(tasks)
     part = summary["tasks"][task.name]
     wanted = (headline_of(task), *presentation_of(task).published)

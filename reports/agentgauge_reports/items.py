@@ -36,8 +36,7 @@ class Item:
 
 
 def item_health(runs: Sequence[Run]) -> list[Item]:
-    """Every planned sample, in the order of the first plan that has it. Broken and missing cases say nothing of a
-    sample.
+    """Every planned sample, in the order of the first plan that has it. Broken and missing cases do not count.
 
     Discrimination is Pearson's correlation, over runs, of the sample's share with the mean share of the task's other
     samples (the point-biserial one where a run has one attempt). It needs at least FEWEST_RUNS runs that differ in
@@ -164,8 +163,8 @@ def _task(task: str, found: Sequence[Item]) -> Iterator[str]:
     gold = [item for item in found if item.gold is not None]
     yield f"{task}: {len(found)} samples"
     if tried:
-        yield from _listed("solved by nobody", [item.sample for item in tried if item.solved == 0], len(tried))
-        yield from _listed("solved by everybody", [item.sample for item in tried if item.solved == 1], len(tried))
+        yield from _listed("solved by no model", [item.sample for item in tried if item.solved == 0], len(tried))
+        yield from _listed("solved by every model", [item.sample for item in tried if item.solved == 1], len(tried))
     if flips:
         mean = math.fsum(item.flip_rate or 0.0 for item in flips) / len(flips)
         yield f"    flip rate across attempts: {mean:.3f} on average"

@@ -12,7 +12,9 @@ from agentgauge_reports.load import UNFINISHED, CaseOutline
 
 @dataclass(frozen=True, slots=True)
 class KeywordShare:
-    """In per cent, with Wilson's 95 % interval for the effective number of samples."""
+    """The share of passed samples of a keyword, in per cent, with Wilson's 95 % interval for the effective number of
+    samples.
+    """
 
     keyword: str
     samples: int  # finished ones
@@ -22,10 +24,10 @@ class KeywordShare:
 
 
 def passed_by_keyword(cases: Iterable[CaseOutline], fewest: int = 1) -> Iterator[KeywordShare]:
-    """Of a task's cases, in the order in which keywords first come. Attempts count by their share.
+    """The shares of a task's keywords, in the order in which the keywords first occur. Attempts count by their share.
 
-    Left out are keywords of all samples or of less than ``fewest``, and names of groups; broken and missing cases have
-    no part.
+    Left out are keywords of all samples or of less than ``fewest``, and names of groups; broken and missing cases do
+    not count.
     """
     finished = [case for case in cases if case.status not in UNFINISHED and case.score]
     groups = {case.sample: case.score.group or case.sample for case in finished if case.score}

@@ -34,7 +34,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
             parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
             parts += [*_table(list(ours), published if apart else [our_row, *published]), ""]
         if not editions or apart:
-            title = ["### This run, which may not be compared with the published rows", ""] if editions else []
+            title = ["### This run (not comparable with the published rows)", ""] if editions else []
             parts += [*title, *_table(list(ours), [our_row]), ""]
     return "\n".join(parts)
 
@@ -48,7 +48,7 @@ def by_benchmark(summary: Mapping[str, Any]) -> dict[str, list[Task]]:
 
 
 def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, tuple[Task, str]]:
-    """The leaderboard's columns that the run has figures of, each with its task and metric."""
+    """The leaderboard's columns for which the run has figures, each with its task and metric."""
     return {
         shown.leaderboard_columns.get(name, name): (task, name)
         for task in tasks
@@ -59,7 +59,9 @@ def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, 
 
 
 def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Benchmark → name of the file with a picture of its capabilities, of those that make some of their tasks."""
+    """Benchmark → name of the file with a picture of its capabilities, for the benchmarks that combine scores of their
+    tasks.
+    """
     drawn = [benchmark for benchmark, parts in combined.items() if "capabilities" in parts]
     return {
         benchmark: f"capabilities{f'-{place}' if place > 1 else ''}.svg" for place, benchmark in enumerate(drawn, 1)
@@ -68,7 +70,7 @@ def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> list[str]:
     lines = [f"![capabilities]({picture})", ""] if picture else []
-    lines += ["| made of several tasks | value | missing |", "|---|---|---|"]
+    lines += ["| combined from several tasks | value | missing |", "|---|---|---|"]
     for part, scores in parts.items():
         for name, score in scores.items():
             lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")
@@ -87,7 +89,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
-    """What a reader of a task's row must know, one sentence each."""
+    """Notes for a reader of a task's row, one sentence each."""
     found = list(presentation_of(task).notes(part["metrics"]))
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
@@ -103,7 +105,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 
 
 def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Why this run's rows may not stand beside published ones, if there are any: reason → names of the tasks."""
+    """Reasons why this run's rows are not comparable with published ones: reason → names of the tasks."""
     found: dict[str, list[str]] = {}
     for task in tasks:
         for reason in _reasons(summary["run"], task, summary["tasks"][task.name]):
@@ -136,7 +138,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
 
 
 def is_comparable(summary: Mapping[str, Any], task: Task) -> bool:
-    """Whether rows are published beside which this run's row may stand."""
+    """Whether there are published rows, and this run's row is comparable with them."""
     return isinstance(task, PublishedRows) and not not_comparable(summary, [task])
 
 
@@ -157,7 +159,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def combined_value(score: Mapping[str, Any]) -> str:
-    """A score that a benchmark makes of several tasks, or which of them the run lacks or has no figure of."""
+    """The value of a combined score, or the tasks that the run lacks or has no figure of."""
     if not score["missing"]:
         return number(score["value"])
     ran = score.get("without_figure", ())  # runs of earlier versions do not tell these from the others

@@ -1,4 +1,4 @@
-"""The published tables of the benchmarks of a run, as their tasks bring them along, with our figures."""
+"""The published tables of the benchmarks of a run, as their tasks define them, with our figures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from agentgauge.core.task import Task
 
 
 def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:
-    """The published tables of one benchmark, by some of its tasks: those that they bring along, else one for each
-    edition of published rows."""
+    """The published tables of one benchmark: the tables that its tasks define, else one for each edition of published
+    rows. ``tasks``: some or all of its tasks."""
     given = {board.title: board for task in tasks if isinstance(task, PublishedRows) for board in task.leaderboards()}
     return list(given.values()) or [
         Leaderboard(edition, "", "", _columns(tasks), rows) for edition, rows in published_editions(tasks).items()
@@ -26,7 +26,7 @@ def _columns(tasks: Sequence[Task]) -> tuple[Column, ...]:
 
 
 def published_editions(tasks: Sequence[Task]) -> dict[str, list[dict[str, Any]]]:
-    """The published rows by edition. Rows that several tasks have of one model are one row."""
+    """The published rows by edition. The rows of one model from several tasks become one row."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for task in tasks:
         for row in task.published_rows() if isinstance(task, PublishedRows) else ():
@@ -55,13 +55,15 @@ def rows_of(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def our_figures(board: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Column title → ``{"value", "low", "high", "n"}`` of this run; without the columns that it has nothing of."""
+    """Column title → ``{"value", "low", "high", "n"}`` of this run, for the columns that it has figures of."""
     found = {column.title: _figure(summary, benchmark, column) for column in board.columns}
     return {title: figure for title, figure in found.items() if figure}
 
 
 def mostly_broken(part: Mapping[str, Any]) -> str:
-    """Why the figures of a task say nothing of the model, where more of its cases are broken than not; else empty."""
+    """The reason why a task's figures say nothing about the model: more of its cases are broken than not. Else
+    empty.
+    """
     ended = part["planned"] - part["missing"]
     return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
 

@@ -21,7 +21,7 @@ UNFINISHED: tuple[Status, ...] = ("broken", "missing")
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. ``cases`` are in the order of the plan, those that were not attempted among them."""
+    """A run folder. ``cases`` are in the order of the plan and include cases that were not attempted."""
 
     path: Path
     about: Mapping[str, Any]  # run.json
@@ -51,7 +51,7 @@ class Run:
         return RunFolder(self.path).plan()
 
     def record(self, case: CaseOutline) -> Record:
-        """Everything that is known of a case that was attempted."""
+        """The full record of a case that was attempted."""
         with self.reading() as record:
             return record(case)
 
@@ -74,10 +74,10 @@ def load_run(
     *,
     tolerant: bool = False,
 ) -> Run:
-    """Read a run's folder. ``plan`` and ``outlines``: its own, where they have just been read.
+    """Read a run's folder. ``plan`` and ``outlines``: of this run, if the caller has just read them.
 
-    Raises UsageProblem where it is none, or where the run was never summed up, and for a damaged record; with
-    ``tolerant`` that case counts as missing.
+    Raises UsageProblem if the folder is no run folder, if the run was never summed up, and for a damaged record; with
+    ``tolerant`` a case with a damaged record counts as missing.
     """
     problems: list[str] = []
     folder = RunFolder(path)

@@ -1,4 +1,4 @@
-"""Shards of one run put together: the folder that is made holds what the undisturbed run would have held."""
+"""Merges the shards of one run. The new folder holds what one run without shards would have left."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Shard:
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
-        """What tools produced for a case."""
+        """The files that tools produced for a case."""
         places = [source.files(*case) for source in self.sources]
         return next((place for place in places if place.exists()), places[-1])
 
@@ -53,9 +53,9 @@ class Shard:
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
     """Write the run folder ``out`` from shards of one run, and return its summary.
 
-    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: where
-    the data set is, if not where it was in the first shard. Raises UsageProblem for runs that differ in settings,
-    naming what, and for shards of a plan of which one is missing.
+    A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
+    folder of the data set, if it has moved since the first shard. Raises UsageProblem, with the difference, for runs
+    that differ in settings, and where a shard of a plan (``--shard``) is missing.
     """
     with ExitStack() as stack:
         for path in dict.fromkeys(path.resolve() for path in runs):
@@ -159,7 +159,7 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
             before.add(task, *order[max(place - 1, 0) : place])
     try:
         return list(before.static_order())
-    except CycleError:  # the shards were told their files in different orders
+    except CycleError:  # the shards got their files in different orders
         return list(dict.fromkeys(task for order in orders for task in order))
 
 

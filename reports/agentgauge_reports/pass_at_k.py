@@ -19,7 +19,8 @@ def by_name(part: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def pass_at(k: int, tried: int, right: int) -> float:
-    """pass@k: the chance, 0 to 1, that ``k`` of the attempts, drawn without return, hold a right one. 1 <= k <= tried.
+    """pass@k: the chance, 0 to 1, that ``k`` of the attempts, drawn without replacement, include a right one. 1 <= k <=
+    tried.
 
     The unbiased estimate 1 - C(n-c, k) / C(n, k) of Chen et al. 2021, equation 1. Raises ValueError for another k.
     """
@@ -27,7 +28,8 @@ def pass_at(k: int, tried: int, right: int) -> float:
 
 
 def pass_all(k: int, tried: int, right: int) -> float:
-    """pass^k: the chance, 0 to 1, that ``k`` of the attempts, drawn without return, are all right. 1 <= k <= tried.
+    """pass^k: the chance, 0 to 1, that ``k`` of the attempts, drawn without replacement, are all right. 1 <= k <=
+    tried.
 
     The unbiased estimate C(c, k) / C(n, k) of Yao et al. 2024. Raises ValueError for another k.
     """
@@ -39,7 +41,7 @@ def pass_all(k: int, tried: int, right: int) -> float:
 def pass_at_k(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, Any]]]:
     """``{"pass@k": {"1": {"value", "low", "high", "n"}, ...}, "pass^k": ...}``, in percent, for every k up to ``most``.
 
-    A sample has part in a k if it was tried at least k times; ``n`` says how many were.
+    A sample counts for a k if it was tried at least k times; ``n`` is the number of these samples.
     """
     by_sample: dict[str, list[Score]] = {}
     for sample, score in tries:

@@ -62,8 +62,8 @@ def radar(scores: Mapping[str, Mapping[str, Any]]) -> str:
 def page_radar(capabilities: Sequence[Mapping[str, Any]]) -> str:
     """An SVG element with a bar for each 95 % interval. Its colours are the page's style sheet's.
 
-    ``capabilities``: ``{"name", "value", "low", "high"}`` each; those without a value have a dashed axis and no point.
-    Empty where there are none; fewer than three make no area.
+    ``capabilities``: ``{"name", "value", "low", "high"}`` each; a capability without a value has a dashed axis and no
+    point. The result is empty without capabilities; fewer than three make no area.
     """
     if not capabilities:
         return ""

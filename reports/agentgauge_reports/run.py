@@ -1,4 +1,4 @@
-"""Summing a run up: ``summary.json`` and ``leaderboard.md``."""
+"""Sums up a run: ``summary.json`` and ``leaderboard.md``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sum_up(
     scoring: Scoring,
     similarity: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Write what a run leaves beside its records. Returns the summary.
+    """Write the files of a run besides its records. Returns the summary.
 
     ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
     the same to the byte, apart from ``usage.seconds``.

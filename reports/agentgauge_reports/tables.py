@@ -23,7 +23,7 @@ Table = Mapping[str, Any]
 
 
 def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
-    """The published tables that the run has a figure of, those that every task has, and its breakdowns; as ``md``,
+    """The published tables that the run has a figure of, the tables that every task has, and the breakdowns; as ``md``,
     ``csv`` or ``json``.
 
     CSV has one block a table, with a line of names each and an empty line between. ``unshown`` collects records that
@@ -90,7 +90,7 @@ def _reasons(published: Leaderboard, benchmark: str, summary: Mapping[str, Any])
 
 
 def tables_of_tasks(run: Run) -> list[Table]:
-    """What every task has, published or not: its figures, and the share that passed by keyword. In the shape of
+    """The tables that every task has: its figures, and the share that passed by keyword. In the shape of
     ``breakdowns_of``."""
     return [
         _breakdown(name, table.to_json(), run.summary)

@@ -12,8 +12,8 @@ from agentgauge_reports.load import CaseOutline
 
 
 def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
-    """``figures``: the task's part of ``summary.json``, as far as it may be shown. The table of attempts is there where
-    a run has several, that of keywords where they tell samples apart."""
+    """``figures``: the task's part of ``summary.json``, as far as it may be shown. A run with several attempts has a
+    table of attempts; a task whose keywords distinguish samples has a table of keywords."""
     shown = presentation_of(task)
     part = "" if shown.title == shown.benchmark else f", {shown.title}"
     metrics = figures["metrics"]

@@ -1,7 +1,7 @@
 """Why a case is wrong or broken, in a few words of our own that all benchmarks share.
 
-The benchmarks' labels are finer and differ; each task says which kind a label is (``Presentation.kinds``). A label that
-is named as a kind is of that kind. A case has one kind: that of its first label, because benchmarks put the label that
+The benchmarks' labels are finer and differ; each task says which kind a label is (``Presentation.kinds``). A label with
+the name of a kind is of that kind. A case has one kind: that of its first label, because benchmarks put the label that
 decided first.
 """
 
@@ -36,7 +36,7 @@ def kind_of(case: CaseOutline) -> str:
 
 
 def kind_of_labels(task: str, labels: tuple[str, ...]) -> str:
-    """The kind of the first label that is known; ``other`` where none is."""
+    """The kind of the first known label; ``other`` without one."""
     known = _kinds(task)
     found = (known.get(label, label) for label in labels)
     return next((kind for kind in found if kind in TITLES), "other")

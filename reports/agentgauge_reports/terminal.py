@@ -1,4 +1,4 @@
-"""What a run prints at its end: aligned tables that fit the terminal, without colours of their own."""
+"""The end of a run on the terminal: aligned tables that fit the screen, without colours of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEWEST = 5
 
 
 def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
-    """Of each task how the cases ended, and the metrics with their 95 % intervals.
+    """The outcomes of each task's cases, and its metrics with their 95 % intervals.
 
     Lines have at most ``width`` characters; only a longer word overhangs.
     """
@@ -45,7 +45,7 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
 
 
 def reasons(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
-    """Why the run's rows may not stand beside published ones, each with its tasks."""
+    """Reasons why the run's rows are not comparable with published ones, each with its tasks."""
     found = not_comparable(summary, map(find_task, summary["tasks"]))
     if not found:
         return
@@ -57,14 +57,14 @@ def reasons(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
 
 
 def alarm(summary: Mapping[str, Any]) -> str:
-    """What stands above all else where more cases of a task are broken than not; else empty."""
+    """The line above all others if more cases of a task are broken than not; else empty."""
     found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
     if not found:
         return ""
     told = [f"{name}: {reason}" for name, reason in found.items()]
-    more = [f"so are most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
+    more = [f"the same holds for most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
     said = "; ".join(told[:SHOWN] + more)
-    return f"THIS RUN SAYS LITTLE OF THE MODEL. {said}. Mend the cause, then run these cases again."
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
 
 
 def combined(summary: Mapping[str, Any]) -> Iterator[str]:
-    """What benchmarks make of several tasks, one line each."""
+    """The combined scores of benchmarks, one line each."""
     for benchmark, parts in summary["capabilities"].items():
         for part, scores in parts.items():
             yield f"{benchmark}, {part}"
@@ -130,7 +130,7 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
-    """For ``-v``: of each task why cases did not pass, and the share that passed by keyword, with Wilson's 95 %
+    """For ``-v``: why cases of each task did not pass, and the share that passed by keyword, with Wilson's 95 %
     interval for the effective number of samples.
 
     Attempts count by their share. Keywords of all samples or of fewer than FEWEST, and names of groups, have no line.

@@ -31,5 +31,5 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Ite
 
 
 def anchor(case: CaseId) -> str:
-    """Where ``report.html`` tells a case."""
+    """The fragment of ``report.html`` that opens a case."""
     return "#case=" + "/".join(quote(str(part), safe="", errors="replace") for part in case)

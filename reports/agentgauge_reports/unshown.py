@@ -1,4 +1,4 @@
-"""What a report could not show of single cases: each says so in its place, and the reports count them."""
+"""Cases that a report could not show: each is replaced by the reason, and the report counts them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from agentgauge.core.atomic_write import is_disk_full
 
 
 class Unshown:
-    """Collects over one report. ``problems``: lines of the run that could not be read, a sentence each. ``notes``: what
-    else a person must know of the report."""
+    """Collects the cases that one report could not show. ``problems``: lines of the run that could not be read, a
+    sentence each. ``notes``: other notes about the report."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -16,9 +16,9 @@ class Unshown:
         self._first = ""  # why the first of them is not shown
 
     def add(self, name: str, error: Exception) -> str:
-        """Take up a case whose part failed. Returns what stands in its place.
+        """Add a case that could not be shown. Returns the text that replaces it.
 
-        Raises the error where the disk is full.
+        Raises the error if it means that the disk is full.
         """
         if is_disk_full(error):
             raise error
@@ -28,7 +28,7 @@ class Unshown:
         return f"This case cannot be shown here ({why}); its record is in records.jsonl."
 
     def told(self, where: str) -> list[str]:
-        """Sentences for a person; none where all is shown."""
+        """Sentences for the user; none if all cases are shown."""
         if not self._cases:
             return [*self.problems, *self.notes]
         cases = "1 case" if len(self._cases) == 1 else f"{len(self._cases)} cases"

@@ -156,7 +156,7 @@ def test_a_whole_task_is_accepted() -> None:
         ({"leaderboard_columns": {"Accuracy": "Acc"}}, "lacks Accuracy among its columns"),
         # published rows
         ({"published_dialects": ()}, "has no published_dialects"),
-        ({"published_dialects": ("native", "qwen")}, "has published_dialects qwen, which it does not speak"),
+        ({"published_dialects": ("native", "qwen")}, "has published_dialects qwen, which it does not support"),
         ({"published_rows": fails}, "fails at published_rows(), before any case: KeyError: 'right'"),
         ({"published_rows": lambda self: [{"model": "best"}]}, "has a published row without edition: {"),
         ({"published_rows": row(Acc=1)}, "has a published row of best with Acc, which is no published column"),
@@ -168,7 +168,7 @@ def test_a_whole_task_is_accepted() -> None:
         ({"options": option(accepted=("good",), default="good")}, "with ``accepted`` and ``default``"),
         ({"options": option(model=True)}, "has the option --mood of a model without ``default``"),
         # the rest
-        ({"combine": lambda self, scores: {"all": {"x": 1.0}}}, "combines its scores to all: x 1.0; make ``value``"),
+        ({"combine": lambda self, scores: {"all": {"x": 1.0}}}, "returns the combined score all: x 1.0; return"),
         ({"breakdowns": fails}, "fails at breakdowns((), \"parity\"), before any case: KeyError: 'right'"),
     ],
 )  # fmt: skip

@@ -43,7 +43,7 @@ def test_another_checksum_than_in_the_lock_file_is_refused_with_both(site: Site,
     site.release(REPO, "v0.1.0", {NAME: official.archive({**official.atomic(), "more.txt": b"x"})}, digests=False)
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "is not what" in one_sentence(err)
+    assert "differs from its entry in" in one_sentence(err)
     assert " instead of " in err
     assert "(recorded at first use)" in err
     assert "remove the entry of gta_dataset.zip from the lock file" in err
@@ -101,7 +101,7 @@ def test_a_path_that_escapes_is_refused_and_nothing_is_written(site: Site, place
     site.release(REPO, "v0.1.0", {NAME: official.archive({**official.atomic(), "../../../../../evil.txt": b"x"})})
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "'../../../../../evil.txt', which does not stay plainly in its folder" in one_sentence(err)
+    assert "'../../../../../evil.txt', which is no plain relative path" in one_sentence(err)
     assert nothing_is_seen(place)
     assert not list(tmp_path.rglob("evil.txt"))
 
@@ -118,7 +118,7 @@ def test_something_else_than_the_data_set_is_told(site: Site, place: Place) -> N
     site.release(REPO, "v0.1.0", {NAME: official.archive({"readme.txt": b"x"})})
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "is no GTA-Atomic: it has none of dataset.json, but readme.txt" in one_sentence(err)
+    assert "is not GTA-Atomic: it holds none of dataset.json; it holds readme.txt" in one_sentence(err)
 
 
 def test_a_missing_part_is_told(site: Site, place: Place) -> None:
@@ -148,7 +148,7 @@ def test_a_listing_with_a_name_that_escapes_is_refused_and_nothing_is_asked_for(
     site.hub("apple/mmau", {"math_standard_20240712.jsonl": b"{}", name: b"{}"})
     status_, _, err = place.run("fetch", "mmau", "--mirror", site.url)
     assert status_ == 4
-    assert "which does not stay plainly in its folder" in one_sentence(err)
+    assert "which is no plain relative path" in one_sentence(err)
     assert not any("/resolve/" in path for _, path, _ in site.asked)
     assert not list(tmp_path.rglob("*.jsonl"))
 
@@ -165,7 +165,7 @@ def test_an_asset_with_a_name_that_escapes_is_refused(site: Site, place: Place, 
     site.release(REPO, "v0.1.0", {NAME: atomic, f"{NAME}/../../../../evil": b"x"})
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "which does not stay plainly in its folder" in one_sentence(err)
+    assert "which is no plain relative path" in one_sentence(err)
     assert not list(tmp_path.rglob("evil"))
 
 
@@ -175,8 +175,8 @@ def test_data_that_is_wrong_tells_how_to_get_it_anew_and_that_is_so(site: Site, 
     assert status_ == 1
     folder, lock = place.base / "wild", place.base.with_name("data.lock")
     assert (
-        f"to download it again, remove {folder} and run the command again; where {lock} knows a file that is wrong,"
-        " remove its entry" in out
+        f"to download it again, remove {folder} and run the command again; if {lock} has an entry"
+        " of a wrong file, remove that entry" in out
     )
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild())
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == 1

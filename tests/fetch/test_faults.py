@@ -154,8 +154,8 @@ def _wait(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
     ("answer", "sentence"),
     [
         (status(404), "does not exist (HTTP 404)"),
-        (status(403), "is not given out (HTTP 403)"),
-        (always(status(429, Retry_After="0")), "is limited and still refuses (HTTP 429)"),
+        (status(403), "is refused (HTTP 403)"),
+        (always(status(429, Retry_After="0")), "limits the rate and still refuses (HTTP 429)"),
         (status(429, Retry_After="7200"), "the server asks to wait 7200 s, more than 120 s"),
         (always(status(500, Retry_After="0")), "fails (HTTP 500)"),
         (always(cut(0)), "cannot be reached"),
@@ -199,7 +199,7 @@ def test_sources_that_are_limited_for_a_while_are_asked_again_when_they_say(
     site.raw("yupeijei1997/WildToolBench", "data/Wild-Tool-Bench.jsonl", official.wild(FEW))
     site.fault("/HEAD/data/Wild-Tool-Bench.jsonl", status(503, Retry_After="100"))
     status_, _, err = place.run("fetch", "mmau", "wild", "--only", "mmau.dag_planning", "--mirror", site.url)
-    assert (status_, err.count("\n")) == (4, 1), "the second is of use as a whole only"
+    assert (status_, err.count("\n")) == (4, 1), "the second can only be used as a whole"
     assert place.run("fetch", "wild", "--mirror", site.url)[0] == WHOLE_BUT_FEW
     assert no_waiting == [110.0, 100.0]
 
@@ -314,7 +314,7 @@ def test_data_in_a_place_that_cannot_be_written_is_verified_all_the_same(
     outcome, out, err = fetch(site, place)
     assert (outcome, err) == (0, "")
     assert "229 queries" in out
-    assert "cannot be written (Read-only file system), so that it does not keep what was found" in out
+    assert "cannot be written (Read-only file system), so the result of the verification is not stored" in out
 
 
 def no_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +334,7 @@ def test_two_fetches_of_one_data_set_do_not_meet(site: Site, place: Place, atomi
     status_, _, err = fetch(site, place)
     go_on.set()
     assert status_ == 4
-    assert "another process fetches gta-atomic" in one_sentence(err)
+    assert "another process is fetching gta-atomic" in one_sentence(err)
     first.communicate(timeout=20)
     assert first.returncode == 0
 

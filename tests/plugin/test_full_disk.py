@@ -295,5 +295,5 @@ def test_damaged_files_of_a_run_are_told_in_one_sentence(tmp_path):
     for arguments in (("--resume", "run"), ("--run-dir", "run"), ("--rescore", "run")):
         result = project.run(*arguments)
         assert result.status == 4, result.output
-        assert "records and no run.json, which would tell what they are of; put it back, or" in result.output
+        assert "records but no run.json, which describes them; restore run.json, or" in result.output
     assert json.loads((run / "summary.json").read_text())

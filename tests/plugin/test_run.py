@@ -167,7 +167,7 @@ def test_run_json_tells_how_the_run_was_made(serial):
 def test_a_dist_mode_that_asks_twice_is_refused(project, model):
     result = project.run(*model, "--tx", "popen", "--dist", "each", "--run-dir", "run")
     assert result.status == 4, result.output
-    assert "--dist each would ask for benchmark cases more than once; accepted are load, worksteal" in result.output
+    assert "--dist each would run benchmark cases more than once; accepted are load, worksteal" in result.output
 
 
 def test_cases_of_one_group_run_in_one_worker(project, model, endpoint):

@@ -106,7 +106,7 @@ def test_a_run_goes_on_with_its_own_options(tmp_path):
     other = run_wild("--resume", "run", "--wild-language", "en", cwd=tmp_path, status=4).output
     assert "options or tool settings of wild have changed" in other
     asked = run_wild("--rescore", "run", "--wild-language", "en", cwd=tmp_path, status=4).output
-    assert "that run was asked with --wild-language 'zh', not 'en'" in asked
+    assert "that run used --wild-language 'zh', not 'en'" in asked
     run_wild("--rescore", "run", "--wild-evaluator", "2025", "--run-dir", "again", cwd=tmp_path)
     again = summary(tmp_path / "again")["run"]["options"]
     assert (again["--wild-language"], again["--wild-evaluator"]) == ("zh", "2025")

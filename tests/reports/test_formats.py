@@ -113,7 +113,7 @@ def test_latex_has_figures_with_intervals_and_leaves_out_rows_that_may_not_be_co
     assert r"toy.say & Acc & 50.00 & 9.5--90.5 & 2 \\" in text
     assert r"toy.say & 2 & 50.00 & 9.5--90.5 & 50.00 & 9.5--90.5 \\" in text
     assert (
-        r"\caption{Toy: of 50\% \& more. Published rows are left out, beside which this run may not stand: bundled"
+        r"\caption{Toy: of 50\% \& more. Published rows are left out, because this run is not comparable with them:"
         in text
     )
     assert r"my\_model & 50.00 \\" in text and r"\quad 95\,\% & {\scriptsize 9.5--90.5} \\" in text

@@ -86,8 +86,8 @@ def test_the_text_names_the_samples_and_json_has_them_all(tmp_path):
     text = items(runs)
     for line in (
         "3 samples over 2 runs of models",
-        "    solved by nobody: 1 of 3\n        b",
-        "    solved by everybody: 1 of 3\n        a",
+        "    solved by no model: 1 of 3\n        b",
+        "    solved by every model: 1 of 3\n        a",
         "    flip: 1 of 3\n        c (0.50)",
         "    gold that the oracle does not reach: 1 of 3\n        b",
     ):

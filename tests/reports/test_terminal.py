@@ -155,7 +155,7 @@ def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
     assert lines[:2] == ["toy.say: 6 planned · 1 passed · 1 wrong · 4 broken · 0 missing", ""]
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
-    assert "toy.say: 4 of 6 cases are broken. Mend the cause, then run these cases again." in alarm(found)
+    assert "toy.say: 4 of 6 cases are broken. Fix the cause, then run these cases again." in alarm(found)
     assert alarm(summary(toy_say=part({"Acc": metric(50.0)}))) == ""
 
 
@@ -181,7 +181,7 @@ def test_a_row_that_may_be_compared_stands_among_the_published_ones_else_apart(t
     assert is_comparable(found, known_tasks()["toy.say"]) is is_one
     monkeypatch.setattr(Toy, "published_rows", lambda self: [{"edition": "2025", "model": "best", "Acc": 90.0}])
     page = leaderboard(found)
-    before, _, after = page.partition("### This run, which may not be compared with the published rows")
+    before, _, after = page.partition("### This run (not comparable with the published rows)")
     assert ("**m (this run)**" in before, "**m (this run)**" in after) == (is_one, not is_one)
     row = next(line for line in page.splitlines() if "(this run)" in line)
     assert ("50.00" in row) is (found["tasks"]["toy.say"]["broken"] < 4)

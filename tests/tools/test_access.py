@@ -317,7 +317,7 @@ def test_a_name_that_was_rebound_reads_nothing(open_: Served, guarded: Served) -
                 "Sec_Fetch_Site": "same-origin",
             }
             status, body = served.ask(start, **headers, **CALL)
-            assert status == 403 and "is not called 'evil.example" in body["detail"]
+            assert status == 403 and "does not serve the host 'evil.example" in body["detail"]
         assert served.calls() == before
     assert open_.ask()[0] == 200
 

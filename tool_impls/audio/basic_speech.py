@@ -18,9 +18,9 @@ BLOCK = RATE // 5  # samples that are searched together: the library keeps all o
 
 
 def words_of(sound: NDArray[numpy.float32]) -> str:
-    """What is said in a sound at RATE, from -1 to 1, in small letters; NO_WORDS where nothing is recognised.
+    """The recognised words of a sound at RATE, samples from -1 to 1, in lower case; NO_WORDS without any.
 
-    A decoder adapts to what it has heard, so each recording gets a new one.
+    A decoder adapts to earlier input, so each recording gets a new one.
     """
     from pocketsphinx import Decoder, Vad
 
@@ -54,7 +54,7 @@ def _speaks(voice: Any, samples: bytes) -> bool:
 
 def _said(decoder: Any, samples: bytes) -> str:
     """The most probable words of one part."""
-    decoder.start_utt()  # once without search, for the mean of the whole part, by which what is heard is levelled
+    decoder.start_utt()  # once without search, for the mean of the whole part, which levels the input
     decoder.process_raw(samples, no_search=True, full_utt=True)
     mean = decoder.get_cmn(False)
     decoder.end_utt()

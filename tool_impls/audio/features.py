@@ -25,7 +25,7 @@ ROLLOFF = 0.85  # part of the amplitude below this frequency
 
 
 def at_rate(sound: Sound) -> Sound:
-    """The same at RATE."""
+    """The sound resampled to RATE."""
     if sound.rate == RATE:
         return sound
     import numpy
@@ -43,7 +43,7 @@ def resample(channel: NDArray[numpy.float32], rate: float, target: float) -> NDA
 
 
 def fixed_length(channel: NDArray[numpy.float32], size: int) -> NDArray[numpy.float32]:
-    """Cut, or filled up with silence, at its end."""
+    """The sound cut, or padded with silence, at its end."""
     import numpy
 
     return numpy.pad(channel[:size], (0, max(0, size - channel.size)))
@@ -58,7 +58,7 @@ def window() -> NDArray[numpy.float64]:
 
 
 def measure(samples: NDArray[numpy.float32]) -> dict[str, dict[str, Any]]:
-    """Mean and variance over time of what is measured in one channel at RATE.
+    """Mean and variance over time of the features of one channel at RATE.
 
     Frames are worked out in blocks, which gives the same numbers and bounds the memory.
     """

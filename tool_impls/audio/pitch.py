@@ -18,7 +18,7 @@ STRETCHED = 900.0  # seconds of sound in the middle of a shift, at most; a minut
 
 
 def shift(sound: Sound, steps: float, name: str) -> Sound:
-    """The sound at RATE with another pitch in semitones, by channel. Raises ToolError where it is too long."""
+    """The sound at RATE with another pitch in semitones, by channel. Raises ToolError if the sound is too long."""
     import numpy
 
     if not steps:
@@ -35,7 +35,7 @@ def shift(sound: Sound, steps: float, name: str) -> Sound:
 
 
 def stretch(channel: NDArray[numpy.float32], speed: float) -> NDArray[numpy.float32]:
-    """The same sound so many times as fast, with the pitch that it had.
+    """The same sound, faster by a factor, with its old pitch.
 
     A frame of the result has the strength of the frames around its place in the original; its phase goes on from the
     frame before by what the phase changes there.

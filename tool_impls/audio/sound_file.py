@@ -1,4 +1,4 @@
-"""Reading and writing sound files with av: whatever FFmpeg decodes goes in, six kinds come out."""
+"""Reading and writing sound files with av: it reads all formats that FFmpeg decodes, and writes six."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def open_sound(path: Path) -> Any:
 
 
 def layout_of(stream: Any) -> str:
-    """FFmpeg's name of a stream's channels; the usual one for so many where the file does not say which they are."""
+    """FFmpeg's name of a stream's channels; if the file does not name them, the usual layout for their number."""
     import av
 
     name = str(stream.layout.name)

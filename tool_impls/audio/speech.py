@@ -166,7 +166,7 @@ def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:
     if not parts:
         raise ToolError(f"{path.name} has no sound: its audio track is empty")
     if not seconds and length > limit:
-        most = f"{RECORDING_SECONDS // 3600} hours, which is the most that is heard"
+        most = f"{RECORDING_SECONDS // 3600} hours, the longest accepted recording"
         raise ToolError(f"{path.name} is longer than {most}; cut it first")
     sound: NDArray[numpy.float32] = numpy.concatenate(parts)[:limit].astype(numpy.float32)
     sound /= 32768.0

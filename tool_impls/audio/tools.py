@@ -34,12 +34,12 @@ OTHERS = (".aac", ".aif", ".aiff", ".amr", ".au", ".mp4", ".oga", ".opus", ".wma
 
 
 def seconds_text(value: float) -> str:
-    """A time as it stands in a file name: no point where it is whole."""
+    """A time for a file name: a whole number has no point."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def check_times(start: float | None, end: float | None) -> tuple[float, float]:
-    """Seconds, 0 and 10 where they are left out. Raises ToolError unless 0 <= start < end."""
+    """Start and end in seconds, by default 0 and 10. Raises ToolError unless 0 <= start < end."""
     start, end = 0.0 if start is None else start, 10.0 if end is None else end
     if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
         must = "must be seconds with 0 <= start_time < end_time (left out they are 0 and 10)"
@@ -48,7 +48,7 @@ def check_times(start: float | None, end: float | None) -> tuple[float, float]:
 
 
 class AudioClipTool(base.BenchTool):
-    """Released: always MP3."""
+    """Cuts a part out of a sound file. The released tool always writes MP3."""
 
     meta = base.tool(
         "AudioClipTool",
@@ -142,7 +142,7 @@ class NoiseReduction(base.BenchTool):
 
 
 class PitchShifting(base.BenchTool):
-    """The released tool has a fixed shift of 0, so it only changes the sample rate."""
+    """Shifts the pitch of a sound. The released tool has a fixed shift of 0, so it only changes the sample rate."""
 
     meta = base.tool(
         "PitchShifting",

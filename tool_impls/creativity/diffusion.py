@@ -22,7 +22,7 @@ IMAGE_GUIDANCE = 1.0  # of InstructPix2Pix, as released
 
 
 def folder_state(source: Path | str, table: str, option: str) -> str:
-    """READY, or what is wrong with the packages or the folder."""
+    """READY, or the problem with the packages or the folder."""
     where = f"{option} in [tools.{table}]"
     if missing := missing_package(PACKAGES):
         return unavailable(f"{where} needs the Python package {missing}; install agentgauge[generate]")
@@ -47,7 +47,7 @@ class LocalPainter:
     def __init__(
         self, source: Path | str, device: str, *, edits: bool, steps: int, seed: int, guidance: float | None
     ) -> None:
-        """Loads the pipeline, in half precision on a GPU. Raises ToolUnavailable where that fails."""
+        """Loads the pipeline, in half precision on a GPU. Raises ToolUnavailable if that fails."""
         import torch
 
         from tool_impls.perception.detection.torchvision_ops import ready_torchvision

@@ -189,7 +189,7 @@ EFFECTS: tuple[tuple[tuple[str, ...], Callable[[Image], Image]], ...] = (
 
 
 def effect(image: Image, instruction: str) -> Image:
-    """The effect whose word stands in the instruction. Raises ToolError where none does."""
+    """The effect that the instruction names. Raises ToolError if it names none."""
     wanted = instruction.lower()
     for words, function in EFFECTS:
         if any(word in wanted for word in words):

@@ -1,4 +1,4 @@
-"""What stands between a file of unknown origin and the library that reads it (GTA tools spec 5.2).
+"""Checks files of unknown origin before a library reads them (GTA tools spec 5.2).
 
 Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked
 once in small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack

@@ -27,7 +27,9 @@ PAGE = """<!DOCTYPE html>
 
 
 class HtmlFileGenerator(FileGenerator):
-    """The first block fenced as html counts, else the first fenced one, else all of it."""
+    """Writes an HTML page: from the first block fenced as html, else from the first fenced block, else from the whole
+    text.
+    """
 
     meta = base.tool(
         "HtmlFileGenerator",

@@ -76,7 +76,7 @@ class Table:
 Block = Heading | Paragraph | Item | Code | Picture | Table
 
 PLACEHOLDER = re.compile(r"\{\{\s{0,9}image_(\d{1,9})\s{0,9}\}\}")
-DEEPEST = 8  # levels of a list that are told apart
+DEEPEST = 8  # levels of a list that are distinguished
 DEEPEST_BLOCK, DEEPEST_SPAN = 100, 20  # what blocks hold below is left out; marks below are plain text
 
 
@@ -85,7 +85,7 @@ def _parser(deepest: int, tables: bool = True) -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     class Parser(MarkdownIt):
-        """Addresses are shown and never followed, so they stay as they are written."""
+        """A Markdown parser that keeps addresses as they are written, because they are shown and never followed."""
 
         def validateLink(self, url: str) -> bool:
             return True
@@ -107,7 +107,7 @@ def _tokens(text: str, env: Env, tables: bool = True) -> list[Token]:
 
 
 def blocks(text: str, tables: bool = True) -> Iterator[Block]:
-    """The blocks of a document. ``tables``: take tables as such, else as the lines that they are."""
+    """The blocks of a document. ``tables``: parse tables as tables, else as plain lines."""
     env: Env = {}
     lines = text.split("\n")
     numbers: list[int | None] = []  # of the next item, for each list that is open; None for bullets

@@ -37,9 +37,10 @@ FONT = Option("font", "path", None, "a TrueType font file to embed; without it t
 
 
 class PdfFileGenerator(WritingTool):
-    """Latin text in Helvetica, Chinese and Korean in fonts that every PDF program knows, which are not embedded.
+    """Writes a PDF: Latin text in Helvetica, Chinese and Korean in fonts that every PDF program has and that are not
+    embedded.
 
-    Signs that none of the fonts has become an empty square.
+    A character that no font has becomes an empty square.
     """
 
     meta = base.tool(

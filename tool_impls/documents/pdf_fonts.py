@@ -1,4 +1,4 @@
-"""Which font of a PDF shows which sign."""
+"""Chooses the font of a PDF for each character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures on their way into a document: found by path or number, checked, and made into what the formats take."""
+"""Pictures for documents: found by path or number, checked, and converted for the document formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Ready:
         return BytesIO(self.data)
 
     def fitted(self, width: float, height: float, grow: bool = True) -> tuple[float, float]:
-        """Its size in a box, in the units of the box. ``grow``: also to more units than it has pixels."""
+        """The picture's size in a box, in the units of the box. ``grow``: also enlarge it beyond its number of
+        pixels.
+        """
         scale = min(width / self.width, height / self.height)
         scale = scale if grow else min(scale, 1.0)
         return self.width * scale, self.height * scale
@@ -70,7 +72,9 @@ def base_name(path: str) -> str:
 
 
 def load(path: Path) -> Ready | None:
-    """The picture as PNG or JPEG, upright; None for what is no picture. Raises ToolError for one that is too large."""
+    """The picture as PNG or JPEG, upright; None for a file that is no picture. Raises ToolError for a picture that is
+    too large.
+    """
     from PIL import ImageOps
 
     try:

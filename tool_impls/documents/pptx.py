@@ -44,7 +44,9 @@ class Slide(NamedTuple):
 
 
 class PptxFileGenerator(FileGenerator):
-    """Each line becomes a paragraph; text shrinks to what fits. Several pictures stand side by side."""
+    """Writes a presentation. Each line becomes a paragraph; text shrinks until it fits. Several pictures stand side by
+    side.
+    """
 
     meta = base.tool(
         "PptxFileGenerator",

@@ -33,7 +33,9 @@ _rendering = threading.Lock()  # pdfium takes one caller at a time
 
 
 class ReadPDF(ReadingTool):
-    """Pages are separated by a line end, as released. With ``ocr``, pages without text are rendered by pypdfium2."""
+    """Shows the text of a PDF. Pages are separated by a line end, as released. With ``ocr``, pages without text are
+    rendered by pypdfium2.
+    """
 
     meta = base.tool(
         "ReadPDF",

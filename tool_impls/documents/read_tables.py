@@ -29,7 +29,7 @@ MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-
 
 
 class ReadCSV(ReadingTool):
-    """Values stay as they are written; only quotes that are not needed go, and empty lines."""
+    """Shows a CSV file. Values stay as they are written; only needless quotes and empty lines are removed."""
 
     meta = base.tool(
         "ReadCSV",
@@ -58,7 +58,9 @@ class ReadCSV(ReadingTool):
 
 
 class ReadXLSX(ReadingTool):
-    """Values as the program that saved the workbook computed them; a formula without one is shown itself."""
+    """Shows a workbook, with the values that the program which saved it computed. A formula without a value is shown
+    itself.
+    """
 
     meta = base.tool(
         "ReadXLSX",

@@ -1,4 +1,4 @@
-"""What the tools that read documents share (GTA tools spec 5.2)."""
+"""The base class of tools that read documents (GTA tools spec 5.2)."""
 
 from __future__ import annotations
 

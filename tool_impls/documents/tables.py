@@ -25,7 +25,7 @@ DATA = base.text("data_str", "The table as JSON: a list of rows, each a list of 
 
 
 class CsvFileGenerator(FileGenerator):
-    """Values are written as the JSON has them, numbers to the last digit; null is an empty field."""
+    """Writes a CSV file. Values are written as the JSON has them, numbers to the last digit; null is an empty field."""
 
     meta = base.tool(
         "CsvFileGenerator",
@@ -43,7 +43,7 @@ class CsvFileGenerator(FileGenerator):
 
 
 class XlsxFileGenerator(FileGenerator):
-    """Texts stay texts, formula-like ones too. Columns are as wide as what stands in them."""
+    """Writes a workbook. Texts stay texts, even if they look like formulas. Columns are as wide as their content."""
 
     meta = base.tool(
         "XlsxFileGenerator",
@@ -67,7 +67,9 @@ class _Literal(str):
 
 
 def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
-    """The table in a JSON text. ``literal``: numbers as they are written. Raises ToolError naming the wrong row."""
+    """The table in a JSON text. ``literal``: keep numbers as they are written. Raises ToolError that names the wrong
+    row.
+    """
     number: Any = _Literal if literal else None
     try:
         rows = json.loads(data_str, parse_int=number, parse_float=number, parse_constant=_no_number)

@@ -1,4 +1,4 @@
-"""Text on its way into a document and out of one."""
+"""Cleans and measures the text of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools that write documents share (GTA tools spec 5.1)."""
+"""The base classes of tools that write documents (GTA tools spec 5.1)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ STAMP = re.compile(rb"(<dcterms:(created|modified)\b[^>]*>)[^<]*(</dcterms:\2>)"
 
 
 def without_times(path: Path) -> None:
-    """Rewrite an office file with fixed times, in its properties and its archive: equal calls make equal files."""
+    """Rewrite an office file with fixed times in its properties and its archive, so that equal calls make equal
+    files.
+    """
     with zipfile.ZipFile(path) as archive:
         parts = [(part.filename, archive.read(part)) for part in archive.infolist()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -54,7 +56,7 @@ def without_times(path: Path) -> None:
 
 
 def write_text(path: Path, text: str, name: str) -> Path:
-    """Write a text as UTF-8. ``name``: the input that it comes from, for the ToolError where that cannot be."""
+    """Write a text as UTF-8. ``name``: the input that it comes from, for the ToolError if it cannot be encoded."""
     try:
         path.write_bytes(text.encode())
     except UnicodeEncodeError:

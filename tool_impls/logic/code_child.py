@@ -1,4 +1,4 @@
-"""What runs inside the sandbox for Calculator, Solver, Plot and Prover.
+"""The script that runs inside the sandbox for Calculator, Solver, Plot and Prover.
 
 It is the text of a script (see ``agentgauge.sandbox.Script``) and imports nothing of this project.
 
@@ -27,7 +27,9 @@ _NEEDED = {"text": "sympy", "png": "matplotlib.pyplot", "claim": "z3"}
 
 
 def prepare(kind: str, path: list[str], fonts: dict[str, str] | None) -> None:
-    """Before any code is known: import what its kind needs. ``fonts``: name and content of matplotlib's list."""
+    """Import the packages that a kind of code needs, before the code is known. ``fonts``: name and content of
+    matplotlib's list.
+    """
     sys.path += path
     if kind in ("png", "fonts"):
         os.environ["MPLCONFIGDIR"] = os.path.abspath(".matplotlib")

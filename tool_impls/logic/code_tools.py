@@ -50,9 +50,10 @@ class _CodeTool(base.BenchTool):
 
 
 class Calculator(_CodeTool):
-    """Names and output are those of the released tool: everything public in ``math``, bare and as ``math.x``, and
-    ``max min round sum``; no builtins, so ``abs`` fails and ``pow`` is the one of ``math``. As there, Python itself
-    evaluates the text. Names do not confine an expression (``().__class__`` leads anywhere), so only the sandbox does.
+    """Evaluates an expression. Names and output are those of the released tool: everything public in ``math``, bare and
+    as ``math.x``, and ``max min round sum``; no builtins, so ``abs`` fails and ``pow`` is the one of ``math``. As
+    there, Python itself evaluates the text. Names do not confine an expression (``().__class__`` leads anywhere), so
+    only the sandbox does.
     """
 
     meta = base.tool(
@@ -125,8 +126,8 @@ def evaluate(expression: str, *, folder: Path | None = None, seconds: float = 2.
 def solve(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bool = False) -> str:
     """``str`` of what the code's ``solution()`` returns; sympy's ``symbols``, ``Eq`` and ``solve`` are there.
 
-    ``folder`` is an existing folder for a temporary one in which the code works. Raises ToolError for whatever the code
-    does wrong, SandboxFault or UsageProblem if it could not be run.
+    ``folder`` is an existing folder for a temporary one in which the code works. Raises ToolError for an error of the
+    code, SandboxFault or UsageProblem if the code could not be run.
     """
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
     return _solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe)

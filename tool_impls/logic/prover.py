@@ -48,7 +48,7 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
 
     Z3 gives up after ``seconds`` (``unknown``); its random choices start from a fixed seed, so that only claims near
     that limit may get another answer next time. ``folder`` is an existing folder for a temporary one. Raises ToolError
-    for a text that is too long, and where Z3 ends without an answer.
+    for a text that is too long, and if Z3 ends without an answer.
     """
     if len(theorem) > LONGEST:
         raise ToolError(f"theorem must have at most {LONGEST} characters; got {len(theorem)}")

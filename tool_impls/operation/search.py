@@ -43,7 +43,7 @@ def format_items(items: list[str]) -> str:
 
 
 def read_serper(data: Mapping[str, Any], k: int) -> list[str]:
-    """What a Serper reply offers: answer box, knowledge graph, then up to ``k`` hits."""
+    """The findings of a Serper reply: answer box, knowledge graph, then up to ``k`` hits."""
     items = []
     if isinstance(box := data.get("answerBox"), Mapping) and (
         answer := box.get("answer") or box.get("snippet") or box.get("title")

@@ -73,7 +73,9 @@ class RegionAttributeDescription(_Seeing):
 
 
 class VideoDescription(_Seeing):
-    """GTA tools spec 5.4. Released: a caption for every ``frame_skip``-th frame, without an upper limit."""
+    """Describes frames of a video (GTA tools spec 5.4). The released tool writes a caption for every ``frame_skip``-th
+    frame, without an upper limit.
+    """
 
     meta = base.tool(
         "VideoDescription",

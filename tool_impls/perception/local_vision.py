@@ -26,7 +26,7 @@ Question = tuple["Image", str]
 
 
 def folder_state(source: Path | str, table: str) -> str:
-    """READY, or what is wrong with the packages or the folder. Reads two small files at most."""
+    """READY, or the problem with the packages or the folder. Reads two small files at most."""
     if missing := missing_package(PACKAGES):
         return unavailable(f"weights in [tools.{table}] need the Python package {missing}; install agentgauge[vision]")
     if isinstance(source, str):
@@ -46,7 +46,7 @@ class LocalVision:
     """A model with its processor. ``source``: a local folder, or a name on the hub, which is only then contacted."""
 
     def __init__(self, source: Path | str, device: str, batch: int, max_tokens: int) -> None:
-        """Loads the model, in half precision on a GPU. Raises ToolUnavailable where that fails."""
+        """Loads the model, in half precision on a GPU. Raises ToolUnavailable if that fails."""
         import torch
 
         from tool_impls.perception.detection.torchvision_ops import ready_torchvision

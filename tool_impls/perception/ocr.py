@@ -86,11 +86,11 @@ class Reader:
         )
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What the function returns when the reader's thread calls it, after the calls before."""
+        """The result of the function, which the reader's thread calls after the calls before it."""
         return self._thread.submit(function, *arguments).result()
 
     def lines(self, image: Image) -> list[Block]:
-        """The lines of text in reading order; empty where there is none."""
+        """The lines of text in reading order; empty without text."""
         import numpy
 
         pixels = numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])  # it wants blue first

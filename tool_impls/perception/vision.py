@@ -32,7 +32,7 @@ OPTIONS = (*ENDPOINT, WEIGHTS, ALLOW_DOWNLOAD, BATCH, MAX_TOKENS)
 
 
 def configured(settings: ToolSettings) -> bool:
-    """Whether the table names anything to ask."""
+    """Whether the table names an endpoint or a model."""
     return endpoint_of(settings, TABLE) is not None or settings.value(TABLE, WEIGHTS) is not None
 
 
@@ -40,7 +40,9 @@ _loading = threading.Lock()
 
 
 def vision_model(settings: ToolSettings, device: str) -> Vision | LocalVision:
-    """What answers; a local model is one for all tools of this process. Only where ``state`` is ready."""
+    """The model that answers questions; all tools of this process share a local model. Call it only if ``state`` is
+    ready.
+    """
     limit = settings.value(TABLE, MAX_TOKENS)
     if endpoint := endpoint_of(settings, TABLE):
         return Vision(endpoint, limit)

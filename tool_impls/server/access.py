@@ -1,7 +1,8 @@
-"""Which requests the tool server answers: by the host that they name, the page that sent them, and the token.
+"""Decides which requests the tool server answers: by the host that they name, the page that sent them, and the token.
 
-Any web page can send requests to a server on loopback, and can read the answers by a host name whose address it changes
-to 127.0.0.1 (DNS rebinding). It can forge neither the Host nor the Origin header, and does not know the token.
+Any web page can send requests to a server on loopback. It can also read the answers if it changes the address of its
+own host name to 127.0.0.1 (DNS rebinding). It can forge neither the Host nor the Origin header, and does not know the
+token.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OWN_SITE = ("same-origin", "none")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer instead of the one that was asked for: HTTP status and one sentence."""
+    """The refusal of a request: HTTP status and one sentence."""
 
     status: int
     reason: str
@@ -35,19 +36,21 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """``token``: None where none is needed. ``names``: further host names of the server, in lower case, at any port."""
+    """The access rules of a server. ``token``: None if none is needed. ``names``: further host names of the server, in
+    lower case, at any port.
+    """
 
     token: str | None = None
     names: frozenset[str] = frozenset()
 
     def refusal(self, path: str, headers: Mapping[str, str], local: tuple[str, int]) -> Refusal | None:
-        """Why a request is refused; None where it is not.
+        """Why a request is refused; None if it is accepted.
 
         ``local``: address and port at which its connection arrived.
         """
         host = headers.get("Host", "")
         if not self._is_ours(host, local):
-            reason = f"this tool server is not called {host[:100]!r}; start it with --allow-host NAME to allow that"
+            reason = f"this tool server does not serve the host {host[:100]!r}; start it with --allow-host NAME"
             return Refusal(403, reason)
         if not _from_own_page(headers, host):
             return Refusal(403, "this tool server answers no requests of foreign web pages; call it from a program")
@@ -69,7 +72,7 @@ WITHOUT_TOKEN = Access()  # for a server on loopback that needs none
 
 
 def plain_host(host: str) -> str:
-    """A host in the one form in which hosts are compared."""
+    """A host in the normal form in which hosts are compared."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

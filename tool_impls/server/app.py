@@ -49,7 +49,7 @@ REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, an
 
 
 class ToolQueue:
-    """The calls of one tool: which are refused, which wait, which its worker pool runs.
+    """The queue of one tool's calls: it refuses calls, lets them wait, or passes them to the worker pool.
 
     ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run. ``cache``: of the
     results, for a pure tool.
@@ -67,7 +67,7 @@ class ToolQueue:
         cache: ResultCache | None = None,
     ) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
-        self.calls = 0  # those that wait or run
+        self.calls = 0  # waiting and running calls
         self.running = 0
         self._seconds = seconds
         self._cache = cache
@@ -78,7 +78,7 @@ class ToolQueue:
         return not self.state.startswith((DISABLED, UNAVAILABLE))
 
     def refusal(self) -> Answer | None:
-        """The answer to a call that is not taken; None where it is."""
+        """The answer to a call that is refused; None if the call is accepted."""
         name = self.tool.name
         if self.state.startswith(DISABLED):
             reason = self.state.partition(": ")[2] or "take it out of disable in [tools] of the settings to enable it"
@@ -95,7 +95,7 @@ class ToolQueue:
         return self.calls - self.running
 
     async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
-        """The answer; None where ``wanted`` is false when a slot is free."""
+        """The answer; None if ``wanted`` is false when a slot becomes free."""
         work = partial(self._work, call, wanted)
         self.calls += 1
         try:
@@ -287,9 +287,9 @@ async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamRes
 
 
 async def serve(server: ToolServer, host: str, port: int, printed: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Serve until SIGTERM or SIGINT. ``printed``: what is printed beside the address.
+    """Serve until SIGTERM or SIGINT. ``printed``: further values to print with the address.
 
-    Raises UsageProblem where the address cannot be used.
+    Raises UsageProblem if the address cannot be used.
     """
     from aiohttp import web
 

@@ -56,7 +56,7 @@ class ToolRunner:
         self._loaded: set[str] = set()
 
     def load(self, name: str) -> None:
-        """Set a tool up, unless it is. Raises what its ``setup`` raises; the next call tries again."""
+        """Set a tool up, if that has not been done. Raises the error of its ``setup``; the next call tries again."""
         with self._loading[name]:
             if name not in self._loaded:
                 self._tools[name].setup(self._device)

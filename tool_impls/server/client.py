@@ -38,7 +38,7 @@ MODEL_ERRORS = frozenset({400, 408, 422})
 class ToolServerBox:
     """A ToolBox whose tools run on a server. To be used from one event loop; connects when first used.
 
-    The server's token is the password of the address, ``http://:TOKEN@host:port``, else that of the environment.
+    The server's token is the password of the address, ``http://:TOKEN@host:port``, else the token in the environment.
     """
 
     def __init__(self, url: str, *, answer_seconds: float = 1800.0, retry_seconds: float = 5.0) -> None:
@@ -57,7 +57,7 @@ class ToolServerBox:
         return {name: remote.tool for name, remote in (await self.remote_tools()).items()}
 
     async def remote_tools(self) -> Mapping[str, RemoteTool]:
-        """What the server's document announces; asked for once. Raises ToolFault."""
+        """The tools in the server's document, which is requested once. Raises ToolFault."""
         async with self._discovery:
             if self._tools is None:
                 status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")

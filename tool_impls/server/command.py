@@ -116,19 +116,23 @@ def parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     add("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
     add("--no-token", action="store_true", help="answer clients without a token; on this machine only")
-    named = "further name by which clients call the server; may be given again (default: its address and localhost)"
+    named = "further host name of the server; may repeat (default: its address and localhost)"
     add("--allow-host", action="append", default=[], metavar="NAME", help=named)
     add("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
     devices = "where models run, one process each (default: the settings', else auto)"
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
     add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
-    scoring = "parity: options take the released tools' values"
+    scoring = "parity: options have the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
     add("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")
-    extra = "further tools; same names replace ours"
+    extra = "Python file with further tools; equal names replace ours"
     add("--extra", type=Path, action="append", default=[], metavar="FILE.py", help=extra)
-    add("--allow-unsafe-code", action="store_true", help="run code of models even where the sandbox lacks protection")
+    add(
+        "--allow-unsafe-code",
+        action="store_true",
+        help="run code that a model wrote even if this machine cannot confine it",
+    )
     return made
 
 

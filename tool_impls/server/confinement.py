@@ -1,4 +1,4 @@
-"""What a worker process may use of this machine: a small environment, and where its tools only read files, little else.
+"""Confines worker processes: they get a small environment, and little else if their tools only read files.
 
 Libraries that parse documents, sound and video have defects that a hostile file can use. The processes of such tools
 give up the network, other programs and processes, and all files but those that they need, before they see a file.
@@ -40,7 +40,9 @@ _ROOT = Path(__file__).parents[2]
 
 
 def environment(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
-    """The variables for a process of these tools: keys only of the services that they are configured to ask."""
+    """The environment variables for a process of these tools. Only keys of services that the tools are configured to
+    use are among them.
+    """
     kinds = [registry.TOOLS[name] for name in tools if name in registry.TOOLS]
     wanted = {HIDDEN, *_KEPT.split()}
     if not kinds or not all(kind.confined and not kind.on_device(settings) for kind in kinds):
@@ -54,7 +56,8 @@ def environment(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
 
 
 def confine(read: Iterable[str], write: Iterable[str]) -> str:
-    """Give up what tools that only read files do not need, for this process and for good. Call it before threads start.
+    """Give up all rights that tools do not need to read files, for this process and for good. Call it before threads
+    start.
 
     ``read``: files and folders that stay readable beside the interpreter, its packages and fonts; ``write``: folders.
     Returns the layers in force, and the reason for each that is missing.

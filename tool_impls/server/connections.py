@@ -1,4 +1,6 @@
-"""Connections of the tool server: aiohttp's, with a deadline for their headers and short answers to what is no HTTP."""
+"""Connections of the tool server: aiohttp's, with a deadline for headers and short answers to requests that are no
+HTTP.
+"""
 
 from __future__ import annotations
 

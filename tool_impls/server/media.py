@@ -1,4 +1,4 @@
-"""Media values of the server: uploads to what tools take, and what tools return to JSON."""
+"""Converts media values: uploads to the inputs of tools, and the results of tools to JSON."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 def open_inputs(
     tool: Tool, values: Mapping[str, Any], files: Mapping[str, Path], root: Path | None = None
 ) -> dict[str, Any]:
-    """What the tool takes: pictures as loaded PIL images, named files as paths, the rest as it is.
+    """The inputs for a tool: pictures as loaded PIL images, named files as paths, other values unchanged.
 
-    ``values``: typed, uploads as paths. ``files``: those that came with the call, by the path that a text names them
-    with; others are looked for below ``root``, if there is one. Raises ToolError for no picture and for a file that is
-    missing.
+    ``values``: typed, uploads as paths. ``files``: the files that came with the call, by the path that a text names;
+    other files are searched below ``root``, if there is one. Raises ToolError for a file that is missing or no picture.
     """
     opened = dict(values)
     named: dict[str, Path] = {}
@@ -91,7 +90,7 @@ def _encode(output: Parameter, value: Any) -> Any:
 
 
 def content(output: Parameter, value: Any) -> bytes:
-    """The bytes of a file result; pictures as RGB PNG. Raises ToolError for one that is too large."""
+    """The bytes of a file result; pictures as RGB PNG. Raises ToolError for a result that is too large."""
     if output.type == "image":
         from tool_impls.endpoints import png
 

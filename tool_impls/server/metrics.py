@@ -13,7 +13,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """What ``/metrics`` shows. A server has its own registry, so that several in one process do not mix."""
+    """The figures of ``/metrics``. A server has its own registry, so that several in one process do not mix."""
 
     def __init__(self) -> None:
         own: Any = {"registry": CollectorRegistry()}

@@ -36,7 +36,7 @@ Content = bytes | mmap
 
 
 class TooLarge(Exception):
-    """A body with more bytes or parts than are taken."""
+    """A body with more bytes or parts than are accepted."""
 
 
 class TooSlow(Exception):
@@ -47,7 +47,7 @@ class Uploads:
     """The parts of one form. Files lie under names of the server's making, and are removed by ``remove``."""
 
     def __init__(self, scratch: Path, most: int, seconds: float) -> None:
-        """``most``: bytes of the body. ``seconds``: for all of it to arrive."""
+        """``most``: largest number of bytes of the body. ``seconds``: time for the whole body to arrive."""
         self.named: dict[str, Path] = {}  # files that texts of the call name, by the name there
         self._scratch = scratch
         self._most = most
@@ -58,8 +58,8 @@ class Uploads:
     async def fields(self, request: web.Request) -> dict[str, str | protocol.Upload]:
         """The fields of a request: texts, and paths for parts with a file name. Other content types have no fields.
 
-        Raises ProtocolError or UnicodeError for a form that cannot be read, TooLarge, TooSlow, and ConnectionError
-        where the client has gone.
+        Raises ProtocolError or UnicodeError for a form that cannot be read, TooLarge, TooSlow, and ConnectionError if
+        the client has closed the connection.
         """
         with ExitStack() as closing:
             body = await self._body(request, closing)
@@ -157,7 +157,7 @@ class Part:
 
 
 def split(body: Content, boundary: bytes) -> Iterator[Part]:
-    """The parts of a ``multipart/form-data`` body (RFC 7578). Raises ProtocolError where it is none."""
+    """The parts of a ``multipart/form-data`` body (RFC 7578). Raises ProtocolError for another body."""
     mark = b"--" + boundary
     at = 0 if body[: len(mark)] == mark else body.find(b"\r\n" + mark) + 2
     if at == 1:

@@ -1,6 +1,6 @@
 """The specification document of a tool server, from tools and back (GTA spec 6.3; tests/golden/agentlego). Pure.
 
-Written by hand: the ``format`` texts are what upstream clients tell types by, and web frameworks set others.
+Written by hand, because upstream clients distinguish types by the ``format`` texts, and web frameworks set other ones.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ class RemoteTool:
 
 
 def read_document(document: Any, address: str) -> dict[str, RemoteTool]:
-    """The tools of a server by name. ``address``: its own, for documents that name none. Raises ProtocolError."""
+    """The tools of a server by name. ``address``: the server's address, for documents that name none. Raises
+    ProtocolError.
+    """
     if not isinstance(document, Mapping) or not isinstance(document.get("paths"), Mapping):
         raise ProtocolError("it is no OpenAPI document with paths")
     try:

@@ -1,4 +1,4 @@
-"""The AgentLego protocol without any network: what a call and its answer look like on the wire.
+"""The AgentLego protocol without any network: the form of a call and of its answer on the wire.
 
 Checked against AgentLego 0.2.0 with FastAPI 0.111 (GTA spec 6; golden data in tests/golden/agentlego). Pure functions.
 """

@@ -1,4 +1,4 @@
-"""What identifies the tools of a running server."""
+"""Fingerprints of the tools of a running server."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ ANSWER_SECONDS = 120.0  # for a server that has weights to digest first
 
 
 def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Fingerprints of the named tools from a running server of ours; of another, a digest of what it announces of each.
+    """Fingerprints of the named tools from a running server of ours; for another server, a digest of each tool's entry
+    in its document.
 
-    Raises UsageProblem where it does not answer as a tool server or lacks a tool, ToolUnavailable where one cannot work
+    Raises UsageProblem if it does not answer as a tool server or lacks a tool, ToolUnavailable if a tool cannot work
     there.
     """
     wanted = sorted(set(names))

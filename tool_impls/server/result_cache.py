@@ -1,4 +1,4 @@
-"""Results of pure tools are kept by content, so that the same call is not worked out twice, in this run or a later one.
+"""Keeps results of pure tools by content, so that the same call is computed only once, in this run and later ones.
 
 The server's parent process looks before it queues a call: a call whose result is kept takes no slot, starts no worker
 process and loads no model.
@@ -21,7 +21,9 @@ from tool_impls.server.result_store import ResultStore
 
 
 class ResultCache:
-    """``identities``: of each tool whose results may be kept, what they follow from beside a call's arguments."""
+    """Answers calls of pure tools from kept results. ``identities``: for each tool whose results may be kept,
+    everything besides a call's arguments that determines them.
+    """
 
     def __init__(
         self,
@@ -37,7 +39,9 @@ class ResultCache:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def answer(self, tool: Tool, call: Call, run: Callable[[], Awaitable[Answer | None]]) -> Answer | None:
-        """The kept answer of a call, else that of ``run``. Of equal calls at a time one runs, and the others wait."""
+        """The kept answer of a call, else the answer of ``run``. One of several equal concurrent calls runs, and the
+        others wait for it.
+        """
         key = await asyncio.to_thread(self._key, tool, call) if tool.name in self._identities else None
         if key is None:
             return await run()

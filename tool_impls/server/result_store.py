@@ -1,7 +1,7 @@
-"""Answers of tools in files of the user's cache folder, found by a digest of everything that they follow from.
+"""Answers of tools in files of the user's cache folder, found by a digest of everything that determines them.
 
 An entry is one line of JSON and the answer's body. It is data: nothing of it is run, unpickled or used as a path. It is
-written in one step, so several servers may share the folder, and whatever does not fit its own digest is removed.
+written in one step, so several servers may share the folder. An entry that does not fit its own digest is removed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ LEFT = 0.9  # of the folder's size, when the entries that were used least recent
 
 
 class ResultStore:
-    """A folder of answers. Raises nothing: what cannot be read is not there, what cannot be written is logged once."""
+    """A folder of answers. Raises nothing: an entry that cannot be read counts as missing, and a failed write is logged
+    once.
+    """
 
     def __init__(self, folder: Path, most: int) -> None:
-        """``folder``: made when it is needed, and used only if no other user may enter it. ``most``: its bytes."""
+        """``folder``: made when it is needed, and used only if no other user may enter it. ``most``: its largest size
+        in bytes.
+        """
         self._folder, self._most = folder, most
         self._usable: bool | None = None
         self._unmeasured = most  # bytes written since the folder was measured; at first anything may lie there
@@ -64,7 +68,7 @@ class ResultStore:
             self.log(f"results of tools cannot be kept in {self._folder} ({error.strerror or error})")
 
     def log(self, problem: str) -> None:
-        """Say once that the cache does not work, and what to do."""
+        """Log once that the cache does not work, and what to do."""
         if not self._logged:
             self._logged = True
             advice = "make room there, or set cache_mb = 0 in [tools]"

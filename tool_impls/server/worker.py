@@ -33,7 +33,7 @@ HEAD = struct.Struct(">II")
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """What a worker process needs to know when it starts."""
+    """The settings that a worker process needs when it starts."""
 
     settings: ToolSettings
     tools: tuple[str, ...]
@@ -46,7 +46,7 @@ class WorkerSpec:
 
 
 def pack(head: Any, body: int = 0) -> bytes:
-    """What comes before ``body`` bytes."""
+    """The head and the JSON of a message, which come before ``body`` bytes."""
     text = json.dumps(head).encode()
     return HEAD.pack(len(text), body) + text
 

@@ -1,4 +1,4 @@
-"""Pictures out of a video file, and the safe opening of media files (GTA tools spec 6)."""
+"""Reads pictures from video files, and opens media files safely (GTA tools spec 6)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Frame:
 
 
 def open_media(path: Path, noun: str) -> Any:
-    """The container (``av.container.InputContainer``) of a local file. ``noun``: what it is to be. Raises ToolError."""
+    """The container (``av.container.InputContainer``) of a local file. ``noun``: the expected kind, for messages.
+    Raises ToolError.
+    """
     import av
 
     # titles in old code pages are no reason to fail; from PyAV 19 on they are none, and there is no such option
@@ -70,9 +72,9 @@ def open_video(path: Path) -> Any:
 
 
 def decoded(container: Any, stream: Any, name: str, noun: str = "pictures") -> Iterator[Any]:
-    """The frames of a stream. Parts that are damaged are left out, as players do.
+    """The frames of a stream. Damaged parts are left out, as players do.
 
-    Raises ToolError where nothing can be decoded, or more is damaged than whole.
+    Raises ToolError if nothing can be decoded, or if more is damaged than intact.
     """
     import av
 
@@ -149,7 +151,7 @@ def _times(container: Any, stream: Any) -> list[int] | None:
 
 
 def upright(frame: Any) -> Any:
-    """The frame (``av.VideoFrame``) turned as its file says that it is to be shown: phones film on their side."""
+    """The frame (``av.VideoFrame``) rotated as its file says, because phones film on their side."""
     turns = round(frame.rotation / 90) % 4
     if not turns:
         return frame
@@ -170,7 +172,7 @@ def frames(path: Path, every: int = 1, limit: int | None = None) -> Iterator[Fra
 
 
 def spread(path: Path, limit: int, every: int = 1) -> Iterator[Frame]:
-    """Of every ``every``-th frame, at most ``limit`` that lie evenly. Raises ToolError for an unreadable video."""
+    """At most ``limit`` evenly spaced ones of every ``every``-th frame. Raises ToolError for an unreadable video."""
     _check_skip(every)
     with open_video(path) as container:
         count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)

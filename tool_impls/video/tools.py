@@ -1,4 +1,4 @@
-"""Tools that make and cut videos, and a list of them with those of the modules beside (GTA tools spec 5.4)."""
+"""Tools that make and cut videos, and the list of all video tools (GTA tools spec 5.4)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LEAST_LETTERS = 6  # pixels; smaller ones cannot be read
 
 
 class VideoClip(base.BenchTool):
-    """Released: no sound."""
+    """Cuts a part out of a video. The released tool drops the sound."""
 
     meta = base.tool(
         "VideoClip",
@@ -99,7 +99,7 @@ class VideoClip(base.BenchTool):
 
 
 class TextToVideoTool(base.BenchTool):
-    """As released it is a drawing made by rule, not a model's work."""
+    """Makes an animation by rule, without a model, as released."""
 
     meta = base.tool(
         "TextToVideoTool",
@@ -148,7 +148,9 @@ class TextToVideoTool(base.BenchTool):
 
 
 def read_size(resolution: str) -> tuple[int, int]:
-    """Width and height in pixels, 128 by 128 where the text is none. Raises ToolError for a side that is too long."""
+    """Width and height in pixels; 128 by 128 for a text that is no size. Raises ToolError for a side that is too
+    long.
+    """
     hit = re.fullmatch(r"\s*\(?\s*(\d{1,9})\s*[,x×]\s*(\d{1,9})\s*\)?\s*", resolution)
     if hit is None:
         return SIDE, SIDE

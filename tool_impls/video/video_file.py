@@ -33,7 +33,7 @@ class Writer:
     """An MP4 file in the making. Use with ``with``.
 
     ``size``: of the first frame, in pixels; odd sides get one more row or column, a copy of the last, as H.264 needs.
-    ``track``: where sound comes from; None for none. The file holds no time stamp, so that equal videos give equal
+    ``track``: the source of sound; None for no sound. The file holds no time stamp, so that equal videos give equal
     files; with frames above SMALL the encoder works in several threads, and then bits may differ on a busy machine.
     """
 
@@ -149,7 +149,7 @@ class Track:
         self._container.close()
 
     def until(self, seconds: float) -> Iterator[tuple[NDArray[numpy.float32], int]]:
-        """What is not handed out yet of the sound before a moment, and the number of its first sample."""
+        """The remaining sound before a moment, and the number of its first sample."""
         import numpy
 
         due = round(seconds * SOUND_RATE)

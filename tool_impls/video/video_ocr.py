@@ -17,7 +17,7 @@ SAME = 12  # grey levels of 256: where no pixel has changed more, the text is st
 
 
 class VideoOCR(base.BenchTool):
-    """Released: EasyOCR on grey frames, all of them, however many."""
+    """Reads the text in frames of a video. The released tool uses EasyOCR on all frames, in grey."""
 
     meta = base.tool(
         "VideoOCR",

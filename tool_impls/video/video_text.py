@@ -47,7 +47,7 @@ STYLES = (
 
 
 class AddTextVideoTool(base.BenchTool):
-    """Released: OpenCV's letters, which are Latin only, and no sound."""
+    """Writes a text on a video. The released tool uses OpenCV's letters, which are Latin only, and drops the sound."""
 
     meta = base.tool(
         "AddTextVideoTool",
@@ -183,7 +183,7 @@ class Label:
 
 
 def check_position(position: str | None) -> tuple[float, float]:
-    """Pixels. Raises ToolError unless the text holds two numbers."""
+    """A position in pixels. Raises ToolError unless the text holds two numbers."""
     found = numbers("50,50" if position is None else position)
     if len(found) != 2:
         raise ToolError(f"position must be two numbers, x,y in pixels, such as '50,50'; got {position!r}")
@@ -192,7 +192,7 @@ def check_position(position: str | None) -> tuple[float, float]:
 
 
 def check_colour(color: str | None) -> tuple[int, int, int]:
-    """Red, green, blue, from a text with blue, green, red. Raises ToolError."""
+    """Red, green and blue of a text with blue, green and red. Raises ToolError."""
     found = numbers("255,255,255" if color is None else color)
     if len(found) != 3 or not all(0 <= value <= 255 for value in found):
         must = "must be three numbers from 0 to 255, blue,green,red, such as '0,0,255' for red"

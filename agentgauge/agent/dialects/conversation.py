@@ -1,4 +1,4 @@
-"""What several families do with a conversation in OpenAI's format before they render it."""
+"""Steps that several families apply to a conversation in OpenAI's format before they render it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message, with the results of its calls where it is an assistant's."""
+    """A message; an assistant's message has the results of its calls."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -28,8 +28,8 @@ class Turn:
 
 
 def turns(messages: Sequence[Message]) -> list[Turn]:
-    """The messages, each assistant's with the tool messages behind it. A tool message without a call becomes a
-    user's."""
+    """The messages as turns: an assistant message and the tool messages after it are one turn. A tool message without a
+    call becomes a user message."""
     found: list[Turn] = []
     for message in messages:
         role, content = message.get("role"), text_of(message)
@@ -54,7 +54,7 @@ def text_of(message: Message) -> str:
 
 
 def split_date(messages: Sequence[Message]) -> tuple[list[Message], str]:
-    """The messages without the date that the first system message ends in, and that date; empty where there is none.
+    """The messages without the date at the end of the first system message, and that date (empty if there is none).
 
     A system message that held nothing else is left out.
     """
@@ -67,8 +67,7 @@ def split_date(messages: Sequence[Message]) -> tuple[list[Message], str]:
 
 
 def date_to_last_user(messages: Sequence[Message]) -> list[Message]:
-    """The messages with the date on a line of its own at the end of the last user message, unless a user's message
-    has one."""
+    """The messages, with the date as the last line of the last user message, unless a user message has a date."""
     kept, date = split_date(messages)
     asked = [place for place, message in enumerate(kept) if message.get("role") == "user"]
     if not date or any(DATE in text_of(kept[place]) for place in asked):
@@ -81,8 +80,8 @@ def date_to_last_user(messages: Sequence[Message]) -> list[Message]:
 
 
 def prompted(prompt: str, messages: Sequence[Message], render: Callable[[Turn], Iterable[Message]]) -> RenderedRequest:
-    """A request with the one system message that chat templates take: a family's prompt, then the conversation's own
-    system messages, which end in the date. ``render``: the messages of any other turn."""
+    """A request with one system message, because chat templates take only one: a family's prompt, then the
+    conversation's own system messages, which end in the date. ``render`` makes the messages of every other turn."""
     listed = turns(messages)
     sent = [message for turn in listed if turn.role != "system" for message in render(turn)]
     return RenderedRequest(({"role": "system", "content": "\n\n".join([prompt, *system_texts(listed)])}, *sent))
@@ -106,7 +105,7 @@ def functions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def result_of(text: str) -> Json:
-    """A result as a value, where its text is just what we would write for that value; any other text is a text."""
+    """A result as a JSON value if its text is exactly our JSON for that value; otherwise the text."""
     value = value_of(text)
     return value if as_json(value) == text else text
 
@@ -117,7 +116,7 @@ def call_objects(calls: Iterable[ParsedCall]) -> list[Json]:
 
 
 def call_of(value: object, *keys: str) -> ParsedCall | None:
-    """The call that an object with a name is; its arguments are under the first of ``keys`` (``arguments``) it has."""
+    """The call in an object with a name. Its arguments are under the first of ``keys`` (``arguments``) that it has."""
     match value:
         case {"name": str(name), **rest}:
             for key in keys or ("arguments",):
@@ -146,8 +145,7 @@ def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def with_results(messages: Iterable[Message]) -> list[tuple[Message, list[Message]]]:
-    """Each message with the tool messages right behind it; these do not come by themselves, unless nothing is before
-    them."""
+    """Each message with the tool messages directly after it. Tool messages come alone only at the beginning."""
     found: list[tuple[Message, list[Message]]] = []
     for message in messages:
         if found and message.get("role") == "tool":

@@ -21,7 +21,7 @@ class ParsedCall:
 
     @property
     def normal(self) -> ParsedCall:
-        """The call with its arguments as ``as_json`` writes them, whatever blanks and escapes they came with."""
+        """The call with its arguments rewritten by ``as_json``, so that blanks and escapes do not differ."""
         return ParsedCall(self.name, as_json(value_of(self.arguments)))
 
 
@@ -79,8 +79,9 @@ class Format(ABC):
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """Parse a reply. Never raises.
 
-        By the rules of the published evaluation, quirks included. With ``tolerant``, everything recognisable as a call
-        is one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the syntax are ignored.
+        The rules are those of the published evaluation, quirks included. With ``tolerant``, everything recognisable as
+        a call is parsed as one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the
+        syntax are ignored.
         """
 
     @abstractmethod
@@ -88,10 +89,10 @@ class Format(ABC):
         """The reply in the family's syntax, whether or not it can be read back."""
 
     def write(self, reply: ParsedReply) -> str:
-        """The reply as a model of the family writes it; ``read`` gives it back.
+        """The reply as a model of the family writes it, so that ``read`` returns the same reply.
 
-        Raises ValueError where it does not: an argument that is no identifier in ToolACE's syntax, a second call in
-        GLM-4's, most texts beside calls, a text that reads as a call.
+        Raises ValueError if ``read`` would return another reply: for an argument that is no identifier in ToolACE's
+        syntax, a second call in GLM-4's, most texts beside calls, and a text that has the form of a call.
         """
         text = self.written(reply)
         back = self.read(text, tolerant=False)

@@ -43,7 +43,7 @@ class Glm4(Format):
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """Results go to the role ``observation``; the conversation's system messages, and with them the date, behind
+        """Results get the role ``observation``. The conversation's system messages, which include the date, come after
         the prompt."""
         described = (
             fill(_TOOL, name=f["name"], function=json.dumps(f, ensure_ascii=False, indent=4)) for f in functions(tools)
@@ -58,8 +58,8 @@ class Glm4(Format):
             yield {"role": "observation", "content": as_json(named_results(turn))}
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """One call, on the first two lines; lines behind it are not looked at. Arguments are a JSON object, or all is
-        text.
+        """One call, on the first two lines; later lines are ignored. If its arguments are no JSON object, the whole
+        reply is text.
 
         With ``tolerant``, there may be several, the name may stand below other text and the arguments on several lines.
         """

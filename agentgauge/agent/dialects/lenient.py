@@ -1,4 +1,4 @@
-"""Finding calls in any text, for ``--scoring strict``: JSON, or Python's way to write the same, wherever it stands."""
+"""Finds calls in any text, for ``--scoring strict``: JSON or the equivalent Python literals, anywhere in the text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _quiet = threading.Lock()  # the filters of warnings are the process's: two pars
 
 
 def without_thoughts(text: str) -> str:
-    """The text without what stands in ``<think>`` tags, one of which may be missing."""
+    """The text without its ``<think>`` sections; one of the two tags may be missing."""
     if "<think>" not in text and "</think>" not in text:
         return text
     closed, end, rest = text.rpartition("</think>")
@@ -49,7 +49,7 @@ def find_calls(text: str) -> list[ParsedCall]:
 
 
 def read_leniently(text: str, find: Callable[[str], Sequence[ParsedCall]] = find_calls) -> ParsedReply:
-    """The calls that ``find`` sees in a text behind its thoughts, or else the text."""
+    """The calls that ``find`` returns for the text after its thoughts, or that text if there are no calls."""
     answer = without_thoughts(text)
     if calls := tuple(find(answer)):
         return ParsedReply(None, calls)

@@ -42,7 +42,7 @@ class PromptOnly(Format):
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """The conversation's system messages, and with them the date, stand behind the prompt."""
+        """The conversation's system messages, which include the date, come after the prompt."""
         described = json.dumps(functions(tools), ensure_ascii=False, indent=4)
         return prompted(fill(self.prompt, tools=described), messages, self._turn)
 
@@ -57,7 +57,9 @@ class PromptOnly(Format):
         return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {reply.text or ''}"
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """Calls in the tags, wherever these stand behind the thoughts; an empty reply if one of them cannot be read."""
+        """Parse calls between the tags, anywhere after the thoughts. If one call cannot be parsed, the reply is
+        empty.
+        """
         meant = without_thoughts(text) if tolerant else text.rpartition("</think>")[2]
         if tolerant:
             calls = find_calls(meant)

@@ -35,7 +35,8 @@ _BARE = re.compile(r"[^\W\d][\w.]*\(.*\)", re.DOTALL)
 
 
 def parse(text: str, *, positional: str | None = None, tolerant: bool = False) -> list[ParsedCall]:
-    """The outermost calls of a Python expression; ValueError if it is none, or has a value that is not in the grammar.
+    """The outermost calls of a Python expression. Raises ValueError for another text, and for a value outside of the
+    grammar.
 
     Positional arguments are dropped unread, or collected in a list under the name ``positional``. With ``tolerant``,
     parameters may have the names of Python's keywords (``from``), and ``null`` is no text.
@@ -176,8 +177,8 @@ def _if_calls(text: str) -> list[ParsedCall]:
 
 
 def render_history(calls: Sequence[ParsedCall]) -> str:
-    """Calls as the history shows them: texts in double quotes and not escaped, as published. Not every one can be read
-    back.
+    """Calls as the history shows them: texts in double quotes and not escaped, as published. Some of them cannot be
+    parsed again.
 
     The published code fails on a null; here it is Python's None. Arguments that are no JSON object stand as they are.
     """
@@ -185,10 +186,10 @@ def render_history(calls: Sequence[ParsedCall]) -> str:
 
 
 def render(calls: Sequence[ParsedCall]) -> str:
-    """Calls as a model writes them, and as ``parse`` reads them back: with escapes where a text needs them.
+    """Calls as a model writes them, so that ``parse`` returns the same calls: texts are escaped where necessary.
 
-    Raises ValueError where it cannot be: a name that is no identifier or that Python keeps for itself, arguments that
-    are no JSON object.
+    Raises ValueError for a name that is no identifier or a keyword of Python, and for arguments that are no JSON
+    object.
     """
     # one by one: a name like "f(), g" must not pass for a call
     if not all(map(_holds, calls)):

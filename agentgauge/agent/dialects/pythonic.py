@@ -51,8 +51,8 @@ class ToolAce(Format):
     prompt: str = _PROMPT
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """The date goes to the last user message, unless one has a date. The published runs dropped the system message,
-        which held nothing else there; what it says besides is kept behind the prompt."""
+        """The date goes to the last user message, unless a user message has one. The published runs dropped the system
+        message, which held only the date there; other system text is kept after the prompt."""
         return prompted(fill(self.prompt, tools=repr(functions(tools))), date_to_last_user(messages), self._turn)
 
     def _turn(self, turn: Turn) -> Iterator[Message]:
@@ -66,7 +66,7 @@ class ToolAce(Format):
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
         """Calls between brackets, else text; brackets around anything else are an empty reply.
 
-        A list that holds no call is text: the spec has no word on it, and the other families with lists take it so.
+        A list without a call is text: the spec does not define it, and the other families with lists treat it as text.
         """
         if tolerant:
             return read_anywhere(text)
@@ -86,13 +86,13 @@ class ToolAce(Format):
 class Watt(ToolAce):
     """watt-tool: each result in a message of its own.
 
-    The published runs asked up to five times where a reply could not be had; that is the endpoint's business here.
+    The published runs repeated a request up to five times if no reply came; here the retries of the endpoint do that.
     """
 
     max_tokens: ClassVar[int | None] = 2048
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """The conversation's system messages, and with them the date, stand behind the prompt."""
+        """The conversation's system messages, which include the date, come after the prompt."""
         return prompted(fill(self.prompt, tools=repr(functions(tools))), messages, self._turn)
 
     def _results(self, turn: Turn) -> Iterator[Message]:
@@ -132,7 +132,7 @@ class Gorilla(Format):
         return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """The text of a reply is always the whole reply, also beside calls. Parts that are no calls are dropped."""
+        """The text of a reply is always the whole reply, even if it has calls. Parts that are no calls are dropped."""
         calls: list[ParsedCall] = []
         for part in text.split(_GORILLA_MARK)[1:]:
             try:

@@ -82,7 +82,7 @@ def _installed(point: EntryPoint) -> Format:
 
 def _reworded(made: Format, file: Path) -> Format:
     if not hasattr(made, "prompt"):
-        raise UsageProblem(f"{file}: this dialect has no prompt of its own, so there is nothing to replace")
+        raise UsageProblem(f"{file}: this dialect has no prompt of its own, so remove the file")
     try:
         text = file.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:

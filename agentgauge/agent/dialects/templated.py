@@ -46,8 +46,8 @@ class Qwen(Format):
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """A block's JSON stands on one line; a block with broken JSON is skipped, one that is no call spoils the
-        reply."""
+        """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
+        reply empty."""
         if tolerant:
             meant = without_thoughts(text).removesuffix(_QWEN_END)
             calls = find_calls(meant)
@@ -138,8 +138,7 @@ class Llama(Format):
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """A reply without the word ``function`` is text, which the family's usual ``{"name", "parameters"}`` therefore
-        is.
+        """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
 
         Of a list only items that are JSON *texts* are calls; the published runs gave a list of objects no ids, on which
         the benchmark fails: an empty reply here.
@@ -195,8 +194,8 @@ class Hammer(Format):
     keeps_text: bool = False  # for benchmarks that judge texts
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """Results of a step are one message: a user's in the running task, that is behind the last user message, a
-        tool's before it."""
+        """The results of a step are one message: a user message in the current task (after the last user message), a
+        tool message in earlier ones."""
         left = sum(message.get("role") == "user" for message in messages)
         sent: list[Message] = []
         for message, results in with_results(tool_messages(messages)):
@@ -209,8 +208,8 @@ class Hammer(Format):
         return RenderedRequest(tuple(sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """A reply with the beginning of a fenced list somewhere is taken for just that, without a look at what is
-        around it."""
+        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
+        ignored."""
         if tolerant:
             return read_leniently(text)
         if _HAMMER_MARK not in text:

@@ -85,7 +85,7 @@ class Xlam(Format):
         return RenderedRequest(({"role": "user", "content": content},))
 
     def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """What cannot be read is text. An empty list is the text that the published runs had for it."""
+        """A reply that cannot be parsed is text. An empty list is the text that the published runs had for it."""
         if tolerant:
             return read_leniently(text)
         try:

@@ -13,8 +13,8 @@ from agentgauge.core.errors import UsageProblem
 
 
 def importing_file() -> Path | None:
-    """The file of the module that Python is importing now: the innermost, where one imports another. None where none
-    is: the main program is no module that another process could import."""
+    """The file of the module that Python is importing now, the innermost one of nested imports. None outside of
+    imports: another process cannot import the main program."""
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":

@@ -1,4 +1,4 @@
-"""What can be said of a task without its data: one sentence for the first thing that would fail later."""
+"""Checks of a task that need no data: one sentence for the first thing that would fail later."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Made = TypeVar("Made")
 
 
 class _Wrong(Exception):
-    """What is wrong: the sentence behind "the task NAME"."""
+    """The problem of a task, as the rest of a sentence that begins "the task NAME"."""
 
 
 def complete(task: Task) -> Task:
     """The task. Raises UsageProblem with one sentence that says what is wrong with it and what would be right.
 
-    That methods are there is the business of ``abc``.
+    ``abc`` itself checks that the required methods exist.
     """
     if not isinstance(task, Task):
         raise UsageProblem(f"{task!r} is no task; announce an object of a class that inherits Task")
@@ -189,7 +189,7 @@ def _check_published(task: Task, published: PublishedRows) -> None:
     if not published.published_dialects:
         raise _Wrong("has no published_dialects; name the one that most published figures were made with first")
     if strange := _outside(published.published_dialects, task.dialects):
-        raise _Wrong(f"has published_dialects {strange}, which it does not speak; add them to ``dialects``")
+        raise _Wrong(f"has published_dialects {strange}, which it does not support; add them to ``dialects``")
     shown = presentation_of(task)
     columns = [shown.leaderboard_columns.get(name, name) for name in shown.published]
     for row in _made("published_rows()", published.published_rows):
@@ -230,4 +230,4 @@ def _check_combined(parts: Mapping[str, Mapping[str, Any]]) -> None:
     for part, scores in parts.items():
         for name, score in scores.items():
             if not isinstance(score, Mapping) or not {"value", "missing"} <= score.keys():
-                raise _Wrong(f"combines its scores to {part}: {name} {score!r}; make ``value`` and ``missing``")
+                raise _Wrong(f"returns the combined score {part}: {name} {score!r}; return ``value`` and ``missing``")

@@ -32,5 +32,5 @@ BREAKS: Mapping[str, str] = {
 
 
 def kinds(**labels: str) -> Mapping[str, str]:
-    """Label or cause → kind, from kind → labels and causes, separated by commas."""
+    """Label or cause → kind. The argument has kind → its labels and causes, separated by commas."""
     return {label: kind for kind, text in labels.items() for label in text.split(", ")}

@@ -1,4 +1,4 @@
-"""Tables of figures as they were published, with the figure of ours that stands below each column."""
+"""Published tables of figures; each column names the figure of ours that belongs into it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def columns_of(task: str, titles: str) -> tuple[Column, ...]:
 
 
 def titles_and_keys(text: str) -> list[tuple[str, str]]:
-    """Of columns, from ``Title | Title = key``. A key not given is the title in lower case with underscores."""
+    """Titles and keys of columns, from ``Title | Title = key``. A key not given is the title in lower case with
+    underscores.
+    """
     parts = (part.partition(" = ") for part in text.split(" | "))
     return [(title, key or re.sub(r"\W+", "_", title.lower())) for title, _, key in parts]

@@ -29,4 +29,4 @@ class PredictionFiles(ABC):
 
     @abstractmethod
     def exporters(self) -> Mapping[str, Exporter]:
-        """What writes a run in each layout that the task has, by the layout's name."""
+        """The functions that write a run in the original's layouts, by the layout's name."""

@@ -28,20 +28,20 @@ class Presentation(ABC):
     benchmark: str  # "GTA-Atomic": title in reports
     title: str  # "step by step"
     columns: tuple[str, ...]  # metric names in the order of the table
-    counts: frozenset[str] = frozenset()  # of these, those that count something and are no percentages
+    counts: frozenset[str] = frozenset()  # the figures among these that are counts, not percentages
     published: tuple[str, ...]  # of these, the columns of the published table
     headline: str = ""  # of these, the figure that says how good a model is; "": the first
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
-    skills: Mapping[str, Sequence[str]] = {}  # what its cases say of a model → keywords of those that do; none: all
+    skills: Mapping[str, Sequence[str]] = {}  # skill → keywords of the cases that show it; none: all cases
     citation: str = ""  # of the benchmark's paper, as a BibTeX entry
     kinds: Mapping[str, str] = {}  # label, or cause of a broken case → its kind, of FAULTS or BREAKS
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-        """What a reader of the table must know, one sentence each. ``metrics``: as in ``summary.json``."""
+        """Notes for a reader of the table, one sentence each. ``metrics``: as in ``summary.json``."""
         return ()
 
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
-        """What reports show of a case besides its transcript. Paths are as in ``output``."""
+        """The files and pages of a case that reports show besides its transcript. Paths are as in ``output``."""
         return ()
 
     def category(self, tags: Sequence[str]) -> str:
@@ -58,7 +58,7 @@ class _Plain(Presentation):
 
 
 def headline_of(task: Task) -> str:
-    """The figure that stands for the task: in the overview, in sorted tables, in scores over several tasks."""
+    """The figure that represents the task in the overview, in sorted tables and in scores over several tasks."""
     shown = presentation_of(task)
     return shown.headline or shown.published[0]
 

@@ -1,4 +1,4 @@
-"""Texts that a task sends, and that a folder of the user's may replace."""
+"""Texts that a task sends, and that a folder of the user may replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published figures of other models, and whether a run may stand beside them."""
+"""Published figures of other models, and whether a run is comparable with them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class PublishedRows(ABC):
 
     @abstractmethod
     def published_rows(self) -> list[Mapping[str, Any]]:
-        """{"edition", "model", column: value}."""
+        """Published rows: ``{"edition", "model", column: value}``."""
 
     def leaderboards(self) -> Sequence[Leaderboard]:
-        """The benchmark's published tables as they were printed, for ``report --table``: the same ones from each of its
-        tasks. Without any, reports make one of each edition of ``published_rows``."""
+        """The benchmark's published tables as they were printed, for ``report --table``. Each task of the benchmark
+        returns the same tables. Without tables, reports make one of each edition of ``published_rows``."""
         return ()
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:
-        """Reasons, besides those that hold for every task, why figures of a run with these options may not stand
-        beside published ones."""
+        """Reasons why figures of a run with these options are not comparable with published ones, besides the reasons
+        that apply to every task."""
         return ()
 
     def not_official(self, differences: Sequence[str]) -> Sequence[str]:
-        """Of the data's ``differences`` those for which figures may not stand beside published ones."""
+        """The ``differences`` of the data that make figures not comparable with published ones."""
         return ()

@@ -22,10 +22,10 @@ class RealTools(ABC):
     def check_tools(
         self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
     ) -> Mapping[str, Mapping[str, Json]]:
-        """What identifies each tool of the run's own server, or of ``server``: its ``state`` (ready, basic, disabled,
-        ``substitute: what``) and whatever else may change its answers. Empty where a server does not say.
+        """The identity of each tool of the run's own server, or of ``server``: its ``state`` (ready, basic, disabled,
+        ``substitute: what``) and everything else that may change its answers. Empty if the server does not report it.
 
-        Raises ToolUnavailable, and UsageProblem where a tool runs a model's code and this machine cannot confine it.
+        Raises ToolUnavailable, and UsageProblem if a tool runs a model's code and this machine cannot confine it.
         """
 
     @abstractmethod

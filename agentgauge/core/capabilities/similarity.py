@@ -18,7 +18,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def comparable(self, similarity: str) -> bool:
-        """Whether scores with this backend may stand beside published ones."""
+        """Whether scores with this backend are comparable with published ones."""
 
     def similarity_server(self, similarity: str) -> list[str]:
         """The command of a server that compares texts for all workers, so that no worker loads a model; it prints

@@ -49,7 +49,7 @@ class FunctionTool(SchemaTool):
 
 
 def function_tool(function: Function) -> FunctionTool:
-    """The tool that a function is. Raises UsageProblem with what its signature lacks."""
+    """Make a tool from a function. Raises UsageProblem if its signature lacks something."""
     name = getattr(function, "__name__", "")
     if not callable(function) or not _NAME.fullmatch(name):
         raise UsageProblem(f"{function!r} is no tool; give a Python function with a name of ASCII letters and digits")
@@ -76,7 +76,7 @@ def function_tool(function: Function) -> FunctionTool:
 
 
 def tools_of(tools: Iterable[Function | Mapping[str, Json] | Tool]) -> dict[str, Tool]:
-    """Tools by name: real ones, functions, and OpenAI's function schemas, whose calls nobody runs.
+    """Tools by name: real ones, functions, and OpenAI's function schemas, whose calls are not run.
 
     Raises UsageProblem.
     """
@@ -117,7 +117,8 @@ class FunctionBox:
     ) -> tuple[ToolOutput, ...]:
         """Call a function. Its result is text as it is, and any other value as JSON.
 
-        Raises ToolError as the function does. Any other exception of it is a defect of the benchmark: a ToolFault.
+        Raises the function's ToolError. Any other exception of the function is a defect of the benchmark and becomes a
+        ToolFault.
         """
         tool = self._tools[name]
         if not isinstance(tool, FunctionTool):
@@ -136,20 +137,20 @@ class FunctionBox:
             where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
             kind = type(error).__name__
             raise ToolFault(
-                f"the tool {name} raised {kind} at {where}: {error}; what a model may do wrong is a ToolError, and"
-                " anything else a defect of the benchmark",
+                f"the tool {name} raised {kind} at {where}: {error}; raise ToolError for a mistake of the"
+                " model, because any other exception counts as a defect of the benchmark",
                 cause=f"{name}: {kind}",
             ) from error
         return (ToolOutput("text", text),)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: the box holds no resource."""
 
 
 def as_json(value: Any) -> Json:
     """Plain data: dataclasses as objects, Enums as their values, tuples and sets as lists, sets sorted.
 
-    Raises TypeError for what is none, such as an object of a class of one's own.
+    Raises TypeError for any other value, such as an object of a class of one's own.
     """
     match value:
         case Enum():

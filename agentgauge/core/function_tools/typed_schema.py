@@ -29,7 +29,7 @@ ACCEPTED = "str, int, float, bool, None, list[...], dict[str, ...], Literal, Enu
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a type is in JSON."""
+    """The JSON form of a type."""
 
     schema: Mapping[str, Json]
     title: str  # what a value must be: "a whole number"

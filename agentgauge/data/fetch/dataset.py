@@ -1,5 +1,5 @@
-"""What a benchmark declares about its official data: one ``DataSet`` per command line name, announced under the
-entry point group ``agentgauge.data``.
+"""The declaration of a benchmark's official data: one ``DataSet`` per command line name, announced under the entry
+point group ``agentgauge.data``.
 """
 
 from __future__ import annotations

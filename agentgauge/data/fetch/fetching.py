@@ -1,4 +1,4 @@
-"""Fetches one data set and verifies it; what is here already stays."""
+"""Fetches one data set and verifies it; existing files are kept."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Report) -> bool:
     Raises UsageProblem, DataProblem.
     """
     if options.only and not data_set.divisible:
-        raise UsageProblem(f"{data_set.title} is of use as a whole only; fetch it without --only")
+        raise UsageProblem(f"{data_set.title} can only be used as a whole; fetch it without --only")
     source = source_of(data_set, options.origin)
     target = options.base / data_set.folder
     report(f"{data_set.title}: {data_set.licence}")
@@ -106,8 +106,7 @@ def _fetch(
         offered = source.listing(client, options.mirror, known.revision if known else None, report)
         if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
             raise DataProblem(
-                f"{offered.source} lists a file {outside!r}, which does not stay plainly in its folder; nothing is"
-                " taken from it"
+                f"{offered.source} lists a file {outside!r}, which is no plain relative path; nothing was downloaded"
             )
         chosen = _chosen(data_set, offered.files, options.only)
         have = (
@@ -116,12 +115,12 @@ def _fetch(
         if marker and not have:
             raise UsageProblem(
                 f"{target} holds a part of {data_set.title} from {marker.source} at {marker.revision}, and"
-                f" {offered.source} is at {offered.revision}; parts of both are not mixed: move the folder away, or ask"
-                " for the same source"
+                f" {offered.source} is at {offered.revision}; parts of both are not mixed: move the folder away, or"
+                " fetch from the same source"
             )
         missing = [one for one in chosen if one.name not in have]
         if marker and not missing:
-            report(f"{data_set.title}: what was asked for is already here, in {target}")
+            report(f"{data_set.title}: the requested files are already in {target}")
             return _verify(data_set, target, marker, report)
         held = known.files if known else {}
         for one in missing:
@@ -154,7 +153,7 @@ def _fetch(
         " checksums: " + _checksums(locked)
     )
     if any(one.checksum == FIRST_USE and name not in held for name, one in locked.items()):
-        report(f"  {lock} keeps those that are not published; commit it, and every later fetch is checked against them")
+        report(f"  {lock} holds the unpublished checksums; commit it, because every later fetch is checked against it")
     return _verify(data_set, target, marker, report)
 
 
@@ -180,7 +179,7 @@ def _chosen(data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str])
         if not fitting:
             there = ", ".join(one.name for one in files)
             raise UsageProblem(
-                f"--only {word!r} fits no file of {data_set.title}; there are {there}; task names are accepted too"
+                f"--only {word!r} matches no file of {data_set.title}; there are {there}; task names are accepted too"
             )
         chosen |= {one.name: one for one in fitting}
     return [one for one in files if one.name in chosen]
@@ -226,7 +225,7 @@ def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
         verified = data_set.verify(target)
     except UsageProblem as problem:
         raise UsageProblem(
-            f"{target} is in the way: it was not fetched by this command and is no sound {data_set.title} ({problem}); "
+            f"{target} exists, was not fetched by this command and is no valid {data_set.title} ({problem}); "
             "move it, or give another --dir"
         ) from None
     report(f"{data_set.title} is already here: {target}, not fetched by this command; it is left as it is")
@@ -241,15 +240,15 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> 
     try:
         write_marker(target, marker.after(verified))
     except OSError as error:
-        report(f"note: {target} cannot be written ({error.strerror}), so that it does not keep what was found")
+        report(f"note: {target} cannot be written ({error.strerror}), so the result of the verification is not stored")
     good = report_verification(verified, report)
     if good:
         report(f"ready: {target}, for {', '.join(shortened(served(data_set, target.parent))) or 'no task'}")
     else:
         lock = lock_path(target.parent)
         report(
-            f"to download it again, remove {target} and run the command again; where {lock} knows a file that is wrong,"
-            " remove its entry too"
+            f"to download it again, remove {target} and run the command again; if {lock} has an entry"
+            " of a wrong file, remove that entry too"
         )
     return good
 

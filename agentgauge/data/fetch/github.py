@@ -109,7 +109,7 @@ def ask(
     missing: bool = False,
     patience: RetrySettings = RetrySettings(),  # noqa: B008 - frozen
 ) -> httpx2.Response:
-    """A small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
+    """Get a small answer of status 200, or 404 where ``missing`` is allowed. Raises UsageProblem."""
     import httpx2
 
     def attempt() -> httpx2.Response:
@@ -131,6 +131,6 @@ def refuse_offline(where: str) -> None:
     """Raises UsageProblem in offline mode."""
     if offline():
         raise UsageProblem(
-            f"HF_HUB_OFFLINE is set, so that nothing is downloaded from {where}; unset it, or copy the data and give"
+            f"HF_HUB_OFFLINE is set, so nothing is downloaded from {where}; unset it, or copy the data and give"
             " --data=DIR"
         )

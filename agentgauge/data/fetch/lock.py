@@ -109,9 +109,9 @@ def compare(path: Path, name: str, file: str, held: LockedFile | None, size: int
     for what, before, now in (("SHA-256", held.sha256, sha256), ("size", held.size, size)):
         if now is not None and before != now:
             raise DataProblem(
-                f"{file} of {name} is not what {path} knows: {what} {now} instead of {before} ({held.checksum}); if the"
-                f" publisher changed it on purpose, remove the entry of {file} from the lock file and fetch again,"
-                " otherwise do not use it"
+                f"{file} of {name} differs from its entry in {path}: {what} {now} instead of {before} ({held.checksum})"
+                f"; if the publisher changed it on purpose, remove the entry of {file} from the lock file and"
+                " fetch again, otherwise do not use it"
             )
 
 
@@ -138,7 +138,7 @@ class Marker:
 
 
 def read_marker(root: Path) -> Marker | None:
-    """None where there is no readable note: the data is then the user's own."""
+    """The note in a fetched data set; None without a readable note, because the data is then the user's own."""
     try:
         data = json.loads((root / NAME).read_bytes())
         return Marker(**{**data, "files": {name: LockedFile(**file) for name, file in data["files"].items()}})

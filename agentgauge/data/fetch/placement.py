@@ -48,7 +48,7 @@ def work_folder(base: Path, name: str) -> Iterator[Path]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageProblem(
-                f"another process fetches {name} to {base} just now; wait for it, or give another --dir"
+                f"another process is fetching {name} to {base}; wait for its end, or give another --dir"
             ) from None
         yield work
     finally:
@@ -78,7 +78,7 @@ def stage(data_set: DataSet, got: Mapping[str, Downloaded], work: Path) -> tuple
                 notes += unpack(archive, paths, target, lambda total: check_space(work, total, "unpacking it"))
             except FileExistsError as error:
                 raise DataProblem(
-                    f"{archive} holds {error.filename}, which another file of the source has given already"
+                    f"{archive} holds {error.filename}, which another file of the source also holds"
                 ) from None
             except DataProblem:
                 for path in paths:
@@ -106,7 +106,7 @@ def _root(data_set: DataSet, staged: Path) -> Path:
             return folder
     there = ", ".join(sorted(path.name for path in staged.iterdir())[:8])
     raise DataProblem(
-        f"what was downloaded is no {data_set.title}: it has none of {', '.join(data_set.main)}, but {there}"
+        f"the download is not {data_set.title}: it holds none of {', '.join(data_set.main)}; it holds {there}"
     )
 
 

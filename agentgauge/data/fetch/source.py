@@ -77,7 +77,7 @@ def stays_inside(name: str) -> bool:
 
 
 def mirrored(url: str, mirror: str | None) -> str:
-    """The URL with a mirror's scheme and host, and behind the mirror's path."""
+    """The URL at a mirror: the mirror's scheme and host, the mirror's path, then the URL's own path."""
     if mirror is None:
         return url
     parts = urlsplit(url)

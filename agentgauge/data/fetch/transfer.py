@@ -158,7 +158,7 @@ def _download(
 
 def _cut(wanted: RemoteFile, part: _Part) -> UsageProblem:
     return UsageProblem(
-        f"{wanted.shown} ends after {part.size} of {part.total} bytes, again and again; "
+        f"{wanted.shown} ends after {part.size} of {part.total} bytes in every attempt; "
         "try another --mirror, or run the command again later"
     )
 
@@ -194,8 +194,7 @@ def _request(client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: P
                 if part.total is not None and part.size > part.total:
                     part.forget()
                     raise DataProblem(
-                        f"{wanted.shown} is longer than the {part.total} bytes that are published; it is not the file"
-                        " that is meant"
+                        f"{wanted.shown} is longer than the published {part.total} bytes; it is not the published file"
                     )
     return 200, None
 

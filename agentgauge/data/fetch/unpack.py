@@ -33,7 +33,7 @@ _LITTLE = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may hold. GTA-Workflow, the largest, has about 6 GB of media that hardly shrink."""
+    """Limits for the content of an archive. GTA-Workflow, the largest, has about 6 GB of media that hardly shrink."""
 
     total: int = 40 << 30  # bytes
     entries: int = 200_000
@@ -50,8 +50,8 @@ def unpack(
     taken off.
 
     ``check_space`` is given the bytes that will be written. Returns notes. Raises DataProblem for an archive that is
-    damaged, holds what no data set needs, or is larger than it may be; ``target`` is then in pieces, and OSError where
-    it cannot be written.
+    damaged, holds what no data set needs, or is larger than it may be; ``target`` is then incomplete. Raises OSError if
+    ``target`` cannot be written.
     """
     with Joined(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
         whole = stream.seek(0, io.SEEK_END)
@@ -145,8 +145,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
     parts = name.split("/")
     if not stays_inside(name) or not stays_inside(info.orig_filename):
         raise DataProblem(
-            f"{archive} holds the path {info.orig_filename!r}, which does not stay plainly in its folder; it is not"
-            " unpacked"
+            f"{archive} holds the path {info.orig_filename!r}, which is no plain relative path; it is not unpacked"
         )
     if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in parts):
         raise DataProblem(
@@ -160,7 +159,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
         raise DataProblem(f"{archive}: {name!r} is encrypted; there is no password for it")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataProblem(
-            f"{archive}: {name!r} is packed by method {info.compress_type}; stored (0) and deflated (8) are read"
+            f"{archive}: {name!r} has compression method {info.compress_type}; accepted are 0 and 8 (stored, deflated)"
         )
 
 
@@ -205,8 +204,8 @@ def _write(what: str, declared: int, source: IO[bytes], path: Path) -> None:
 
 def _damaged(what: str, error: Exception) -> DataProblem:
     return DataProblem(
-        f"{what} is damaged or cut off ({error or type(error).__name__}); it was removed, run the command again to get"
-        " it anew"
+        f"{what} is damaged or cut off ({error or type(error).__name__}); it was removed, run the command again to"
+        " download it again"
     )
 
 
@@ -222,7 +221,7 @@ ASSETS = r"(?i).+\.zip|.+\.zip[._-]?(part)?[._-]?(\d{1,4}|[a-z]{2,3})|.+\.part[.
 
 
 def archives(names: Iterable[str]) -> dict[str, list[str]]:
-    """The archives among file names: archive → its files in order. What is no archive is left out.
+    """The archives among file names: archive → its files in order. Other files are left out.
 
     Raises DataProblem where a part is missing, and for archives that only a joining program reads (``.z01``).
     """

@@ -1,4 +1,6 @@
-"""``oracle``: answers every request with the gold of its sample. The upper bound, and a check of the data and of us."""
+"""``oracle``: answers every request with the gold of its sample. The upper bound, and a check of the data and of
+AgentGauge.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the policy sees of a request."""
+    """A request as the policy sees it."""
 
     tools: tuple[OfferedTool, ...]
     query: str

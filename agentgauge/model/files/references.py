@@ -75,7 +75,7 @@ def by_content(message: Message) -> dict[str, Any]:
 
 
 def read_file(path: str) -> bytes | None:
-    """The content; None for what is missing, unreadable, no regular file, empty or larger than ``LARGEST``."""
+    """The content of a file; None if the file is missing, unreadable, not regular, empty or larger than ``LARGEST``."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

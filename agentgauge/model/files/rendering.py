@@ -38,7 +38,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """A PDF: its number of pages, and those that could be drawn, in order."""
+    """A PDF: its number of pages, and the pages that could be drawn, in order."""
 
     total: int
     drawn: tuple[Picture, ...]
@@ -70,7 +70,7 @@ class SharedTasks(Generic[T]):
             raise
 
     async def cancel(self) -> list[T]:
-        """Cancel all tasks; the results of those that had ended."""
+        """Cancel all tasks. Returns the results of the finished ones."""
         tasks = list(self._tasks.values())
         self._tasks.clear()
         for task in tasks:
@@ -87,9 +87,9 @@ class FileRenderer:
         self._slots = asyncio.Semaphore(2)  # each may take the memory that the limits give
 
     async def picture(self, content: bytes) -> Picture | None:
-        """The picture itself if it is whole and endpoints take it; drawn again if it is too large, moves or has another
-        format (JPEG, at most 2048 pixels a side); None if it is no picture, or claims too many pixels. Raises
-        Fault, UsageProblem."""
+        """The picture itself if it is complete and endpoints accept it. A picture that is too large, animated or of
+        another format is drawn again as JPEG of at most 2048 pixels a side. None if it is no picture, or declares too
+        many pixels. Raises Fault, UsageProblem."""
         for line in await self._lines("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
                 return Picture(content, line["fits"])

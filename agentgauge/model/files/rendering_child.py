@@ -1,7 +1,7 @@
-"""What ``rendering`` runs in the sandbox: the file is standard input, the output is one JSON object a line.
+"""The program that ``rendering`` runs in the sandbox: the file is standard input, the output is one JSON object a line.
 
 A picture: ``{"fits": media type}`` if it may be sent as it is, else ``{"jpeg": base64}``. A PDF: ``{"pages": n}``, then
-``{"jpeg": base64}`` for each page, empty for one that cannot be drawn. Nothing for what cannot be read.
+``{"jpeg": base64}`` for each page, empty for one that cannot be drawn. No output for a file that cannot be read.
 """
 
 from __future__ import annotations

@@ -28,20 +28,20 @@ _DELETE_SECONDS = 10.0  # for deleting all uploads
 
 
 async def file_name_only(part: LocalFile, content: bytes) -> list[dict[str, Any]]:
-    """For embedded models, which read no files."""
+    """Name a file without its content: for embedded models, which read no files."""
     return [_text(f"[{part['kind']}: {clean(part['name'])}]")]
 
 
 class InlineFiles:
-    """For chat completions: pictures as data addresses, a PDF as pictures of its pages or, where ``pdf = "file"``,
-    whole."""
+    """Puts files into chat completion requests: pictures as data URLs, a PDF as pictures of its pages or, with ``pdf =
+    "file"``, as a file."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._whole = spec.pdf == "file"
         self._renderer = FileRenderer()
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
-        """None for a damaged file. Raises SandboxFault, UsageProblem."""
+        """The parts that present a file; None for a damaged file. Raises SandboxFault, UsageProblem."""
         if part["kind"] == "image":
             picture = await self._renderer.picture(content)
             return None if picture is None else [_image(picture)]
@@ -61,7 +61,7 @@ class InlineFiles:
 
 
 class UploadedFiles:
-    """For the Responses API: each content is uploaded once, requests at the same time wait for the same upload.
+    """Uploads files for the Responses API. Each content is uploaded once; concurrent requests wait for the same upload.
 
     ``close`` deletes what was uploaded. At OpenAI itself files also expire after a week, for runs that were killed.
     """
@@ -73,7 +73,9 @@ class UploadedFiles:
         self._uploads: SharedTasks[str | None] = SharedTasks()
 
     async def __call__(self, part: LocalFile, content: bytes) -> list[dict[str, Any]] | None:
-        """None for a damaged file and for one that the endpoint refuses. Raises Fault, UsageProblem."""
+        """The parts that present a file; None for a damaged file and for one that the endpoint refuses. Raises Fault,
+        UsageProblem.
+        """
         if part["kind"] == "image":
             picture = await self._renderer.picture(content)
         else:

@@ -1,5 +1,4 @@
-"""Where a request goes and what it carries there: address, headers, proxy, certificates. Nothing here is sent or
-stored."""
+"""The address, headers, proxy and certificates of a request. Nothing here is sent or stored."""
 
 from __future__ import annotations
 
@@ -30,10 +29,10 @@ def url_of(spec: ModelSpec, path: str) -> str:
 
 
 def standing_headers(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """What every request to an endpoint carries. Of names that differ in case only, the last one counts.
+    """The headers of every request to an endpoint. Of names that differ in case only, the last one counts.
 
-    OpenAI itself is sent what OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS say, as by its own package; no
-    other host is.
+    The values of OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent to OpenAI's own host, as by its
+    package, and to no other host.
     """
     headers = {"Accept": "application/json", "User-Agent": "AgentGauge"}
     if spec.kind == "azure":
@@ -48,7 +47,7 @@ def standing_headers(spec: ModelSpec, key: str | None, environ: Mapping[str, str
 
 
 def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
-    """What OPENAI_CUSTOM_HEADERS says: one ``name: value`` a line."""
+    """The headers in OPENAI_CUSTOM_HEADERS: one ``name: value`` a line."""
     lines = [line.partition(":") for line in environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n") if ":" in line]
     return {name.strip(): value.strip() for name, _, value in lines}
 
@@ -111,8 +110,8 @@ def is_loopback(url: str) -> bool:
 
 
 def own_tls_context(environ: Mapping[str, str]) -> ssl.SSLContext | None:
-    """What certificates are checked against, by the rules of the ``openai`` package: SSL_CERT_FILE or SSL_CERT_DIR
-    alone where they are set, else the system's store. None where Python's own default is just that.
+    """The context that checks certificates by the rules of the ``openai`` package: SSL_CERT_FILE or SSL_CERT_DIR alone
+    where they are set, else the system's store. None where Python's own default is just that.
 
     Raises UsageProblem for a file that cannot be read or holds no certificate.
     """

@@ -32,7 +32,9 @@ MAX_REDIRECTS = 20  # as the ``openai`` package follows
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What is sent. ``content`` is JSON; a request with a ``file`` is a form of ``fields`` and that file instead."""
+    """A request to send. ``content`` is JSON; a request with a ``file`` is a form of ``fields`` and that file
+    instead.
+    """
 
     method: Literal["POST", "DELETE"]
     path: str  # below the base address, with its first slash, percent-encoded
@@ -44,7 +46,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer, of whatever status, unpacked."""
+    """A complete, decompressed answer with any status."""
 
     status: int
     reason: str
@@ -52,20 +54,24 @@ class Answer:
     content: bytes
 
     def text(self) -> str:
-        """The beginning, for a message. Redacted before the cut, so that no secret is cut in two."""
+        """The beginning of the answer, for a message. Secrets are removed before the cut, so that none is cut in
+        two.
+        """
         return redact(self.content[:8000].decode("utf-8", "replace"))[:4000]
 
 
 @dataclass(frozen=True, slots=True)
 class TransportError:
-    """No whole answer came. A value, not an exception: raising costs 250 ms of CPU where thousands of attempts fail."""
+    """The error of an attempt without a complete answer. A value, not an exception: raising costs 250 ms of CPU where
+    thousands of attempts fail.
+    """
 
     cause: ErrorCause
     detail: str = ""  # for a message; may quote the endpoint, so the key has still to be redacted
 
 
 class Transport(Protocol):
-    """Belongs to one event loop and one endpoint."""
+    """Sends single attempts of requests. Belongs to one event loop and one endpoint."""
 
     async def send(self, request: Outgoing) -> Answer | TransportError:
         """One attempt, redirects followed, without a time-out of its own. A cancelled attempt closes its connection.

@@ -17,7 +17,7 @@ class AnswerTooLong(Exception):
 
 
 def transport_error(error: BaseException) -> TransportError:
-    """By the root of the exception chain: the layers above rename what happened."""
+    """Convert an exception by the root of its chain, because the outer layers rename what happened."""
     root: BaseException = error
     while root.__cause__ is not None and not isinstance(root, aiohttp.ClientError):
         root = root.__cause__

@@ -94,7 +94,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
 class Scheduling:
     """Assigns shards where benchmark cases are in the collection, and leaves ordinary tests to xdist's own scheduler.
 
-    Which it is turns out when the workers have collected; until then the shard scheduler keeps the book.
+    The choice is made when the workers have collected; until then the shard scheduler keeps track of the workers.
     """
 
     def __init__(

@@ -33,8 +33,8 @@ def limit_workers(config: pytest.Config) -> None:
 
 
 def limit_restarts(config: pytest.Config) -> None:
-    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Without
-    that those of a Python that cannot start them would be replaced for ever."""
+    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Otherwise
+    workers whose Python cannot start them would be replaced for ever."""
     option = config.option
     distributed = getattr(option, "dist", "no") != "no" and option.tx
     if distributed and not option.numprocesses and option.maxworkerrestart is None:
@@ -50,7 +50,7 @@ def worker_count_notice(config: pytest.Config) -> str | None:
         return None
     started = config.option.numprocesses
     return (
-        f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more than there are processors would cost"
-        f" start-up and memory and gain nothing, as each sends many concurrent requests; --tx '{asked}*popen' --dist"
+        f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more workers than processors would cost"
+        f" time and memory and gain nothing, because each sends many concurrent requests; --tx '{asked}*popen' --dist"
         " load starts them all"
     )

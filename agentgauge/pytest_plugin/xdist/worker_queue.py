@@ -1,7 +1,7 @@
 """The queue of a replacement worker, which holds what a dead worker has left.
 
-This is the one place that uses internals of another package: xdist offers a worker no public view of its queue. Where
-it looks otherwise than expected, the worker runs its cases one by one.
+This is the one place that uses internals of another package: xdist offers a worker no public view of its queue. If the
+queue has another form than expected, the worker runs its cases one by one.
 """
 
 from __future__ import annotations

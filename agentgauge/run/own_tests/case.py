@@ -1,4 +1,4 @@
-"""What a project's own tests get to work with: the model and the tools of the run, kept in a record."""
+"""The model and the tools of the run for a project's own tests; every exchange is kept in a record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ FILES = "\n\nThese files belong to it: "
 
 
 class OwnCase:
-    """A test's case. ``submit`` does something in the run's event loop; the test is outside of it."""
+    """The case of a project's own test. ``submit`` runs a coroutine in the run's event loop; the test runs outside of
+    that loop.
+    """
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class OwnCase:
         return self._endpoints("tools", self.case.sample.task)
 
     def give(self, work: Coroutine[Any, Any, Result]) -> Result | Coroutine[Any, Any, Result]:
-        """What comes of it; to code that runs in a task of asyncio, a coroutine that gives it."""
+        """The result of the work; for code in a task of asyncio, a coroutine that returns the result."""
         __tracebackhide__ = True
         return self.later(work) if _in_task() else self.wait(work)
 
@@ -122,11 +124,11 @@ class Model:
     ) -> Any:
         """Let the model use tools until it answers. Returns a ``Conversation``: ``text``, ``calls``, ``messages``.
 
-        ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: those of the fixture
-        ``tools``, typed Python functions, or function schemas, with a call of which it ends. ``files``: what tools may
-        read; their paths are named in the message. ``state``: what functions with a first parameter ``state`` work on.
-        ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one of
-        ``files``.
+        ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
+        ``tools``, typed Python functions, or function schemas; a call of a schema ends the conversation. ``files``:
+        paths that tools may read; the message names them. ``state``: the value of a function's first parameter
+        ``state``. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one
+        of ``files``.
         """
         __tracebackhide__ = True
         work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
@@ -147,7 +149,9 @@ class RealTool:
         self.__doc__ = tool.description
 
     def __call__(self, **arguments: Any) -> Any:
-        """Text as a text, a file as its path, several outputs as a tuple. Raises ToolError and ToolFault."""
+        """Call the tool. Returns text as a text, a file as its path, several outputs as a tuple. Raises ToolError and
+        ToolFault.
+        """
         __tracebackhide__ = True
         return self._case.give(self._case.use(self.tool, arguments))
 

@@ -1,4 +1,6 @@
-"""Which worker gets which cases: the scheduler and each worker compute it alike, from the collection alone."""
+"""Partitions the cases over the workers. The scheduler and each worker compute the same partition from the collection
+alone.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ Queue = list[int]
 
 
 def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, str], in_flight: int) -> list[Queue]:
-    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` get any: each has one request.
+    """The queues of node ids for ``count`` workers. Only the first ``in_flight`` workers get cases, because each needs
+    at least one request.
 
-    Units go one after the other to the worker that has least, the first of several: single cases round robin, ``i``,
-    ``i + count`` and so on. ``groups`` counts with ``loadgroup`` only.
+    Each unit goes to the worker with the fewest cases, the first one of several: single cases round robin, ``i``, ``i +
+    count`` and so on. ``groups`` counts with ``loadgroup`` only.
     """
     used = min(count, in_flight)
     empty: list[Queue] = [[] for _ in range(count - used)]

@@ -171,7 +171,7 @@ def _confine(
         linux.drop_capabilities()
         report.send("layer", "no_capabilities")
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)  # a change of user id has cleared it
-    linux.prctl(linux.PR_SET_DUMPABLE, 1)  # as what is executed: whoever watches it may look
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)  # as in an executed program: the watching process may read its /proc
     _limits(spec, report)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     report.send("layer", "no_new_privs")

@@ -1,5 +1,5 @@
-"""What connects process L and the processes that it starts: pipes for the end and for the program's steps, and
-descriptors that one hands to the other."""
+"""The connections between process L and the processes that it starts: pipes for the end and for the program's steps,
+and descriptors that one hands to the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 
 
 class Ends:
-    """What connects process L and those that it starts."""
+    """The connections between process L and the processes that it starts."""
 
     def __init__(self, *, steps: bool) -> None:
         """``steps``: the program gets messages and answers them, see ``steps``."""
@@ -43,7 +43,7 @@ class Ends:
         os.close(descriptor)
 
     def take_stdin(self) -> int:
-        """What the program reads, for process I."""
+        """Process I takes what the program reads."""
         _, descriptors, _, _ = socket.recv_fds(self._theirs, 1, 1)
         return descriptors[0]
 

@@ -1,7 +1,7 @@
 """The program's folder: a file system in memory of a fixed size, with a copy of the caller's folder, copied back at the
 end.
 
-The kernel keeps its size, whatever holds the data: unlinked files that are open, mapped or on their way through a
+The kernel limits the size of all data in it, also of unlinked files that are open, mapped or on their way through a
 socket.
 """
 
@@ -56,10 +56,10 @@ class Folder:
         return found.f_bfree == 0 or found.f_ffree == 0
 
     def keep(self) -> list[str]:
-        """Replace what is in the caller's folder by what the program has left. Call when no process of the program is
-        left.
+        """Replace the content of the caller's folder by the files of the program. Call this when no process of the
+        program runs.
 
-        Returns notes of what is not kept as it was.
+        Returns notes about files that could not be kept unchanged.
         """
         _clear(self._outside)
         return _copy(self._inside, self._outside, self._owner if os.geteuid() == 0 else None)

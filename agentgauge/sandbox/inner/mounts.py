@@ -27,8 +27,8 @@ _EMPTY = "/.empty"
 
 
 def devices(*, counted: bool) -> tuple[str, ...]:
-    """What is shown of ``/dev``. Mapped as shared, ``/dev/zero`` is memory: it is shown only where the kernel counts
-    that."""
+    """The devices that are visible in ``/dev``. Mapped as shared, ``/dev/zero`` is memory: it is shown only where the
+    kernel counts that."""
     return (*_DEVICES, "/dev/zero") if counted else _DEVICES
 
 

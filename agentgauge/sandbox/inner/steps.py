@@ -1,8 +1,8 @@
 """Work that the program gets piece by piece: the next piece only when the last one has been answered.
 
 Every message is 8 bytes of length, little-endian, and a body; pieces come through standard input, answers go to
-standard output. The first answer, empty, says that the program is ready. Since the pieces are held back here, outside
-of the program's reach, the time between a piece and its answer is its own, whatever the program says or switches off.
+standard output. The first answer, empty, says that the program is ready. The pieces are held back here, outside of the
+program's reach, so the program cannot falsify the time between a piece and its answer.
 """
 
 from __future__ import annotations

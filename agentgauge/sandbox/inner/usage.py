@@ -1,4 +1,4 @@
-"""What the processes of a sandbox use, read from /proc by the process that watches them from outside."""
+"""The resources that the processes of a sandbox use, read from /proc by the process that watches them from outside."""
 
 # pathlib would cost 5 ms to import, a quarter of a start.
 # ruff: noqa: PTH116, PTH208
@@ -19,7 +19,7 @@ _HELD_FAIRLY = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")  # pages that several pro
 
 
 class Processes:
-    """The processes to look at: those that a /proc of the sandbox's own shows, else the descendants of one process."""
+    """The processes of a sandbox: the processes in its own /proc, else the descendants of one process."""
 
     def __init__(self, first: int, proc: int | None) -> None:
         """``first``: process I, which is not counted. ``proc``: a descriptor of the sandbox's own /proc; None: the
@@ -30,7 +30,7 @@ class Processes:
 
     @property
     def pids(self) -> list[int]:
-        """As the /proc that is looked at names them."""
+        """Process ids, as in the /proc that is read."""
         if self.own:
             return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
         parents, found, waiting = self.parents(), [], [self._first]
@@ -52,7 +52,7 @@ class Processes:
         return _seconds(fields[13:15])
 
     def read(self, pid: int, name: str) -> bytes:
-        """The content of a file of a process; empty if it has ended or does not let us."""
+        """The content of a file of a process; empty if the process has ended or access is refused."""
         try:
             file = os.open(f"{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
         except OSError:
@@ -65,7 +65,7 @@ class Processes:
             os.close(file)
 
     def open_files(self, pid: int) -> Iterable[os.stat_result]:
-        """What its descriptors lead to. Nothing if it does not let us look."""
+        """The targets of a process's descriptors; empty if access is refused."""
         try:
             table = os.open(f"{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._proc)
         except OSError:

@@ -1,5 +1,4 @@
-"""What process L does while the program runs: keep the limits that the kernel does not keep for a group of
-processes."""
+"""Process L while the program runs: it keeps the limits that the kernel does not keep for a group of processes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def look(path: Path, kind: str, *, read: bool) -> Found:
-    """What is found in a file of a kind of ``facts.KINDS``; ``{"broken": reason}`` where it cannot be read."""
+    """The facts about a file of a kind of ``facts.KINDS``; ``{"broken": reason}`` if it cannot be read."""
     try:
         check_size(path)
         if kind in ("picture", "video"):

@@ -1,5 +1,5 @@
-"""What can be told of a delivered file without a judgement: its kind, its measures and its text (GTA-Workflow spec 3.2,
-"Ours").
+"""Collects facts about a delivered file that need no judgement: its kind, its measures and its text (GTA-Workflow spec
+3.2, "Ours").
 
 Deliverables are untrusted, so they are opened in the sandbox (``facts.child``); a file that ends the child is
 ``broken``.
@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a file.
+    """The facts about a file.
 
     ``measures``: whole numbers, or seconds, decibels and hertz as floats; only those that the kind of file has
     (``MEASURES`` names all). ``text``: what can be read in it, bounded; cells are separated by ``" | "``. ``shown``:
@@ -98,13 +98,13 @@ MEASURES: Mapping[str, str] = {
 
 
 def facts(files: Sequence[Path], *, folder: Path, read: bool = False) -> list[Facts]:
-    """What is known of each file, in order.
+    """The facts about each file, in order.
 
     ``folder``: an existing folder, where the child that looks at them gets a scratch folder. ``read``: also read the
     text in pictures and videos, and in pictures in documents, which takes a second a picture.
 
-    Raises SandboxFault where the child cannot be started and UsageProblem where this machine cannot confine it;
-    whatever is wrong with a file ends in its ``broken``.
+    Raises SandboxFault if the child cannot be started, and UsageProblem if this machine cannot confine it; a problem of
+    a file is in its ``broken``.
     """
     known = {path: _basic(path) for path in files}
     open_ = [path for path, found in known.items() if found.kind != "other" and not found.broken]

@@ -1,4 +1,4 @@
-"""Charts and pictures in documents, and what can be read in them (``facts.child``; GTA-Workflow spec 3.2, "Ours")."""
+"""Charts and pictures in documents, and the text in them (``facts.child``; GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _CELL = re.compile(r"(?:(?P<sheet>.+)!)?\$?(?P<column>[A-Za-z]+)\$?(?P<row>\d+)"
 
 
 class NotWorkedOut(Exception):
-    """The formula needs more than can be done here."""
+    """The formula needs more than this module computes."""
 
 
 FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -46,7 +46,7 @@ OPERATORS: Mapping[str, tuple[int, Callable[[float, float], float]]] = {
 
 
 class Formulas:
-    """The cells of a workbook: sheet → rows of what is written in them or, where it is known, of their values."""
+    """The cells of a workbook: sheet → rows of their values or, where a value is not known, of their formulas."""
 
     def __init__(self, cells: Mapping[str, Sequence[Sequence[Any]]]) -> None:
         self._cells = {title.casefold(): rows for title, rows in cells.items()}
@@ -54,7 +54,9 @@ class Formulas:
         self._open: list[tuple[str, int, int]] = []
 
     def value(self, sheet: str, column: int, row: int) -> Any:
-        """What the cell shows (column and row from 1): a formula beyond our means as it is written, nothing as None."""
+        """The value that a cell shows (column and row from 1): a formula that cannot be computed as it is written, an
+        empty cell as None.
+        """
         written = self._written(sheet, column, row)
         try:
             return self._value(sheet, column, row)

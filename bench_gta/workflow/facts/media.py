@@ -68,7 +68,7 @@ def video(path: Path, *, read: bool) -> Found:
 
 
 def written_in(image: Image) -> str:
-    """What can be read in a picture of any size, a line for each line."""
+    """The text in a picture of any size, line by line."""
     small = image.copy()
     small.thumbnail((READ_SIDE, READ_SIDE))
     return "\n".join(block.text for block in ocr.reader().lines(small))

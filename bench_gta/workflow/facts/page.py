@@ -1,4 +1,4 @@
-"""What an HTML page holds; nothing is fetched and no script runs (GTA-Workflow spec 3.2, "Ours")."""
+"""The content of an HTML page; nothing is fetched and no script runs (GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INLINE = frozenset(_NAMES.split())  # elements that end no line
 
 
 class Page(HTMLParser):
-    """Feed it the page, close it, then ask. Parts that are never closed hide nothing but what is in them."""
+    """A parser of a page: feed it, close it, then read the result. An unclosed part hides only its own content."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -60,12 +60,14 @@ class Page(HTMLParser):
             self._texts.append(data.replace("\n", " "))  # a line end of the source is a blank on the page
 
     def text(self) -> str:
-        """What is to be read, the title first: a line for each block and each row, whose cells ``" | "`` separates."""
+        """The visible text, the title first: a line for each block and each row, whose cells ``" | "`` separates."""
         lines = (" ".join(line.split()).strip(" |") for line in "".join(self._texts).split("\n"))
         return "\n".join(line for line in lines if line)
 
     def links(self) -> list[str]:
-        """Where the links lead, at most MOST_LINKS: ``mailto:info@shop.example``. One that leads nowhere is none."""
+        """The targets of the links, at most MOST_LINKS, such as ``mailto:info@shop.example``. Empty targets are left
+        out.
+        """
         return self._links[:MOST_LINKS]
 
     def measures(self) -> dict[str, int]:

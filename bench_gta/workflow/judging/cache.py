@@ -1,4 +1,4 @@
-"""Judges' replies, kept by what was judged, so that no leaf is paid for twice."""
+"""Keeps judges' replies under a key of the judged content, so that no leaf is paid for twice."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def open_judgements(name: str) -> Judgements:
 
 
 def key_of(content: Json) -> str:
-    """A key for what a vote rests on: any JSON value."""
+    """A key for everything that determines a vote: any JSON value."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Judging what was delivered, leaf by leaf (GTA-Workflow spec 3).
+"""Judges deliverables leaf by leaf (GTA-Workflow spec 3).
 
 A judge answers each leaf with one raw reply per vote. Replies are stored; scores are read from them later, so that a
 run can be scored again by other rules without paying again.
@@ -45,7 +45,7 @@ _KEY = "gta_workflow judgement 1"  # to be raised when what a judge is shown of 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What one task came to."""
+    """The result of one task."""
 
     origin_prompt: Json  # the user turns' texts, or one text
     trace: Json  # compressed steps
@@ -102,7 +102,7 @@ def _facts(delivery: Delivery, scratch: Path, read: bool) -> list[Facts]:
 
 
 def check_of(node: Node) -> Json:
-    """The conditions of a leaf. Raises DataProblem where it has none."""
+    """The conditions of a leaf. Raises DataProblem if it has none."""
     if "check" not in node.raw:
         lacking = f"so the judge {RULES!r} cannot tell whether it is met; name a model with --judge-model"
         raise DataProblem(f"the leaf {node.id!r} has no 'check', {lacking}")
@@ -125,8 +125,9 @@ class ModelJudge(Judge):
     ) -> None:
         """``identity``: of everything besides the request that may change a reply, for the cache.
 
-        ``released``: files are found and shown as in the released code, and every reply with content counts, whatever
-        it is; otherwise an unreadable one is asked for again. A reply without content is a fault of the judge in both.
+        ``released``: files are found and shown as in the released code, and every reply with content counts. Otherwise
+        the judge is asked again after an unreadable reply. A reply without content is a fault of the judge in both
+        cases.
         """
         self.name = name
         self.everything = not released
@@ -250,8 +251,8 @@ def _known_files(delivery: Delivery) -> list[_File]:
 def shown_file(path: str, folders: Iterable[str]) -> Path | None:
     """The file, if it may be shown: a regular one below one of the folders, behind no link there. None otherwise.
 
-    An agent must not have another file of this machine sent away. The released discovery takes whole sentences for
-    paths, so anything may come as one.
+    An agent must not make the judge send other files of this machine. The released discovery takes whole sentences for
+    paths, so any text may occur as a path.
     """
     try:
         for folder in folders:

@@ -18,7 +18,7 @@ USUAL = Sampling(temperature=UPSTREAM_TEMPERATURE)
 
 
 def identity_of(fingerprint: str) -> list[str | float | None]:
-    """What identifies a judge model, besides its prompt, for the cache: runs and packs share it."""
+    """The identity of a judge model, besides its prompt, for the cache: runs and packs share it."""
     return [fingerprint, USUAL.temperature]
 
 

@@ -1,4 +1,4 @@
-"""What the judge is shown of the delivered files (GTA-Workflow spec 3.2)."""
+"""The parts of a judge's request that show the delivered files (GTA-Workflow spec 3.2)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one file became.
+    """The form in which one file is shown.
 
     ``files``: absolute paths of PDFs and pictures that stand for it. ``note``: what it is, for the judge. ``text``:
     content shown as text. ``instead``: the text of ``files``, for endpoints that refuse them. ``why``: why nothing can
@@ -50,16 +50,16 @@ class Shown:
 
 
 class Converter(Protocol):
-    """Turns files into what judges take. All calls block; failing is no exception."""
+    """Converts files into forms that judges accept. All calls block; a failure raises no exception."""
 
     def to_pdf(self, path: str) -> str | None:
-        """A PDF of an HTML, text, Markdown or JSON file; None where that fails."""
+        """A PDF of an HTML, text, Markdown or JSON file; None if that fails."""
 
     def frames(self, path: str) -> list[str]:
-        """Pictures of a video, one every 2.5 s, in order; none where that fails."""
+        """Pictures of a video, one every 2.5 s, in order; none if that fails."""
 
     def show(self, path: str, max_frames: int) -> Shown:
-        """Whatever can be shown of any file; of moving pictures at most ``max_frames``."""
+        """The shown form of any file; of a moving picture at most ``max_frames``."""
 
 
 def flatten(attached: Json) -> list[str]:
@@ -110,8 +110,8 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
 
 
 def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[Part]:
-    """The files as shown by default (GTA-Workflow spec 3.2, "Ours"): each under its name, those that cannot be shown
-    named at the end.
+    """The files as shown by default (GTA-Workflow spec 3.2, "Ours"): each under its name; files that cannot be shown
+    are named at the end.
 
     ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT characters are shown.
     """

@@ -1,4 +1,4 @@
-"""What a judge is sent of one leaf, in our own wording (GTA-Workflow spec 3.1).
+"""The prompt for the judgement of one leaf, in our own wording (GTA-Workflow spec 3.1).
 
 A folder of texts can replace it: ``workflow_judge.txt``, with the slots {task}, {answer} and {requirement}, once each.
 """
@@ -40,7 +40,7 @@ Reply with JSON and nothing else, in this form:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What a judge is sent of a task and of one leaf."""
+    """The fields of a prompt, from a task and one leaf."""
 
     task: str
     final_answer: str  # NO_ANSWER where there is none

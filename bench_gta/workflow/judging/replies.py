@@ -17,12 +17,12 @@ _PLAIN_NUMBER = re.compile(r"\s*\d{1,3}(?:\.\d{1,20})?\s*", re.ASCII)
 
 
 class Unreadable(AgentGaugeError):
-    """A judge's reply holds no score that the strict reader takes. The judge may be asked again."""
+    """A judge's reply holds no score that the strict reader accepts. The judge may be asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judge's word on one leaf."""
+    """A judge's verdict on one leaf."""
 
     score: float  # 0 to 10
     analysis: Json  # text in every sound reply

@@ -1,4 +1,4 @@
-"""The judge ``rules``: what a leaf's ``check`` demands, held against an answer and files (GTA-Workflow spec 3.3,
+"""The judge ``rules``: checks an answer and files against the conditions in a leaf's ``check`` (GTA-Workflow spec 3.3,
 "Ours").
 
 It needs no model, so that the bundled data set can be run, and its scores expected, offline. A check is an object:
@@ -66,15 +66,17 @@ MOST_MISSING = 6  # conditions that an analysis names
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One condition: whether it holds, and what to say where it does not; nothing where another outcome says enough."""
+    """One condition: whether it holds, and the message if it does not; empty if the message of another outcome
+    suffices.
+    """
 
     holds: bool
     words: str
 
 
 def judge(check: Json, *, answer: str, files: Sequence[Facts]) -> tuple[float, str]:
-    """Score from 0 to 10, and an analysis of a few sentences that says what is missing. Raises DataProblem for a check
-    that breaks the rules above."""
+    """A score from 0 to 10, and an analysis in a few sentences on what is missing. Raises DataProblem for a check that
+    breaks the rules above."""
     outcomes = _outcomes(check, answer, files)
     met = [outcome for outcome in outcomes if outcome.holds]
     missed = [outcome.words for outcome in outcomes if not outcome.holds and outcome.words]
@@ -91,7 +93,7 @@ def validate(check: Json) -> None:
 
 
 def reads_pictures(check: Json) -> bool:
-    """Whether the check asks for text in a picture or a video, so that ``facts`` must be told to ``read``."""
+    """Whether the check asks for text in a picture or a video, so that ``facts`` needs ``read``."""
     if isinstance(check, Mapping):
         return "shows" in check or any(map(reads_pictures, check.values()))
     return isinstance(check, list) and any(map(reads_pictures, check))

@@ -24,7 +24,7 @@ _RUN = re.compile(
 
 
 def folded(text: str) -> str:
-    """The text in the form in which texts are compared."""
+    """The text in a normal form for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_SIGNS).casefold().split())
 
 

@@ -67,12 +67,12 @@ def run_child(
     """The answer of ``python -m module`` of one of PACKAGES to an order, both JSON values.
 
     ``folder``: an existing folder, the only one that the child can write, its working directory. ``readable``: files
-    and folders that it may read besides. ``ahead``: modules that a process imports which then stands ready for further
-    orders; a child that it forks sees the folder by another name. ``keep``: False where no file that the child writes
-    is needed. ``seconds``: of wall time and of each process's processor time. ``memory_mb``: MiB of all its processes
-    together. Blocks; safe in any thread. Raises DataProblem where the child dies, hangs, uses too much or answers no
-    JSON (the text says which, and fits after "cannot be read: "); SandboxFault where it cannot be started; UsageProblem
-    where this machine cannot confine it.
+    and folders that it may read besides. ``ahead``: modules that a prepared process imports for further orders; a child
+    that it forks sees the folder by another name. ``keep``: False where no file that the child writes is needed.
+    ``seconds``: of wall time and of each process's processor time. ``memory_mb``: MiB of all its processes together.
+    Blocks; safe in any thread. Raises DataProblem if the child dies, hangs, uses too much or answers no JSON (the text
+    says which, and fits after "cannot be read: "); SandboxFault if it cannot be started; UsageProblem if this machine
+    cannot confine it.
     """
     limits = sandbox.Limits(
         wall_seconds=seconds,

@@ -69,7 +69,7 @@ class Conversions:
         return list(self.show(path, 0).files)
 
     def show(self, path: str, max_frames: int) -> Shown:
-        """Whatever can be shown of a file."""
+        """The shown form of a file."""
         with self._lock:
             shown = self._once(Path(path), max_frames)
         self.notes[path] = shown.note or shown.why

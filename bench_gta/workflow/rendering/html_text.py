@@ -1,4 +1,4 @@
-"""An HTML page as Markdown: what it says, without its layout (GTA-Workflow spec 3.2, "Ours")."""
+"""An HTML page as Markdown: its text, without its layout (GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Reader(HTMLParser):
         self._prefix = ""
 
     def end_all(self) -> None:
-        """End whatever is open at the end of the page."""
+        """End all open blocks at the end of the page."""
         if self._tables:
             self._cell()
             self._table()

@@ -1,4 +1,4 @@
-"""What a delivered file is, by its name (GTA-Workflow spec 3.2, "Ours")."""
+"""The kind of a delivered file, by its name (GTA-Workflow spec 3.2, "Ours")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The programs of this machine that turn documents into PDFs, and what they have to read in the sandbox (GTA-Workflow
-spec 3.2).
+"""The programs of this machine that turn documents into PDFs, and the paths that they must read in the sandbox
+(GTA-Workflow spec 3.2).
 
 Chromium is none of them: it ends at its start without /proc and UNIX sockets, and the sandbox has neither.
 """
@@ -25,7 +25,7 @@ class Program:
 
 
 def wkhtmltopdf() -> Program | None:
-    """What upstream makes PDFs of pages and texts with; None where it is not installed."""
+    """The program with which upstream makes PDFs of pages and texts; None if it is not installed."""
     found = shutil.which("wkhtmltopdf")
     return Program(Path(found), _existing((found, *_FONTS))) if found else None
 

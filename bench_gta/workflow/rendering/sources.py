@@ -60,7 +60,7 @@ class Source:
 
 
 def take(path: Path) -> Source:
-    """Look at a file. Raises Unfit for what is missing, no regular file (a link above all), empty or too large."""
+    """Look at a file. Raises Unfit for a file that is missing, not regular (such as a link), empty or too large."""
     digest = hashlib.sha256()
     kind = kind_of(path.name)
     with opened(path) as stream:
@@ -77,7 +77,7 @@ def take(path: Path) -> Source:
 
 
 def safe_name(name: str) -> str:
-    """A base name of plain signs that keeps the kind of the file."""
+    """A base name of plain characters that keeps the kind of the file."""
     suffix = suffix_of(name)
     stem = name[: -len(suffix)] if suffix and name.lower().endswith(suffix) else name
     return (_UNSAFE.sub("_", stem).strip("._-")[:60] or "file") + _UNSAFE.sub("", suffix)

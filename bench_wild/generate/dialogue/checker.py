@@ -1,4 +1,4 @@
-"""What a plan must keep to: the rules of the planner's checker (wild spec 9.5). Pure.
+"""The rules of the planner's checker, which a plan must follow (wild spec 9.5). Pure.
 
 A verdict has one sentence for each of the four parts of the original's answer; an empty one means nothing is wrong
 there.
@@ -34,7 +34,7 @@ _SERIAL_TIMES = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a plan, by part. Empty texts: nothing is."""
+    """The problems of a plan, by part. An empty text means no problem."""
 
     format: str = ""
     thought: str = ""
@@ -86,13 +86,13 @@ def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: 
 
 
 def needs_judge(content: str) -> bool:
-    """Whether a plan that keeps the rules is judged by a model too: several actions, or a word about their order."""
+    """Whether a model must judge a plan that keeps the rules: it has several actions, or mentions their order."""
     plan = fenced_json(spoken(content))
     return len(plan["Action_List"]) > 1 or bool(_ORDER.search(_story(plan)))
 
 
 def read_judgement(reply: str) -> tuple[str, bool] | None:
-    """(analysis, does it agree) of a judge's reply, or None for something else."""
+    """The analysis of a judge's reply and whether it agrees; None for any other text."""
     found = fenced_json(spoken(reply))
     if not isinstance(found, dict) or "tool_call_analysis" not in found or found.get("correct") not in ("yes", "no"):
         return None

@@ -1,4 +1,4 @@
-"""A finished dialogue, and the marks by which its messages tell who speaks (wild spec 9.3)."""
+"""A finished dialogue, and the marks that name the speakers of its messages (wild spec 9.3)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Dialogue:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Dialogue:
-        """Raises KeyError or TypeError for something else; other keys are left alone."""
+        """A dialogue from JSON. Raises KeyError or TypeError for any other value; unknown keys are ignored."""
         given = {field.name: value[field.name] for field in fields(cls)}
         turns = tuple(Turn(**turn) for turn in value["turns"])
         return cls(**{**given, "sequence": tuple(value["sequence"]), "turns": turns})
@@ -94,7 +94,7 @@ _MARK = re.compile(r"(\w+)[:：]")
 
 
 def speaker(content: str) -> Speaker | None:
-    """Who speaks, by the beginning of a message; None for switch messages and everything else."""
+    """The speaker, by the beginning of a message; None for switch messages and all other texts."""
     mark = _MARK.match(content)
     return _SPEAKERS.get(mark[1]) if mark else None
 
@@ -109,10 +109,10 @@ def is_switch(content: str) -> bool:
 
 
 def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
-    """What ``_train.jsonl`` keeps, and the half-open range of each task in it (wild spec 9.6).
+    """The messages that ``_train.jsonl`` keeps, and the half-open range of each task in them (wild spec 9.6).
 
-    Switch and checker messages go; a checker's "no" takes the message kept just before it along, which it rejected. Who
-    is a checker, the switch before tells: what a model wrote may begin with anybody's mark.
+    Switch and checker messages are removed; a checker's "no" also removes the message before it, which it rejected. The
+    switch message identifies a checker, because a model may write any speaker's mark.
     """
     kept: list[dict[str, str]] = []
     ranges: list[tuple[int, int]] = []
@@ -164,7 +164,7 @@ def fence(value: Any) -> str:
 def read_dialogues(path: Path) -> Iterator[Dialogue]:
     """The dialogues of a file, in its order. A last line that a killed process left incomplete is passed over.
 
-    Raises DataProblem for a line that is no dialogue; a file that is not there holds none.
+    Raises DataProblem for a line that is no dialogue; a missing file holds none.
     """
     if not path.exists():
         return

@@ -1,4 +1,4 @@
-"""The control flow of one dialogue: who speaks after whom (wild spec 9.4)."""
+"""The control flow of one dialogue: the order of the speakers (wild spec 9.4)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The planner: decides what is called next. A checker looks at each plan; three refused ones end the dialogue (wild
-spec 9.4)."""
+"""The planner decides the next calls. A checker checks each plan; three refused plans end the dialogue (wild spec
+9.4)."""
 
 from __future__ import annotations
 

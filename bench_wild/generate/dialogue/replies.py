@@ -1,4 +1,4 @@
-"""What the agent and the tool simulator write, and the rule that checks the simulator (wild spec 9.5)."""
+"""The replies of the agent and the tool simulator, and the rule that checks the simulator (wild spec 9.5)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def simulate(scene: Scene, actions: list[dict[str, Any]]) -> None:
 
 
 def check_results(reply: str, actions: int) -> str:
-    """Why the simulated results cannot be taken; empty: they can."""
+    """Why the simulated results cannot be accepted; empty if they can."""
     if speaker(reply) != "tool":
         return "the text does not begin with Tool:"
     found = fenced_json(spoken(reply))

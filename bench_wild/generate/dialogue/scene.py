@@ -1,5 +1,5 @@
-"""One dialogue while it is written: its messages, its chance, its models, and the requests that are kept (wild spec
-9.3)."""
+"""One dialogue while it is written: its messages, its random numbers, its models, and the requests that are kept (wild
+spec 9.3)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ class Kept:
 
 @dataclass
 class Scene:
-    """The state of one dialogue. ``chance`` belongs to it alone, so that dialogues do not depend on each other."""
+    """The state of one dialogue. ``chance`` is its own random generator, so that dialogues do not depend on each
+    other.
+    """
 
     language: Language
     tools: Tools  # with the pseudo tools
@@ -89,8 +91,8 @@ class Scene:
         self.messages.append({"role": "user" if who == "user" else "assistant", "content": content})
 
     def say_as_user(self, text: str) -> None:
-        """What the user says, with the mark of the language if the model did not write it. Raises DialogueFails for
-        nothing."""
+        """The user's message, with the mark of the language if the model did not write it. Raises DialogueFails for an
+        empty one."""
         if speaker(text) != "user":
             text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
         if not re.sub(r"^\w+[:：]", "", text).strip():
@@ -100,8 +102,7 @@ class Scene:
     # -- who is asked
 
     async def ask(self, part: Part, prompt: str, *, role: str = "system") -> str:
-        """What a model of the cast writes after the prompt and the whole transcript, without a thought in tags
-        before it."""
+        """The reply of a model of the cast to the prompt and the transcript, without a leading thought in tags."""
         names = self.cast[part]
         name = self.chance.choice(names) if len(names) > 1 else names[0]
         # many endpoints take no request without a user message
@@ -118,7 +119,7 @@ class Scene:
         )
 
     def slots(self, **more: str) -> dict[str, str]:
-        """What every prompt may show."""
+        """The values that every prompt may show."""
         return {"tools": self._shown_tools, "env_info": self.env_info, **more}
 
 

@@ -1,4 +1,4 @@
-"""The models behind the cast, and what they cost."""
+"""The models behind the cast, and their costs."""
 
 from __future__ import annotations
 
@@ -49,12 +49,11 @@ class Studio:
         self.stopped = ""  # why; empty: goes on
 
     def stop(self, why: str) -> None:
-        """The first reason counts."""
+        """Stop the run. The first reason counts."""
         self.stopped = self.stopped or why
 
     def ask_for(self, sequence: Tasks, attempt: int) -> Ask:
-        """How the models are asked for one dialogue. The function raises Stopped, and Faults as the models raise
-        them."""
+        """The function that asks the models for one dialogue. It raises Stopped, and the Faults of the models."""
         turns = count()
 
         async def ask(part: Part, name: str, messages: tuple[Message, ...]) -> str:

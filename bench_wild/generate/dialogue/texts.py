@@ -1,4 +1,4 @@
-"""The wording of every prompt, ours or that of a folder which replaces it (wild spec 9.5)."""
+"""The wording of every prompt: ours, or that of a folder that replaces it (wild spec 9.5)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ class Texts:
 def load_texts(language: Language, folder: Path | None = None) -> Texts:
     """Our texts, those of ``folder`` (or of its sub-folder named by the language) in place of ours of the same name.
 
-    Raises UsageProblem for a folder that is not there, that replaces nothing, or that holds a text of an unknown name.
+    Raises UsageProblem for a folder that does not exist, that replaces nothing, or that holds a text with an unknown
+    name.
     """
     own = FOLDER / language
     prompts = {name: (own / f"{name}.txt").read_text(encoding="utf-8").strip() for name in PROMPTS}

@@ -41,7 +41,7 @@ def _plain(tools: Sequence[Any]) -> Tools:
 
 
 def digest_of(lists: Sequence[Tools]) -> str:
-    """Short digest of tool lists, the same wherever their file lies."""
+    """Short digest of tool lists, independent of their file's location."""
     return hashlib.sha256(json.dumps(list(lists), sort_keys=True).encode()).hexdigest()[:12]
 
 

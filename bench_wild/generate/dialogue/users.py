@@ -61,7 +61,7 @@ async def follow_up(scene: Scene, wanted: TaskType) -> str:
 
 
 async def reply_to_question(scene: Scene) -> None:
-    """Three times of four all that was asked for, else something vague."""
+    """A reply to a question: in three of four cases everything that the agent asked for, else something vague."""
     agent = "user_answer_ask" if scene.chance.random() < ANSWERS else "user_vague_answer_ask"
     await _speak(scene, agent, scene.texts.prompt(agent, scene.slots()))
 

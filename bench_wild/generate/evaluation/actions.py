@@ -1,4 +1,4 @@
-"""What was done in a task of a dialogue: its accepted actions with their results, from the transcript alone."""
+"""The accepted actions of a task of a dialogue with their results, from the transcript alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NoRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An accepted action and what came of it."""
+    """An accepted action with its result."""
 
     name: str
     arguments: Mapping[str, Json]

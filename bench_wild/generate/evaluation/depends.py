@@ -18,7 +18,7 @@ from bench_wild.generate.evaluation.values import Leaf, Result, is_date, leaves,
 
 
 def link(actions: Sequence[Action], known: str, history: str) -> tuple[list[list[int]], list[str]]:
-    """For every action the positions that it waits for, ascending; and what the transcript did not determine.
+    """For every action the positions that it waits for, ascending; and notes on what the transcript did not determine.
 
     ``known``: what the user has said up to the task's words, and the date; ``history``: the results and answers of
     earlier tasks. Both as ``plain`` has them.

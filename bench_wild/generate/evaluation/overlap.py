@@ -96,13 +96,13 @@ def _file(path: Path) -> Path:
 
 
 def said(session: Session) -> list[str]:
-    """What the user says, task by task, with the replies to questions."""
+    """The user's texts, task by task, with the replies to questions."""
     return ["\n".join([task.text, *(node.user_input or "" for node in task.answer_list)]) for task in session.tasks]
 
 
 def overlaps(record: Mapping[str, Any], known: Known) -> list[Overlap]:
-    """What of a record is too near to an existing session, in each of its languages: the session, or single tasks of
-    it."""
+    """The parts of a record that are too similar to an existing session, in each of its languages: the session, or
+    single tasks of it."""
     found: list[Overlap] = []
     for language in LANGUAGES:
         if not has_language(record, language):

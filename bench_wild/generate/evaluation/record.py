@@ -1,7 +1,7 @@
 """Finished dialogues become evaluation records (wild spec 2.2, 2.3), marked as unverified.
 
-The originals had this done by people. What a transcript does not determine is kept as the planner had it and named;
-what cannot become a record is named with the reason; nothing is guessed.
+In the original, people did this. Where a transcript does not determine a value, the planner's value is kept and noted;
+a dialogue that cannot become a record is listed with the reason. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ WANTED: Mapping[TaskType, tuple[str, ...]] = {
 
 
 def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str]]:
-    """The record with the id ``wild_tool_bench_<number>``, and what of it the transcript did not determine, one
+    """The record with the id ``wild_tool_bench_<number>``, and notes on what the transcript did not determine, one
     sentence each.
 
     ``number`` must be the record's line, from 0 (wild spec 2.1). Raises NoRecord.
@@ -101,7 +101,7 @@ def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str
 
 
 def origin(dialogue: Dialogue) -> dict[str, Any]:
-    """What tells a dialogue from all others of its folder, and how its follow-up tasks were made."""
+    """The identity of a dialogue in its folder, and how its follow-up tasks were made."""
     return {
         "sequence": "-".join(dialogue.sequence),
         "language": dialogue.language,
@@ -117,8 +117,8 @@ def date_of(env_info: str) -> str:
 
 
 def type_of(actions: Sequence[Action], waits: Sequence[Sequence[int]]) -> str:
-    """The task type that the actions show: a question makes it Clarify; else it goes by the calls and how they hang
-    together."""
+    """The task type that the actions show: a question makes it Clarify; otherwise the number of calls and their
+    dependencies decide."""
     if any(action.user_input is not None for action in actions):
         return CLARIFY
     calls = sum(action.is_tool for action in actions)

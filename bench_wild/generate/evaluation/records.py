@@ -1,5 +1,5 @@
-"""``OUT/dialogues.jsonl`` to ``OUT/wild/Wild-Tool-Bench.jsonl`` and ``OUT/review.md``; and a person's word back into
-the records."""
+"""Converts ``OUT/dialogues.jsonl`` to ``OUT/wild/Wild-Tool-Bench.jsonl`` and ``OUT/review.md``, and marks records that
+a person has accepted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of the dialogues of a folder."""
+    """The result of converting the dialogues of a folder."""
 
     file: Path  # the records
     review: Path
@@ -44,7 +44,7 @@ class Summary:
     left_out: tuple[str, ...]  # dialogues that became no record, with the reason; one sentence each
 
     def lines(self) -> list[str]:
-        """For a terminal."""
+        """The lines for a terminal."""
         told = [
             f"{self.sessions} sessions in {self.file}, {self.unverified} of them unverified, {self.doubts} doubts",
             f"to be read by a person: {self.review}",

@@ -19,7 +19,7 @@ _SHOWN = 600
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What there is to say of one record."""
+    """The review notes on one record."""
 
     record: Mapping[str, Any]
     notes: Sequence[str]  # what the transcript did not determine

@@ -1,4 +1,4 @@
-"""What a machine finds doubtful in evaluation records, for the person who is to accept them.
+"""Finds doubts about evaluation records, for the person who accepts them.
 
 ``run`` findings keep a record from being run with the gold; the others are things to look at.
 """

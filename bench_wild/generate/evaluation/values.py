@@ -32,8 +32,7 @@ class Leaf:
 
 
 def leaves(value: Json, name: str = "") -> Iterator[Leaf]:
-    """The texts and numbers in a value. What is true, false or null says nothing of where it is from, and is left
-    out."""
+    """The texts and numbers in a value. True, false and null say nothing about their source, and are left out."""
     if isinstance(value, dict):
         for key, member in value.items():
             yield from leaves(member, str(key))
@@ -63,7 +62,7 @@ def joined(values: Iterable[Json]) -> str:
 
 
 def telling(value: str | int | float) -> bool:
-    """See the module's first lines."""
+    """Whether a value is telling, as the module's docstring defines it."""
     signs = [sign for sign in written(value) if sign.isalnum()]
     return len(signs) >= (2 if any(sign >= FROM_CJK for sign in signs) else 3)
 

@@ -25,10 +25,9 @@ __all__ = ["DASHBOARD", "write_results", "write_run"]
 
 
 def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) -> str:
-    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns what a person should
-    know.
+    """Write a run's results, and the dashboard where the ``allure`` command is found. Returns lines for the user.
 
-    Raises UsageProblem where ``run`` is no finished run, where ``folder`` cannot be written, or where ``allure`` fails.
+    Raises UsageProblem if ``run`` is no finished run, if ``folder`` cannot be written, or if ``allure`` fails.
     """
     count = write_run(run, folder, unshown=unshown)
     dashboard = make_dashboard(load_run(run, tolerant=True), folder)
@@ -38,9 +37,9 @@ def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) ->
 def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None, own_tests: bool = True) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
 
-    ``own_tests``: also those of a project's own tests, of which allure-pytest writes results too.
+    ``own_tests``: also write the results of a project's own tests, which allure-pytest writes, too.
 
-    A case that cannot be shown says so in its result; ``unshown`` collects them.
+    A case that cannot be shown gets a result with the reason; ``unshown`` collects these cases.
 
     Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
     """

@@ -1,8 +1,8 @@
-"""What is attached to results: transcripts, and the files that were delivered or drawn, and how much of each is shown.
+"""The attachments of results: transcripts and delivered or drawn files, each up to a size.
 
 Results and dashboard of 8,000 cases stay below 150 MB together. Allure holds a text several times: in the result, in
-the test's page, in the index for searching, and in the history. What is cut is whole in the run's folder and in its
-``report.html``; files that are left out are named, with their place there.
+the test's page, in the index for searching, and in the history. The run's folder and its ``report.html`` have the full
+texts. A file that is left out is named, with its path in the run's folder.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TRANSCRIPTS, STEPS, MESSAGES = 16_000_000, 12_000_000, 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of one case."""
+    """Limits for one case, in bytes."""
 
     transcript: int
     steps: int
@@ -55,7 +55,7 @@ class Limits:
 
 
 def limits(cases: int) -> Limits:
-    """The same for every case of a run, so that they follow from the number of cases alone."""
+    """The limits of a run. They are the same for all its cases, so that they depend on the number of cases alone."""
 
     def share(amount: int, least: int, most: int) -> int:
         return max(least, min(most, amount // max(1, cases)))
@@ -64,7 +64,7 @@ def limits(cases: int) -> Limits:
 
 
 class Attachments:
-    """Copies a run's attachments into the folder of its results. Cases are to come in the order of the plan."""
+    """Copies a run's attachments into the folder of its results. Cases must be added in the order of the plan."""
 
     def __init__(self, run: Run, folder: Path, cases: Mapping[str, int]) -> None:
         """``cases``: task → number of its cases."""
@@ -80,7 +80,7 @@ class Attachments:
         return {"name": name, "source": source, "type": "text/plain"}
 
     def files(self, case: str, record: Record, paths: Sequence[str]) -> tuple[list[dict[str, str]], list[str]]:
-        """Attach files that start with RUN_TOKEN. Returns the attachments, and which files there was no room for."""
+        """Attach files that start with RUN_TOKEN. Returns the attachments, and the files that did not fit."""
         attached, left_out = [], []
         for path in dict.fromkeys(paths):
             file = self._find(path)

@@ -44,7 +44,7 @@ SECONDS = 1200
 
 
 def history_folder(run: Run) -> Path:
-    """Where Allure keeps what it remembers of the model: version 3 in ``history.jsonl``, version 2 in ``history``."""
+    """The folder of Allure's history of the model: version 3 in ``history.jsonl``, version 2 in ``history``."""
     safe = re.sub(r"[^\w.-]+", "-", run.model).strip(".-") or "model"
     return run.path.absolute().parent / HISTORY / safe
 
@@ -66,9 +66,10 @@ def find_command() -> str | None:
 
 
 def make_dashboard(run: Run, folder: Path) -> list[str]:
-    """Generate the dashboard of the results in ``folder``. Returns lines for a person: where it is, or how to make it.
+    """Generate the dashboard of the results in ``folder``. Returns lines for the user: where the dashboard is, or how
+    to make it.
 
-    Raises UsageProblem where ``allure`` is there and fails.
+    Raises UsageProblem if the ``allure`` command exists and fails.
     """
     command = find_command()
     if command is None:
@@ -83,11 +84,11 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
     else:
         _generate3(command, run, folder)
     _finish(run, folder)
-    return [f"dashboard: {folder / DASHBOARD}/index.html; it is read over HTTP:", f"  {_serve(run, folder)}"]
+    return [f"dashboard: {folder / DASHBOARD}/index.html; to open it, serve it over HTTP:", f"  {_serve(run, folder)}"]
 
 
 def title(run: Run) -> str:
-    """A run with the counts that decide how Allure's colours are to be read."""
+    """The title of a run, with the counts by which Allure's colours must be read."""
     counts = _counts(run)
     faults = counts["broken"] + counts["missing"]
     return f"{counts['wrong']} wrong answers, {faults} faults"

@@ -1,4 +1,4 @@
-"""What the results of a run share: environment, categories, metrics, gates, and how Allure is to show them."""
+"""Files that the results of a run share: environment, categories, metrics, gates, and Allure's configuration."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_files(run: Run, folder: Path) -> dict[str, str | Json]:
 
 
 def environment(run: Run) -> str:
-    """``environment.properties``: what the figures depend on, one line each."""
+    """``environment.properties``: the settings and data that the figures depend on, one line each."""
     about = run.summary["run"]
     facts = {key: value for key, value in about.items() if value is not None and not isinstance(value, (dict, list))}
     facts |= {

@@ -1,4 +1,4 @@
-"""What was said in a case: as steps of an Allure result with their own times, and as a text that can be read."""
+"""The transcript of a case: as steps of an Allure result with their own times, and as readable text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _reply_line(detail: Mapping[str, Any]) -> str:
 def transcript(events: Sequence[Event], limit: int) -> str:
     """Messages, replies, calls and their results in order, in at most about ``limit`` bytes: every part is cut alike.
 
-    What a request repeats (replies and results that came before) is told once.
+    Replies and results that a request repeats are shown once.
     """
     parts = list(_parts(events))
     each = limit

@@ -1,4 +1,4 @@
-"""Texts that a model wrote, made fit for labels and lines: nothing that steers a screen, and cut to a length."""
+"""Makes texts of a model safe for labels and lines: no control characters, cut to a length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TABLE = STEERING | TURNING | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 
 
 def clean(text: str) -> str:
-    """Without control characters, direction marks that do not end, and halves of characters."""
+    """The text without control characters, unclosed direction marks and lone surrogates."""
     return text.translate(_TABLE)
 
 

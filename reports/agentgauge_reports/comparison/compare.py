@@ -1,4 +1,4 @@
-"""Runs compared with the first of them: what got better, by how much, and whether that is noise."""
+"""Compares runs with the first of them: what got better, by how much, and whether the difference is noise."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ FORMATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 NOTE = (
-    "Differences are on the samples that both runs finished, attempts averaged. Intervals (95\u00a0%) and MDE, the"
-    " smallest true difference that this set finds in about four of five cases, are for a figure looked at alone; p is"
-    " corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
+    "Differences are on the samples that both runs finished, averaged over attempts. Intervals (95\u00a0%) and MDE hold"
+    " for each figure alone. MDE is the smallest true difference that these samples would show in about four of five"
+    " comparisons. p is corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
 )
 
 Corrected = Mapping[tuple[str, str, str], float]
@@ -47,8 +47,8 @@ def comparison(runs: Sequence[Path], format: str, base: Path) -> str:
 
 
 def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
-    """Compare runs with the first of them, task by task, on the samples that both finished: what JSON has, and what the
-    other forms are written from. ``base``: the folder that links start from.
+    """Compare runs with the first of them, task by task, on the samples that both finished. Returns the data that JSON
+    has and that the other forms are written from. ``base``: the folder that links start from.
 
     Raises UsageProblem for fewer than two runs, more than 26, a folder that is no finished run, and runs without a
     common task.
@@ -94,7 +94,7 @@ def _compared(
 
 def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corrected, base: Path) -> dict[str, Any]:
     def link(run: Run, sample: str) -> str:
-        """Where the run's own page shows a case."""
+        """The link to a case on the run's own page."""
         return quote(os.path.relpath(run.path / "report.html", base)) + anchor((pairs.task, sample, 1))
 
     def moved(samples: Sequence[str]) -> list[dict[str, Any]]:
@@ -142,10 +142,10 @@ def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, .
 
 
 def correct(by_letter: Mapping[str, Sequence[TaskPairs]]) -> tuple[dict[tuple[str, str, str], float], int]:
-    """Holm over everything that is tested, and the number of tests.
+    """Holm's correction over all tests, and the number of tests.
 
-    Figures of a task with the same contributions are one test. A figure on which so few pairs differ that it could not
-    have come out at all is no test (Tarone 1990): how many differ says nothing about which run is better.
+    Figures of a task with the same contributions are one test. A figure on which too few pairs differ for a significant
+    result is no test (Tarone 1990): the number of differing pairs says nothing about which run is better.
     """
     effects = {
         (letter, one.task, name): effect
@@ -161,7 +161,7 @@ def correct(by_letter: Mapping[str, Sequence[TaskPairs]]) -> tuple[dict[tuple[st
 
 
 def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
-    """What besides the model is not the same in two runs, a sentence each."""
+    """The differences between two runs besides the model, a sentence each."""
     yield from incomparable(first, other, tasks)
     a, b = first.summary["run"], other.summary["run"]
     for task in tasks:
@@ -176,7 +176,9 @@ def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
 
 
 def incomparable(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
-    """Why figures of two runs do not measure the same, a sentence each: data, scoring, and the benchmarks' options."""
+    """Reasons why the figures of two runs do not measure the same, a sentence each: data, scoring, and the benchmarks'
+    options.
+    """
     a, b = first.summary["run"], other.summary["run"]
     for task in tasks:
         if a["data"][task]["fingerprint"] != b["data"][task]["fingerprint"]:

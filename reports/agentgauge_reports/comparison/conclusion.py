@@ -1,4 +1,4 @@
-"""What a comparison comes to, in a sentence."""
+"""The conclusion of a comparison in one sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 
 def conclusion(letter: str, tasks: Mapping[str, Mapping[str, Any]], *, warned: bool) -> str:
-    """On how many published figures run ``letter`` is better or worse than A, and what could have gone unseen.
+    """A sentence: on how many published figures run ``letter`` is better or worse than A, and which differences could
+    have gone unseen.
 
     ``tasks``: as in ``compare``'s data. More is better in every published figure. ``warned``: the runs differ in more
     than the model.
@@ -50,7 +51,7 @@ def span(detectable: Sequence[float | None]) -> str:
 
 
 def too_few(detectable: Sequence[float | None]) -> str:
-    """Beside figures that ``span`` tells of: how many others show no difference. Empty without others."""
+    """The number of figures that cannot show any difference, as a phrase after ``span``. Empty without such figures."""
     count = sum(value is None for value in detectable)
     if count in (0, len(detectable)):
         return ""

@@ -1,10 +1,10 @@
 """Tests of a paired difference, for any figure that is a function of sums.
 
-The idea: if both runs are equal, then for every sample (or group of samples) the two outcomes could as well have come
-the other way round. So the signs of the pairs' contributions to the difference are turned at random, which gives the
-distribution of the difference for equal runs without any assumption. Contributions are linear: outcomes times the slope
-of the figure at the mean of both runs' sums, which does not change when outcomes are swapped, so that the test is
-exact. Where every pair that differs contributes the same amount it is McNemar's exact test.
+The idea: if both runs are equal, the two outcomes of every sample (or group of samples) are exchangeable. So random
+sign flips of the pairs' contributions give the distribution of the difference for equal runs without further
+assumptions. Contributions are linear: outcomes times the slope of the figure at the mean of both runs' sums, which does
+not change when outcomes are swapped, so that the test is exact. Where every pair that differs contributes the same
+amount it is McNemar's exact test.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Effect:
 
     @property
     def attainable(self) -> float:
-        """The smallest p that the pairs could have given, whichever way they differ."""
+        """The smallest p that the pairs could have given, in any direction of their differences."""
         return min(1.0, 2.0 ** (1 - self.differing))
 
     @property
@@ -71,10 +71,9 @@ class Effect:
 
 
 def effects(first: Sequence[Values], second: Sequence[Values], formula: MetricFormula) -> dict[str, Effect]:
-    """The difference of every figure between two runs. Counts are told, not tested.
+    """The difference of every figure between two runs. Counts are reported, not tested.
 
-    ``first`` and ``second``: what each sample, or group of samples, contributes in run A and in run B, in the same
-    order.
+    ``first`` and ``second``: the values of each sample, or group of samples, in run A and in run B, in the same order.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What two runs have in common: samples that both of them finished, attempts averaged."""
+"""Pairs two runs: the samples that both finished, averaged over attempts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TaskPairs:
 
 
 def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
-    """The differences of a task's figures, and the samples that make them. ``first``, ``second``: its cases in A, B."""
+    """The differences of a task's figures, with their samples. ``first``, ``second``: its cases in A, B."""
     runs = [_samples(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
     both = finished[0] & finished[1]

@@ -18,14 +18,14 @@ from agentgauge_reports.load import load_run
 
 
 class Finding(NamedTuple):
-    """What a gate is told of two runs."""
+    """The result of a gate that compares two runs."""
 
     problem: str | None  # why the gate fails; None where it holds
     seen: str = ""  # of a gate that holds: which fall would have been found
 
 
 def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[str | None, str]:
-    """What is wrong, in a sentence, or None where the gate holds; and what a gate that holds would have found.
+    """A sentence about the failure, or None if the gate holds; and the fall that a gate that holds would have found.
 
     ``summary``: of the run in ``folder``.
     """
@@ -39,7 +39,8 @@ def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[st
 
 
 def regression(before: Path, after: Path, task: str, metric: str) -> Finding:
-    """Which metric fell, by how much, and how sure that is; where none fell significantly, which fall would have been.
+    """The metric that fell, by how much, and how sure that is. If none fell significantly, the fall that would have
+    been found.
 
     ``task`` empty: every task that both runs have. ``metric`` empty: every published one; more is better in all of
     them. Tests are one-sided at 5 % after Holm's correction over the metrics. Runs that measure different things are a

@@ -73,7 +73,7 @@ def letters(letter: str) -> tuple[str, str, str]:
 
 
 def moves(part: Mapping[str, Any], letter: str) -> Iterator[tuple[str, Sequence[Mapping[str, str]]]]:
-    """What went the one way and the other, where something did."""
+    """The samples that only one of the runs passed, for each direction that occurs."""
     for way, more, less in (("gained", letter, "A"), ("lost", "A", letter)):
         if samples := part[way]:
             yield f"{len(samples)} passed in {more}, not in {less}", samples
@@ -98,7 +98,7 @@ def chance(p: float) -> str:
 
 
 def between(one: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """Which runs, where there are more than two."""
+    """The names of the compared runs, if there are more than two."""
     return f"{one['run']} and A: " if len(data["comparisons"]) > 1 else ""
 
 

@@ -26,15 +26,15 @@ LONGEST = 200
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
-    "Only what was said to and by the tested model. Paths begin with {ROOT}, the data set's folder, or {RUN}, the run's"
+    "Only messages to and from the tested model. Paths begin with {ROOT}, the data set's folder, or {RUN}, the run's"
     " folder. Pictures are named by their kind. The verdict stands in extra."
 )
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
-    """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case in which the model was asked.
+    """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case with a request to the model.
 
-    Raises UsageProblem where the folder is not empty, and for a folder without a finished run.
+    Raises UsageProblem if the folder is not empty, and for a folder without a finished run.
     """
     empty_folder(output)
     loaded = load_run(run, tolerant=True)

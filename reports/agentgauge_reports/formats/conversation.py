@@ -1,4 +1,4 @@
-"""What was said in a case, as one conversation: what the formats of other programs are made of."""
+"""The transcript of a case as one conversation, from which the formats of other programs are made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(slots=True)
 class Call:
-    """A call that a model asked for. ``problem``: why ``arguments`` holds the text as ``raw``; else empty."""
+    """A call that a model asked for. ``problem``: why ``arguments`` could not be parsed and holds the text as ``raw``;
+    else empty.
+    """
 
     id: str
     name: str
@@ -65,7 +67,7 @@ def conversation(events: Iterable[Event]) -> list[Message]:
 
 
 def last_reply(said: Iterable[Message]) -> str:
-    """What the tested model said last, its calls written as ``name(arguments)``; empty without a reply."""
+    """The last message of the tested model, with its calls as ``name(arguments)``; empty without a reply."""
     own = [message for message in said if message.model and not message.asked_as]
     calls = [written(call.name, call.arguments) for call in own[-1].calls] if own else []
     return "\n".join(([own[-1].text] if own and own[-1].text else []) + calls)

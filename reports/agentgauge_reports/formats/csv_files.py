@@ -14,7 +14,7 @@ from agentgauge_reports.unshown import Unshown
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
     """Write ``samples.csv``, ``calls.csv`` and ``metrics.csv`` below ``output``.
 
-    Lists and mappings are JSON, and so is a text that is not safe in a spreadsheet.
+    Lists, mappings, and texts that are unsafe in a spreadsheet are written as JSON.
     """
     written = []
     for name, table in run_tables(run, output, unshown):

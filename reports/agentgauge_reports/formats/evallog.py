@@ -1,7 +1,8 @@
 """A run as an ``.eval`` log, which inspect_ai reads and shows: a zip archive of JSON (its log format 2).
 
 All tasks of the run stand in one log. A sample's id is ``task/sample`` and its epoch the attempt; each task is a
-scorer, with our metrics. Paths in what was said start with tokens, as in the run folder; pictures are named, not held.
+scorer, with our metrics. Paths in messages start with placeholders, as in the run folder; pictures are named and not
+included.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
     """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left
     out.
 
-    Of a case that cannot be shown stands what its outline has; ``unshown`` collects them.
+    A case that cannot be shown has the content of its outline; ``unshown`` collects these cases.
 
     Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
     """
     if target.suffix != ".eval":
         name = target.with_suffix(".eval").name
-        raise UsageProblem(f"{target} does not end in .eval, which inspect_ai asks for; name it {name}")
+        raise UsageProblem(f"{target} does not end in .eval, which inspect_ai requires; name it {name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
@@ -67,7 +68,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
                         record = read(case)
                         sample = _sample(loaded, case, record, gold.of(record))
                         text = json.dumps(sample)
-                    except Exception as error:  # whatever is in a record, the others are shown
+                    except Exception as error:  # whatever this record holds, the other cases are shown
                         sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
                         text = json.dumps(sample)
                     archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)

@@ -1,7 +1,7 @@
 """A run in the shared schema Every Eval Ever, version 0.3.0: figures, and every case as an instance.
 
 For each benchmark ``data/BENCHMARK/DEVELOPER/MODEL/UUID.json`` and ``UUID_samples.jsonl``, as the schema's repository
-has them. The developer is what stands before the slash in the model's name.
+has them. The developer is the part before the slash in the model's name.
 """
 
 from __future__ import annotations

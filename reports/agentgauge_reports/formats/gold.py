@@ -1,4 +1,4 @@
-"""What was expected of a case: as its record has it, else as the task's oracle answers from the data set."""
+"""The expected answer of a case: from its record, else from the task's oracle and the data set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentgauge_reports.page.gold import side_by_side
 
 
 class Gold:
-    """The gold of a run's cases. ``note``: why the data set could not be asked, a sentence; else empty."""
+    """The gold of a run's cases. ``note``: a sentence on why the data set could not be read; else empty."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -38,12 +38,12 @@ class Gold:
             roots, _ = find_used_data(about, Path.cwd())
             refuse_other_data(RunFolder(self._run.path), about, roots)
         except UsageProblem as problem:
-            self.note = f"the gold that only the data set has is left out: {problem}"
+            self.note = f"the gold of the data set is left out: {problem}"
             return {}
         return roots
 
     def of(self, record: Record) -> str:
-        """The expected calls and answers, a line each; empty where they are not known."""
+        """The expected calls and answers, a line each; empty if they are not known."""
         output = record.transcript.output if record.transcript else None
         return "\n".join(_recorded(output)) or self._answered(record)
 

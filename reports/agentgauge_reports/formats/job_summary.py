@@ -26,7 +26,9 @@ Gates = Sequence[Mapping[str, str | None]]
 
 
 def add(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> list[str]:
-    """Add a run to the job's summary, where there is one. Returns why that failed. Arguments as of ``job_summary``."""
+    """Add a run to the job's summary, if the job has one. Returns the reason of a failure. The arguments are those of
+    ``job_summary``.
+    """
     if file := os.environ.get(SUMMARY):
         try:
             with Path(file).open("a", encoding="utf-8", errors="backslashreplace") as stream:

@@ -31,7 +31,7 @@ Cells = Sequence[str]
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
-    """Write what ``latex`` gives to a file. Raises UsageProblem where that cannot be written."""
+    """Write the result of ``latex`` to a file. Raises UsageProblem if the file cannot be written."""
     text = latex(run, unshown)
     try:
         output.write_text(text, encoding="utf-8", errors="replace")
@@ -44,8 +44,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
 
 def latex(run: Path, unshown: Unshown) -> str:
     """The headline figure of every task, and the scores that benchmarks make of several; of several attempts pass@k and
-    pass^k; and the published tables that the run has figures of. Published rows stand beside the run's where they may
-    be compared.
+    pass^k; and the published tables that the run has figures of. Published rows stand beside the run's row if it is
+    comparable with them.
 
     Raises UsageProblem for a folder without a finished run.
     """
@@ -94,7 +94,7 @@ def _published(table: Mapping[str, Any]) -> list[str]:
     reasons = "; ".join(table["not_comparable"])
     caption = f"{escaped(table['benchmark'])}: {escaped(table['table'])}."
     if reasons:
-        caption += f" Published rows are left out, beside which this run may not stand: {escaped(reasons)}."
+        caption += f" Published rows are left out, because this run is not comparable with them: {escaped(reasons)}."
     else:
         caption += f" Published rows: {escaped(table['source'])}, {escaped(table['date'])}."
         rows += [["\\midrule"], *(_row(row, columns) for row in others)]

@@ -15,7 +15,7 @@ _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def empty_folder(output: Path) -> None:
-    """Make the folder. Raises UsageProblem where it is a file or holds files, and where it cannot be made."""
+    """Make the folder. Raises UsageProblem if it is a file, holds files, or cannot be made."""
     if output.exists() and not output.is_dir():
         raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
     if taken := next((path for path in output.rglob("*") if path.is_file()), None):
@@ -29,7 +29,7 @@ def empty_folder(output: Path) -> None:
 
 
 def run_id(run: Run) -> str:
-    """Of one run, the same whenever it is written."""
+    """The id of a run: the same every time that the run is written."""
     return digest(["run", run.about["configs"], run.about["started"]])
 
 

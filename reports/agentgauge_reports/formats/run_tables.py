@@ -14,7 +14,7 @@ from agentgauge_reports.unshown import Unshown
 
 
 def run_tables(run: Path, output: Path, unshown: Unshown) -> Iterator[tuple[str, Table[Any]]]:
-    """Name and rows of each, once the folder ``output`` is made. Raises UsageProblem."""
+    """The name and the rows of each table. Makes the folder ``output`` first. Raises UsageProblem."""
     empty_folder(output)
     loaded = load_run(run, tolerant=True)
     unshown.problems += loaded.problems

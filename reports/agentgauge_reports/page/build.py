@@ -52,13 +52,13 @@ def write_page(
     unshown: Unshown | None = None,
     links_from: Path | None = None,
 ) -> Path:
-    """Write ``target`` and return it. ``loaded``: the run, where it has been read.
+    """Write ``target`` and return it. ``loaded``: the run, if it has been read already.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
-    With ``embed`` they are inside the page, with the pictures. A case that cannot be shown says so in its place;
-    ``unshown`` collects them. ``links_from``: the folder in which the page will seem to lie, if another than that of
-    ``target``. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk
-    is full.
+    With ``embed`` they are inside the page, with the pictures. A case that cannot be shown is replaced by the reason;
+    ``unshown`` collects these cases. ``links_from``: the folder of the page as browsers see it, if that is not the
+    folder of ``target``. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk is
+    full.
     """
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them

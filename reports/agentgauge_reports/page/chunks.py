@@ -1,4 +1,4 @@
-"""A page's transcripts: case by case, in files of many together."""
+"""The transcripts of a page, many cases in each file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ CHUNK = 400_000
 
 
 class Transcripts:
-    """Takes cases in the order of the page, as many together as make ``CHUNK``; each chunk is base64 of gzip of JSON.
+    """Collects cases in the order of the page into chunks of about ``CHUNK`` characters; each chunk is base64 of gzip
+    of JSON.
 
-    With ``beside`` a chunk is written there once it is full, ``0.js`` first; what an earlier page left there is taken
-    away. With None all are in ``embedded``. ``seen``: what was learnt of the cases on the way. ``unshown`` collects
-    cases that could not be shown.
+    With ``beside`` a full chunk is written to that folder, ``0.js`` first; files of an earlier page are removed. With
+    None all chunks are in ``embedded``. ``seen``: facts for the page's lists, collected on the way. ``unshown``
+    collects cases that could not be shown.
     """
 
     def __init__(self, files: Files, scoring: Scoring, beside: Path | None, unshown: Unshown) -> None:
@@ -56,7 +57,7 @@ class Transcripts:
             self.close()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining cases."""
         if not self._parts:
             return
         text = base64.b64encode(gzip.compress(f"[{','.join(self._parts)}]".encode("ascii"), 5, mtime=0)).decode("ascii")

@@ -1,4 +1,4 @@
-"""What the page counts: cases, faults, tools, tokens, and apart from these everything that depends on the clock."""
+"""Counts for the page: cases, faults, tools and tokens, and separately everything that depends on the clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUSES = ("passed", "wrong", "broken", "missing")
 
 
 def figures(run: Run, seen: Seen) -> dict[str, Any]:
-    """Everything that is the same in two equal runs, however they were made."""
+    """Everything that is the same in two equal runs."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
     kinds = [kind_of(case) for case in run.cases]
@@ -84,9 +84,10 @@ def times(run: Run, seen: Seen) -> dict[str, Any]:
 
 
 def percentiles(seconds: Sequence[float]) -> list[float]:
-    """How many there are, and the 50th, 90th and 99th percentile and the largest of them, in seconds.
+    """The number of values, their 50th, 90th and 99th percentiles, and the largest value, in seconds.
 
-    A percentile is the smallest value that so many percent do not exceed (nearest rank). Takes at least one value.
+    A percentile p is the smallest value that p percent of the values do not exceed (nearest rank). Takes at least one
+    value.
     """
     ordered = sorted(seconds)
     ranks = [-(-len(ordered) * share // 100) for share in (50, 90, 99)]

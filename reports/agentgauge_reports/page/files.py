@@ -28,7 +28,7 @@ _PATHS = re.compile(r"\{(?:RUN|ROOT)\}/[^\s\"'`<>|*?\\()\[\]{}]{1,4096}\.\w{2,5}
 
 
 class Files:
-    """Finds the files that texts name, and says how the page reaches each.
+    """Finds the files that texts name, and returns the page's link to each.
 
     Files of the run are linked where they are, files of the data set are copied beside the page (there they have names
     by content). With ``beside`` None everything is embedded.

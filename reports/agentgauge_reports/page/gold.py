@@ -1,4 +1,4 @@
-"""What was expected beside what came, from the layouts in which predictions hold their gold."""
+"""Compares the expected answer with the actual one, from the layouts in which predictions hold their gold."""
 
 from __future__ import annotations
 

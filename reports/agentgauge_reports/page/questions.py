@@ -1,4 +1,4 @@
-"""The line of its question by which a reader of a list knows a case again."""
+"""Chooses the line of a question that identifies its case in a list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Questions:
         self._first: dict[str, _First] = {}
 
     def add(self, task: str, sample: str, text: str) -> None:
-        """Take the next case; ``text`` is empty where the model was not asked."""
+        """Take the next case; ``text`` is empty if the model got no request."""
         lines = [line for each in text[:READ].splitlines() if (line := each.strip())]
         if not lines:
             self.lines.append("")

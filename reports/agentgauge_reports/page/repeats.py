@@ -1,4 +1,4 @@
-"""What a request repeats of earlier replies, told from what a benchmark says in the model's name."""
+"""Finds the earlier replies that a request repeats, and messages that a benchmark wrote in the model's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page learns of the cases while their transcripts are written."""
+"""Facts that the page collects about cases while their transcripts are written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NAMES, NAME = 30, 80
 
 
 class Learnt(NamedTuple):
-    """What the page counts and lists of one case; of each event its name, its seconds, and whether it failed."""
+    """The facts that the page counts and lists for one case; for each event its name, its seconds, and whether it
+    failed.
+    """
 
     why: str = ""
     question: str = ""  # as a whole
@@ -38,7 +40,7 @@ class Learnt(NamedTuple):
 
 @dataclass
 class Seen:
-    """What was learnt, in the order of the cases."""
+    """The facts about all cases, in the order of the cases."""
 
     chunks: int = 0
     chunk_of: list[int] = field(default_factory=list)

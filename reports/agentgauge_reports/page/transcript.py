@@ -1,4 +1,4 @@
-"""A case as the page tells it: what was said, call by call, beside what was expected."""
+"""A case as the page shows it: its messages and calls beside the expected answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs compared with the first of them, as rows."""
+"""The comparison of runs with the first of them, as rows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class FigureDifference:
 
 
 class Comparison(RowList[FigureDifference]):
-    """The differences of every figure. ``warnings``: what besides the model is not the same, a sentence each, which
-    begins with the folder of the later run."""
+    """The differences of every figure. ``warnings``: the differences besides the model, a sentence each, which begins
+    with the folder of the later run."""
 
     def __init__(self, found: Mapping[str, Any]) -> None:
-        """``found``: what ``agentgauge compare --format json`` writes."""
+        """``found``: the data that ``agentgauge compare --format json`` writes."""
         folders = {run["letter"]: run["path"] for run in found["runs"]}
         self.warnings: Sequence[str] = [
             f"{folders[one['run']]}: {each}" for one in found["comparisons"] for each in one["warnings"]

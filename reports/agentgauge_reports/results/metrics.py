@@ -19,7 +19,7 @@ class Metrics(Table[MetricResult]):
     """The figures of a run. ``metrics["wild.Task"]`` is one of them; iterating gives all."""
 
     def __init__(self, summary: Mapping[str, Any]) -> None:
-        """``summary``: what summary.json holds."""
+        """``summary``: the content of summary.json."""
         self._found = {one.key: one for one in _figures(summary)}
         super().__init__(MetricResult, self._found.values)
 

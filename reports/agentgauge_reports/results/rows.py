@@ -74,5 +74,5 @@ class MetricResult:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the 95 % interval; None where there is none."""
+        """Both ends of the 95 % interval; None if the figure has no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)

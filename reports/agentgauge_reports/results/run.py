@@ -25,7 +25,7 @@ Reader = Callable[[CaseOutline], Record]
 def read_run(folder: str | PathLike[str]) -> FinishedRun:
     """Read a finished run: its figures and, in outline, its cases. Transcripts are read while ``calls`` is iterated.
 
-    Raises UsageProblem where the folder holds no finished run, and for a damaged record.
+    Raises UsageProblem if the folder holds no finished run, and for a damaged record.
     """
     return FinishedRun(load_run(Path(folder)))
 
@@ -33,8 +33,8 @@ def read_run(folder: str | PathLike[str]) -> FinishedRun:
 class FinishedRun:
     """A finished run.
 
-    ``metrics``: its figures, by key and one by one. ``samples``: how each case ended, those that were not attempted
-    among them, in the order of the plan. ``calls``: the exchanges with models and tools, case by case.
+    ``metrics``: its figures, by key or by iteration. ``samples``: the outcome of each case, in the order of the plan,
+    including cases that were not attempted. ``calls``: the exchanges with models and tools, case by case.
     """
 
     def __init__(self, run: Run, unshown: Unshown | None = None) -> None:
@@ -53,7 +53,7 @@ class FinishedRun:
         return f"<run of {self.model} in {self.path}: {len(self._run.cases)} cases>"
 
     def record(self, sample: SampleResult) -> Record:
-        """Everything that is known of a case: its transcript, its score with the explanation.
+        """The full record of a case: its transcript, and its score with the explanation.
 
         Raises UsageProblem for a case that was not attempted, and for a record that cannot be read.
         """

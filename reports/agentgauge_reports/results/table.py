@@ -27,7 +27,7 @@ class Table(Generic[Row]):
     """Rows, each a frozen data class. Iterating reads them anew, so that a table of a long run takes no memory."""
 
     def __init__(self, kind: type[Row], rows: Callable[[], Iterable[Row]]) -> None:
-        """``kind``: the data class. ``rows``: called whenever the table is iterated."""
+        """``kind``: the data class. ``rows``: called for each iteration of the table."""
         self.kind = kind
         self.names = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
         self._rows = rows
@@ -38,7 +38,7 @@ class Table(Generic[Row]):
     def to_pandas(self) -> Any:
         """The rows as a ``pandas.DataFrame``, a column a field; see ``columns``.
 
-        Raises UsageProblem where pandas is not installed.
+        Raises UsageProblem if pandas is not installed.
         """
         pandas = _package("pandas")
         hints = get_type_hints(self.kind)
@@ -52,7 +52,7 @@ class Table(Generic[Row]):
     def to_polars(self) -> Any:
         """The rows as a ``polars.DataFrame``, a column a field; see ``columns``.
 
-        Raises UsageProblem where polars is not installed.
+        Raises UsageProblem if polars is not installed.
         """
         polars = _package("polars")
         kinds = {
@@ -76,10 +76,10 @@ class Table(Generic[Row]):
 
 
 class RowList(Table[Row]):
-    """Rows that are known without reading records: they have a length, and a place each."""
+    """Rows that need no records: they have a length, and can be indexed."""
 
     def __init__(self, kind: type[Row], count: int, row: Callable[[int], Row]) -> None:
-        """``row``: called with a place from 0 whenever that row is asked for."""
+        """``row``: called with an index from 0 for each access to that row."""
         self._places = range(count)
         self._row = row
         super().__init__(kind, lambda: map(row, self._places))

@@ -1,4 +1,4 @@
-"""Opens a file below a folder, whatever links an agent has left there."""
+"""Opens a file below a folder without following links, because an agent may have left links there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO
 def open_beneath(folder: Path, parts: list[str]) -> BinaryIO:
     """Open ``folder``/``parts`` for reading, following no link and no ``..`` in ``parts``.
 
-    Raises OSError where there is no regular file there.
+    Raises OSError if that is no regular file.
     """
     if not parts or any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts):
         raise FileNotFoundError("no file has that name")

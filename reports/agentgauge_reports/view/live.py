@@ -1,4 +1,4 @@
-"""How far a run is, read from its folder while it runs."""
+"""The progress of a run, read from its folder while it runs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ WORDS = 300
 
 
 class LiveRun:
-    """What is known of a run that goes on. ``read`` takes up what is new in its folder; the run itself notices
-    nothing."""
+    """The state of a running run. ``read`` reads the new records in its folder; the run itself does not notice."""
 
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
@@ -40,7 +39,7 @@ class LiveRun:
         self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
 
     def read(self, started: float) -> None:
-        """Take up new records. ``started``: seconds since the epoch; what ended before is of an earlier run."""
+        """Read new records. ``started``: seconds since the epoch; what ended before is of an earlier run."""
         if self._time_left is None:
             try:
                 self._planned = Counter(task for task, _, _ in self._folder.plan())

@@ -1,7 +1,7 @@
-"""The runs below a folder: what each was of, how it ended, its figures.
+"""The runs below a folder: their settings, their states, and their figures.
 
-A run folder may come from anywhere. Its files are read as long as they are plain files with plain values; a run that is
-not so is listed with the reason.
+A run folder may come from anywhere. Its files are read if they are plain files with plain values; any other run is
+listed with the reason.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Runs:
     """
 
     def __init__(self, root: Path) -> None:
-        """Raises UsageProblem where there is no such folder."""
+        """Raises UsageProblem if the folder does not exist."""
         if not root.is_dir():
             raise UsageProblem(f"{root} is no folder; name a folder of runs, such as runs, or one run's folder")
         root = root.resolve()
@@ -54,7 +54,7 @@ class Runs:
         self._kept: dict[str, tuple[object, dict[str, Any]]] = {}  # name → what its files were like, its entry
 
     def names(self) -> list[str]:
-        """The runs that are there now."""
+        """The names of the current runs."""
         if self._only:
             return [self._only]
         return sorted(path.relative_to(self.root).as_posix() for path in _below(self.root, DEEPEST))
@@ -72,8 +72,8 @@ class Runs:
         return None
 
     def entry(self, name: str) -> dict[str, Any]:
-        """What the list shows of a run, as JSON; read again when its files have changed. ``problem``: why it cannot be
-        read, empty where it can."""
+        """The entry of a run in the list, as JSON; read again when the run's files have changed. ``problem``: why the
+        run cannot be read, else empty."""
         folder = self.root / name
         version = [_stat(folder / file) for file in _FILES]
         if name not in self._kept or self._kept[name][0] != version:
@@ -82,7 +82,7 @@ class Runs:
         return entry | {"state": _state(folder, entry)}
 
     def list(self) -> list[dict[str, Any]]:
-        """The entry of every run, the last one to have begun first."""
+        """The entries of all runs, the latest first."""
         return sorted(map(self.entry, self.names()), key=lambda entry: -(entry["started"] or 0.0))
 
 

@@ -1,4 +1,4 @@
-"""The web server of ``agentgauge view``: pages of ours, and an agent's files, which nothing trusts.
+"""The web server of ``agentgauge view``: our own pages, and untrusted files of agents.
 
 Files of a run are served so that no script in them runs (CSP ``sandbox``) and no browser guesses their kind. Our pages
 run our scripts alone: the report page by its hash, and transcripts only where they are plain base64.
@@ -65,10 +65,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Viewer:
-    """Serves one folder of runs. ``close`` removes what it has written."""
+    """Serves one folder of runs. ``close`` removes the files that the viewer has written."""
 
     def __init__(self, root: Path) -> None:
-        """Raises UsageProblem where there is no such folder."""
+        """Raises UsageProblem if the folder does not exist."""
         self.runs = Runs(root)
         self.access = Access()
         self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it

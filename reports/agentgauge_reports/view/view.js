@@ -92,7 +92,7 @@
     if (!several.length) return "";
     const rows = several.map(({ title, points }) => make("tr", { class: "spark-row" }, make("td", {}, title), make("td", {}, spark(points, title)),
       make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
-    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "course", "first", "last", "runs"], rows));
+    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "trend", "first", "last", "runs"], rows));
   }
 
   function spark(points, title) {
@@ -142,7 +142,7 @@
     }
     const done = now.counts.passed + now.counts.wrong + now.counts.broken;
     const total = (value, name) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, name));
-    const how = run.state === "stopped" ? "stopped before its end; go on with pytest --resume" : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";
+    const how = run.state === "stopped" ? "stopped early; continue with pytest --resume" : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";
     document.getElementById("line").textContent = `${run.name}: ${how}`;
     const rows = now.tasks.map((task) => make("tr", {}, make("td", {}, task.name), make("td", {}, bar(task, task.planned, "progress")),
       make("td", { class: "num" }, `${whole.format(task.passed + task.wrong + task.broken)} of ${whole.format(task.planned)}`), make("td", { class: "num" }, whole.format(task.passed))));
@@ -150,7 +150,7 @@
       ...STATUSES.slice(0, 3).map((status) => total(whole.format(now.counts[status]), status)), total(whole.format(Math.round(now.per_minute)), "cases a minute"), total(whole.format(now.tokens), "tokens"),
       now.usd ? total(`$${now.usd.toFixed(2)}`, "cost") : "", now.left && run.state === "running" ? total(`about ${duration(now.left)}`, "left") : ""), bar(now.counts, now.planned, "progress"), back),
     make("section", {}, make("h2", {}, "Tasks"), table("full bars", "Tasks", ["task", "outcomes", "ended", "passed"], rows)),
-    make("section", {}, make("h2", {}, "Wrong or broken just now"), now.failures.length ? make("ul", { class: "failures" }, ...now.failures.map((one) => make("li", {},
+    make("section", {}, make("h2", {}, "Latest wrong or broken cases"), now.failures.length ? make("ul", { class: "failures" }, ...now.failures.map((one) => make("li", {},
       make("span", { class: `chip status is-${one.status}` }, one.status), ` ${one.case[0]} ${one.case[1]}${one.case[2] > 1 ? `, attempt ${one.case[2]}` : ""} `, make("span", { class: "quiet" }, one.why)))) : make("p", { class: "quiet" }, "None.")));
   }
 
@@ -165,7 +165,7 @@
     source.addEventListener("message", (event) => { (name ? live : list)(JSON.parse(event.data)); });
     source.addEventListener("error", () => {
       const gone = source.readyState === EventSource.CLOSED;
-      document.getElementById("line").textContent = gone ? "There is no such run, or agentgauge view was started anew: open the address that it has printed." : "The connection is lost; trying again …";
+      document.getElementById("line").textContent = gone ? "This run does not exist, or agentgauge view was restarted. Open the address that agentgauge view printed." : "The connection is lost; trying again …";
     });
   }
   window.addEventListener("hashchange", follow);

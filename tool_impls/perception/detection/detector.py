@@ -1,4 +1,4 @@
-"""What the tools expect of a detector, of any back end."""
+"""The interface of detectors, which every back end implements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something found. ``score``: 0 to 1. ``number``: of its class, or of the name that was looked for."""
+    """A found object. ``score``: 0 to 1. ``number``: of its class, or of the searched name."""
 
     box: Box
     score: float
@@ -31,18 +31,18 @@ class Detector(Protocol):
 
     @property
     def classes(self) -> Names | None:
-        """The only things it can find, in the order of their numbers; None if it takes any words."""
+        """The only classes that it can find, in the order of their numbers; None if it accepts any words."""
 
     def detect_many(self, images: Sequence[Image], names: Sequence[Names | None], threshold: float) -> list[list[Hit]]:
-        """What is in each picture with at least that score, best first.
+        """The objects in each picture with at least that score, best first.
 
-        ``names``: what to look for in each; None for everything that it knows by itself. A detector of fixed classes
-        always looks for all of them. What is found in one picture does not depend on the others.
+        ``names``: the names to look for in each picture; None for all classes that the detector has. A detector of
+        fixed classes always looks for all of them. What is found in one picture does not depend on the others.
         """
 
 
 def not_loaded(weights: Path | str, package: str, error: Exception) -> ToolUnavailable:
-    """Says in one sentence which weights a package cannot load and why, by base names."""
+    """The sentence that says which weights a package cannot load, by base name, and why."""
     name = Path(weights).name if isinstance(weights, Path) else weights
     detail = " ".join(str(error).replace(str(weights), name).split())[:200] or type(error).__name__
     return ToolUnavailable(f"weights in [tools.detection]: {name} cannot be loaded by {package} ({detail})")

@@ -37,7 +37,7 @@ PACKAGES = {"ultralytics": ("torch", "ultralytics"), "transformers": ("torch", "
 
 
 class Chosen(NamedTuple):
-    """Everything that decides which detector is loaded."""
+    """The settings that decide which detector is loaded."""
 
     backend: str
     weights: Path | str
@@ -45,7 +45,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(settings: ToolSettings) -> Chosen | None:
-    """The detector that the settings name; the bundled one in basic mode; None where there is none."""
+    """The detector that the settings name; in basic mode the bundled one; else None."""
     backend, given, batch = (settings.value(TABLE, option) for option in (BACKEND, WEIGHTS, BATCH))
     if given == SHAPES or (given is None and settings.basic):
         return Chosen("ultralytics", SHIPPED, batch)
@@ -86,7 +86,9 @@ class Finder:
         return self._detector.classes
 
     def find(self, image: Image, text: str, threshold: float) -> list[Hit]:
-        """Where the described object is, best first. Raises ToolError where the detector knows no such object."""
+        """The places of the described object, best first. Raises ToolError if the detector does not know such an
+        object.
+        """
         if self.classes is None:
             return self._batched(_Request(image, (text,), threshold))
         meant = wanted(text, self.classes)
@@ -94,7 +96,7 @@ class Finder:
         return [hit for hit in hits if any(_fits(hit, image, one) for one in meant)]
 
     def find_all(self, images: Sequence[Image], names: Names | None, threshold: float) -> list[list[Hit]]:
-        """Everything in each picture, best first: of the names, or of what the detector knows."""
+        """All objects in each picture, best first: objects with one of the names, or of any class of the detector."""
         requests = [_Request(image, names, threshold) for image in images]
         found: list[list[Hit]] = []
         for start in range(0, len(requests), self.batch):
@@ -119,7 +121,7 @@ _loading = threading.Lock()
 
 
 def load_finder(settings: ToolSettings, device: str) -> Finder:
-    """The one of this process for these settings and this device. Only where ``state`` is not unavailable."""
+    """The finder of this process for these settings and this device. Call it only if ``state`` is not unavailable."""
     choice = chosen(settings)
     assert choice is not None, "only where the state is not unavailable"
     with _loading:

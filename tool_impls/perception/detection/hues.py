@@ -1,4 +1,4 @@
-"""Whether what stands in a box has a colour, by its English name."""
+"""Decides whether the content of a box has a colour, by the colour's English name."""
 
 from __future__ import annotations
 

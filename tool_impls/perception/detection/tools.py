@@ -157,7 +157,7 @@ class CountGivenObject(_Detecting):
             super().setup(device)
 
     def apply(self, folder: Path, /, image: Image, text: str, bbox: str | None = None) -> int:
-        """The number of hits; by vision the first digits in the answer, 0 if there are none (GTA tools spec 4)."""
+        """The number of hits; with vision the first digits in the answer, 0 if there are none (GTA tools spec 4)."""
         part, thing = crop(image, bbox) if bbox else image, described(text)
         if self._model is None:
             return len(self.finder.find(part, thing, self.least(COUNTED)))

@@ -1,4 +1,4 @@
-"""What is known of a detector's weights without loading them."""
+"""Reads facts about a detector's weights without loading them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LARGEST_PICKLE = 64 * 2**20  # bytes; the structure of a model takes less than o
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """``any_words``: whether it takes free text; None where that is unknown. ``classes``: those that are known."""
+    """The objects that a detector can look for. ``any_words``: whether it accepts free text; None if that is unknown.
+    ``classes``: the known classes.
+    """
 
     any_words: bool | None = None
     classes: tuple[str, ...] = ()
@@ -41,7 +43,8 @@ def vocabulary(weights: Path) -> Vocabulary:
 def lacks_encoder(weights: Path) -> str | None:
     """What an open checkpoint of ultralytics lacks to read free text, None if nothing: a package, or files beside it.
 
-    Both would be downloaded without asking, so they are only used where they are. The package is in no index.
+    ultralytics would download both without asking, so they are used only if they are present. The package is in no
+    index.
     """
     if find_spec("clip") is None:
         return "the Python package clip"

@@ -1,4 +1,4 @@
-"""From the words for an object to the classes of a detector that knows a fixed list of them."""
+"""Maps the words for an object to the classes of a detector with a fixed list of classes."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ LISTED = 20  # classes named in an error
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What counts as a hit: one of the classes and, unless there are none, one of the colours."""
+    """The definition of a hit: one of the classes and, if there are any, one of the colours."""
 
     classes: frozenset[str]
     colours: frozenset[str] = frozenset()
 
 
 def wanted(text: str, classes: Sequence[str]) -> tuple[Wanted, ...]:
-    """What words for an object mean to a detector of these classes; several where things are joined by ``and``.
+    """The meaning of words for a detector of these classes; several if the words join objects by ``and``.
 
     The last words of the phrase name the class, a synonym of it or a kind of thing (``vehicle``); what follows a word
     such as ``with`` or ``on`` is left out. A colour before it narrows the hits, other words before it do not. Raises
-    ToolError, naming the classes, where none is meant: another class would be a wrong answer.
+    ToolError, with the classes, if the words mean none of them, because another class would be a wrong answer.
     """
     parts = [part for part in re.split(r",|\b(?:and|or)\b", text.lower()) if part.strip()]
     each = [_one(part, classes) for part in parts]
@@ -117,7 +117,7 @@ def _meant(words: Sequence[str], classes: Sequence[str]) -> frozenset[str]:
 
 
 def singular(word: str) -> str:
-    """The word for one of them, by the usual rules."""
+    """The singular of a word, by the usual rules."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word in SINGULAR or not word.endswith("s") or len(word) < 4:

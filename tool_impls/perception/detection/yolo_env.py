@@ -1,4 +1,6 @@
-"""Importing ultralytics: it asks no server, installs nothing, reports nothing, writes into a folder of its own."""
+"""Imports ultralytics so that it contacts no server, installs nothing, reports nothing, and writes only into a folder
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _lock = threading.Lock()
 
 
 def load_ultralytics() -> Any:
-    """The package (AGPL-3.0), imported once, with its analytics off whatever the user's own settings of it say."""
+    """The package (AGPL-3.0), imported once. Its analytics are off, even if the user's own settings switch them on."""
     with _lock:
         return _load()
 

@@ -6,7 +6,7 @@ MARK = "Answer:"
 
 
 def score_reply(reply: str, expected: str) -> Score:
-    """What stands behind the last mark must be the expected answer; case, and a full stop at the end, do not matter."""
+    """The text after the last mark must be the expected answer; case, and a full stop at the end, do not matter."""
     _, mark, rest = reply.rpartition(MARK)
     answer = rest.strip().removesuffix(".") if mark else ""
     right = answer.casefold() == expected.casefold()

@@ -1,4 +1,4 @@
-"""The task: what the model is asked, how its reply counts, and which figures come of that."""
+"""The task: its prompt, the scoring of a reply, and its figures."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Puzzles(Task, Oracle, PublishedRows):
     published_dialects = ("native",)
 
     async def run(self, case: Case) -> dict[str, str]:
-        """Solve one sample. What is returned is stored, and is all that ``score`` gets of it."""
+        """Solve one sample. The return value is stored, and ``score`` gets nothing else."""
         question = case.sample.payload["question"]
         reply = await case.ask([{"role": "system", "content": PROMPT}, {"role": "user", "content": question}])
         return {"reply": reply.text}
@@ -29,7 +29,7 @@ class Puzzles(Task, Oracle, PublishedRows):
         return score_reply(output["reply"] if output else "", sample.payload["answer"])
 
     def metrics(self, scoring: str) -> MetricFormula:
-        """Accuracy in per cent, and the value that its denominator is made of."""
+        """Accuracy in per cent, and the value that makes up its denominator."""
         return MetricFormula(_accuracy, {"Accuracy": ("all",)})
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:

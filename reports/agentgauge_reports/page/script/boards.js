@@ -17,9 +17,9 @@ function boards() {
     byId("boards").append(make("h3", {}, board.benchmark),
       make("p", { class: "quiet" }, `${whole.format(count("planned"))} cases in ${listed.length} ${listed.length === 1 ? "task" : "tasks"}; ${count("broken")} broken, ${count("missing")} missing.`), tabs, place);
     show(first, tabs.children[editions.indexOf(first)]);
-    if (board.reasons.length) byId("boards").append(make("details", { open: true, class: "quiet" }, make("summary", {}, `Why our row may not stand beside these: ${board.reasons.length} ${board.reasons.length === 1 ? "reason" : "reasons"}`),
+    if (board.reasons.length) byId("boards").append(make("details", { open: true, class: "quiet" }, make("summary", {}, `Why this run is not comparable with these rows: ${board.reasons.length} ${board.reasons.length === 1 ? "reason" : "reasons"}`),
       make("ul", { class: "reasons" }, ...board.reasons.map(([tasks, reason]) => make("li", {}, put(make("span"), reason), make("span", { class: "quiet" }, ` (${tasks})`))))));
-    if (board.made.length) byId("boards").append(make("details", {}, make("summary", {}, "Made of several tasks"),
+    if (board.made.length) byId("boards").append(make("details", {}, make("summary", {}, "Combined from several tasks"),
       table([{ name: "part" }, { name: "name" }, { name: "value", num: true }], board.made.map((cells) => ({ cells })), { sortable: false })));
     if (board.notes.length) byId("boards").append(make("ul", { class: "reasons quiet" }, ...board.notes.map((note) => put(make("li"), note))));
   }

@@ -13,7 +13,7 @@ const lasted = (took) => (Array.isArray(took) ? `cached: ${seconds(took[0])} ins
 function stepBlock(step, took, files) {
   const kind = step.error ? `${step.is} fault` : step.is;
   const name = step.role || step.is;
-  const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant, given" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
+  const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant (not written by the model)" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
   const block = make("div", { class: `step ${kind}` }, who);
   const shown = [];
   const text = (value, style) => { if (value) { shown.push(asText(value)); block.append(textBlock(asText(value), style)); } };
