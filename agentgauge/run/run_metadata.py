@@ -18,7 +18,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
-from agentgauge.run.shards.shard import description
+from agentgauge.run.shards.shard import read_whole_plan
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -35,7 +35,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
-    if whole := description(RunFolder(settings.run_dir), settings.shard):
+    if whole := read_whole_plan(RunFolder(settings.run_dir), settings.shard):
         yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
@@ -102,7 +102,7 @@ def run_json(
         "data": used_data(settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
         "planned": len(plan),
-        "shard": description(RunFolder(settings.run_dir), settings.shard),
+        "shard": read_whole_plan(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
         "gates": [],
