@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import ROOT, Project
 from tests.reports.test_merge import reports_of
 
+yaml = pytest.importorskip("yaml")
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
 
 HERE = ROOT / "examples" / "kubernetes"
