@@ -17,5 +17,5 @@ def on_ray(cluster: Cluster, *arguments: str, **environment: str) -> Iterator[Ru
         yield running
     finally:
         log = running.stop()
-    other = [line for line in log.decode().splitlines() if "it has died" not in line]
+    other = [line for line in log.decode().splitlines() if "died" not in line]
     assert other == [], other

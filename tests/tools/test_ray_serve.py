@@ -20,6 +20,7 @@ from agentgauge.core.service_process import TOOL_TOKEN
 from tests.ray_cluster import Cluster
 from tests.tools.ray_server import on_ray
 from tests.tools.test_faults import Running
+from tests.tools.test_worker_pool import running
 from tool_impls import registry
 from tool_impls.fingerprint import fingerprints
 from tool_impls.settings import ToolSettings
@@ -54,10 +55,10 @@ def server(ray_cluster: Cluster, settings: Path) -> Iterator[Running]:
         pytest.MonkeyPatch.context() as patch,
         on_ray(
             ray_cluster, "--tools", f"{NASTY},{OURS}", "--settings", str(settings), "--preload", **{TOOL_TOKEN: TOKEN}
-        ) as running,
+        ) as started,
     ):
         patch.setenv(TOOL_TOKEN, TOKEN)  # for our clients
-        yield running
+        yield started
 
 
 def post(server: Running, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
@@ -187,3 +188,42 @@ def test_a_crash_is_told_to_the_model(server: Running, tmp_path: Path) -> None:
     (error,) = server.calls(tmp_path, ("Crash", {}))
     assert isinstance(error, ToolError) and "twice" in str(error)
     assert server.calls(tmp_path, ("Crash", {"once": str(tmp_path / "once")})) == ["survived"]
+
+
+def gone(*pids: int, within: float) -> bool:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not running(map(str, pids)):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.faults
+def test_tools_of_a_server_that_was_killed_are_taken_off_the_cluster(ray_cluster: Cluster, tmp_path: Path) -> None:
+    server = Running("--ray", ray_cluster.address, "--tools", "Where", **ray_cluster.environment)
+    (worker,) = server.calls(tmp_path, ("Where", {}))
+    replica = replica_of(int(worker))
+    server.process.kill()
+    server.process.communicate()
+    assert gone(int(worker), replica, within=30)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_cluster_of_a_server_ends_with_it(number: signal.Signals, tmp_path: Path) -> None:
+    server = Running("--ray", "local", "--tools", "Where")
+    (worker,) = server.calls(tmp_path, ("Where", {}))
+    replica = replica_of(int(worker))
+    node = replica_of(replica)
+    server.process.send_signal(number)
+    server.process.communicate(timeout=20)
+    assert gone(int(worker), replica, node, within=20)
+
+
+@pytest.mark.faults
+def test_calls_survive_replicas_that_are_killed_again_and_again(server: Running, tmp_path: Path) -> None:
+    for _ in range(5):
+        (worker,) = server.calls(tmp_path, ("Where", {}))
+        threading.Timer(0.2, os.kill, (replica_of(int(worker)), signal.SIGKILL)).start()
+        assert server.calls(tmp_path, *(("Slow", {"word": "x"}) for _ in range(8))) == ["x"] * 8

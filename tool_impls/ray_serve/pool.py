@@ -25,15 +25,25 @@ from tool_impls.server.metrics import Metrics
 from tool_impls.server.worker_pool import ATTEMPTS, LOAD_SECONDS, STOPPED
 
 START_SECONDS = 300.0  # for the first replica of each deployment; a cluster may have to add a node
+HEALTH_SECONDS = 5.0  # after which a replica is asked again whether it works, and asks whether its server is there
 STOP_SECONDS = 1.0  # for the calls of a replica that is to end; the server has ended them before
 
 
-class ServePool:
-    """The replicas of one deployment. ``name``: of its Serve application, which ``close`` deletes if ``deletes``."""
+@ray.remote(num_cpus=0)
+class Lease:
+    """Lives as long as the process that made it; replicas ask it whether their server is there."""
 
-    def __init__(self, handle: Any, name: str, metrics: Metrics, *, deletes: bool) -> None:
+    def held(self) -> None:
+        """Fails where the process has ended."""
+
+
+class ServePool:
+    """The replicas of one deployment. ``name``: of its Serve application, which ``close`` deletes where there is a
+    ``lease``."""
+
+    def __init__(self, handle: Any, name: str, metrics: Metrics, lease: Any) -> None:
         self.confinement = ""  # of the process that answered last
-        self._handle, self._name, self._metrics, self._deletes = handle, name, metrics, deletes
+        self._handle, self._name, self._metrics, self._lease = handle, name, metrics, lease
         self._replies: set[asyncio.Future[Report]] = set()
         self._closed = False
 
@@ -51,7 +61,7 @@ class ServePool:
         self._closed = True
         for reply in self._replies:
             reply.cancel()
-        if self._deletes:
+        if self._lease is not None:
             with suppress(RayError, RayServeException):  # the cluster has gone, and the replicas with it
                 await asyncio.to_thread(serve.delete, self._name)
 
@@ -104,11 +114,11 @@ async def _awaited(response: Any) -> Report:
     return found
 
 
-def on_ray(wanted: Wanted, *, deletes: bool) -> Execution:
+def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
     """Deploy the tools on the cluster that this process has joined, and wait for a replica of each deployment.
 
-    ``deletes``: whether the server deletes them at its end; it need not where the cluster ends with it. Raises
-    UsageProblem where none comes up.
+    ``joined``: whether the cluster goes on when the server ends, so that the tools are to be taken off it. Raises
+    UsageProblem where no replica comes up.
     """
     if wanted.settings.devices not in ("auto", "cpu"):
         reason = "names devices of one machine; with --ray, gpus and replicas of [tools.NAME] say where models run"
@@ -119,13 +129,14 @@ def on_ray(wanted: Wanted, *, deletes: bool) -> Execution:
     run = f"agentgauge-{secrets.token_hex(4)}"
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled")  # our server is the only one that clients reach
+    lease = Lease.remote() if joined else None  # type: ignore[attr-defined]
     targets = [
-        serve.RunTarget(_application(deployment, wanted, share), f"{run}-{deployment.name}", None)
+        serve.RunTarget(_application(deployment, wanted, share, lease), f"{run}-{deployment.name}", None)
         for deployment in deployments
     ]
     handles = serve.run_many(targets, wait_for_applications_running=False)
     homes = {
-        deployment.name: ServePool(handle, target.name, wanted.metrics, deletes=deletes)
+        deployment.name: ServePool(handle, target.name, wanted.metrics, lease)
         for deployment, handle, target in zip(deployments, handles, targets, strict=True)
     }
     states: dict[str, str] = {}
@@ -142,7 +153,7 @@ def on_ray(wanted: Wanted, *, deletes: bool) -> Execution:
     )
 
 
-def _application(deployment: Deployment, wanted: Wanted, share: float) -> Any:
+def _application(deployment: Deployment, wanted: Wanted, share: float, lease: Any) -> Any:
     gpus = share if deployment.gpus is None else deployment.gpus
     together = [wanted.kinds[name].concurrency for name in deployment.tools]
     scaled = {"min_replicas": deployment.fewest, "max_replicas": deployment.most}
@@ -160,11 +171,13 @@ def _application(deployment: Deployment, wanted: Wanted, share: float) -> Any:
         wanted.scratch,
         int(deployment.cpus) or None,
         wanted.preload,
+        lease,
     )
     options = serve.deployment(
         name=deployment.name,
         max_ongoing_requests=sum(together),
         ray_actor_options={"num_cpus": deployment.cpus, "num_gpus": gpus},
+        health_check_period_s=HEALTH_SECONDS,
         graceful_shutdown_timeout_s=STOP_SECONDS,
         graceful_shutdown_wait_loop_s=0.1,
         **number,

@@ -1,7 +1,7 @@
 """One replica of a deployment on Ray Serve: worker processes of its tools, as a tool server on that machine has them.
 
-A replica sees no model and runs no tool itself. So limits of time, confinement and crashes are as without Ray, and a
-tool cannot take its replica with it. Imports no ray: Serve creates the class in a process of its own.
+A replica runs no tool itself. So limits of time, confinement and crashes are as without Ray, and a tool cannot take its
+replica with it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class ReplicaPlan:
     scratch: Path  # of the server: a replica on its machine has its own folder there, so that it ends with the server
     threads: int | None
     preload: bool
+    lease: Any  # an actor of the server's, which ends with it; None where the cluster does
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,18 @@ class Replica:
     async def identity(self, name: str) -> str:
         """What the results of a pure tool follow from on this node."""
         return await asyncio.to_thread(result_identity, self._plan.settings, name, self._place)
+
+    async def check_health(self) -> None:
+        """Serve calls it every few seconds. Where the server was killed, its tools are taken off the cluster."""
+        from ray import serve
+        from ray.exceptions import ActorDiedError
+
+        if self._plan.lease is None:
+            return
+        try:
+            await self._plan.lease.held.remote()
+        except ActorDiedError:
+            await asyncio.to_thread(serve.delete, serve.get_replica_context().app_name)
 
     async def __del__(self) -> None:
         """Serve calls it when the replica is to end."""

@@ -136,7 +136,7 @@ def _execution(ray: str | None) -> Iterator[Callable[[Wanted], Execution]]:
     try:
         from tool_impls.ray_serve.pool import on_ray
 
-        yield partial(on_ray, deletes=ray != LOCAL)
+        yield partial(on_ray, joined=ray != LOCAL)
     finally:
         disconnect()
 
