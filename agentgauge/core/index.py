@@ -252,13 +252,6 @@ def _expect(text: str, place: int, sign: str) -> int:
     return _skip(text, place + 1)
 
 
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]
-
-
 # -- the cache
 
 
