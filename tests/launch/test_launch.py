@@ -108,11 +108,19 @@ def test_a_launch_starts_tools_on_the_cluster_and_ends_them(launcher):
     assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if server in path.read_bytes()]
 
 
-def test_tools_for_benchmarks_without_tools_are_refused(launcher):
-    process = launcher.start(*launcher.asked, "--run-dir=run", own=("--tools",))
-    result = ended(process)
+NOT_HERE = {
+    "tools": (("--tools",), "and these benchmarks use no tool server; leave --tools out"),
+    "room": (("--gpus", "3"), "no node of the Ray cluster has 0.5 CPUs and 3 GPUs for a shard (its nodes: 8 CPUs and"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_the_cluster_cannot_do_is_said_before_the_first_request(launcher, name, endpoint):
+    own, why = NOT_HERE[name]
+    result = ended(launcher.start(*launcher.asked, "--run-dir=run", own=own))
     assert result.status == 4, result.output
-    assert "and these benchmarks use no tool server; leave --tools out" in result.output
+    assert why in result.output
+    assert not endpoint.requests
 
 
 def test_a_budget_stops_the_shards(launcher, endpoint):

@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.case_runner import CaseRunner
-from agentgauge.run.launch.cluster import connect, disconnect, head
+from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.order import Orders
 from agentgauge.run.launch.remote_cases import RemoteCases
 from agentgauge.run.launch.tool_server import LaunchedTools
@@ -46,6 +46,7 @@ class Driver:
         self._server: LaunchedTools | None = None
         connect(self._options.address, cpus=self._options.cpus * self._options.workers)
         try:
+            check_room(self._options.cpus, self._options.gpus)
             if self._options.tools:
                 self._server = LaunchedTools(settings, configs, head())
                 settings = replace(settings, tool_server=self._server.url)
