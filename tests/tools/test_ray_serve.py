@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.service_process import TOOL_TOKEN
@@ -126,6 +127,13 @@ def test_states_and_fingerprints_are_those_of_the_replicas(server: Running) -> N
         ToolSettings(tables={"vision": {"weights": NOWHERE}}), ours
     )
     assert not set(NASTY.split(",")) & registry.TOOLS.keys(), "only the server and its replicas know the extra ones"
+
+
+def test_confinement_is_told_for_the_tools_that_are_confined(server: Running, tmp_path: Path) -> None:
+    Image.new("RGB", (20, 20)).save(tmp_path / "a.png")
+    server.calls(tmp_path, ("DrawBox", {"image": str(tmp_path / "a.png"), "bbox": "1 1 9 9"}), ("Echo", {"word": "x"}))
+    told = json.loads(get(server, "/health")[1])["confinement"]
+    assert told.keys() == {"DrawBox"} and "no_new_privs" in told["DrawBox"]
 
 
 def test_files_travel_with_their_names(server: Running, tmp_path: Path) -> None:

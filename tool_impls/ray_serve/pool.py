@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import ray
@@ -16,7 +17,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
 
 from agentgauge.core.errors import UsageProblem
-from tool_impls.ray_serve.placement import Deployment, planned, share_of_gpus
+from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_gpus
 from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
 from tool_impls.ray_serve.transfer import packed
 from tool_impls.server.call import Answer, Call, failure
@@ -38,12 +39,15 @@ class Lease:
 
 
 class ServePool:
-    """The replicas of one deployment. ``name``: of its Serve application, which ``close`` deletes where there is a
-    ``lease``."""
+    """The replicas of a deployment, for those of its tools that are confined or for the others.
 
-    def __init__(self, handle: Any, name: str, metrics: Metrics, lease: Any) -> None:
-        self.confinement = ""  # of the process that answered last
-        self._handle, self._name, self._metrics, self._lease = handle, name, metrics, lease
+    ``name``: of its Serve application, which ``close`` deletes if ``joined``. ``confinement``: as of ``ProcessPool``,
+    in the replica that answered last.
+    """
+
+    def __init__(self, handle: Any, name: str, metrics: Metrics, *, joined: bool, confined: bool) -> None:
+        self.confinement = "begins with the first call" if confined else ""
+        self._handle, self._name, self._metrics, self._joined = handle, name, metrics, joined
         self._replies: set[asyncio.Future[Report]] = set()
         self._closed = False
 
@@ -61,19 +65,28 @@ class ServePool:
         self._closed = True
         for reply in self._replies:
             reply.cancel()
-        if self._lease is not None:
-            with suppress(RayError, RayServeException):  # the cluster has gone, and the replicas with it
+        if self._joined:
+            with suppress(RayError, RayServeException, TimeoutError):  # the cluster has gone, and the replicas with it
                 await asyncio.to_thread(serve.delete, self._name)
 
     def ask(self, method: str, *arguments: Any, seconds: float = LOAD_SECONDS) -> Any:
-        """What a replica's method returns; for a thread without an event loop. Raises UsageProblem."""
+        """What a replica's method returns; for a thread without an event loop.
+
+        Raises UsageProblem where no replica works, and OSError where the method does.
+        """
         try:
             return getattr(self._handle, method).remote(*arguments).result(timeout_s=seconds)
         except (RayError, RayServeException, TimeoutError) as error:
-            status = serve.status().applications[self._name]
-            told = [found.message for found in status.deployments.values()] or [status.message]
-            words = next(iter(" ".join(told).split("\n")), "") or repr(error)
-            raise UsageProblem(f"no replica of {self._name} works within {seconds:g} s: {words}") from None
+            if isinstance(error, RayTaskError) and isinstance(error, OSError):
+                raise
+            raise UsageProblem(f"no replica of {self._name} works within {seconds:g} s: {self._state(error)}") from None
+
+    def _state(self, error: Exception) -> str:
+        """What Serve says of the deployment, else the error: the first line, and the last one of a traceback."""
+        found = serve.status().applications.get(self._name)
+        told = "\n".join(deployment.message for deployment in found.deployments.values()) if found else ""
+        lines = (told.strip() or repr(error)).splitlines()
+        return " ".join(dict.fromkeys([lines[0], lines[-1]]))
 
     async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> Answer:
         lost = ""
@@ -123,9 +136,9 @@ def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
     if wanted.settings.devices not in ("auto", "cpu"):
         reason = "names devices of one machine; with --ray, gpus and replicas of [tools.NAME] say where models run"
         raise UsageProblem(f"devices = {wanted.settings.devices!r} {reason}")
-    deployments = planned(wanted.settings, wanted.kinds)
-    there = 0.0 if wanted.settings.devices == "cpu" else ray.cluster_resources().get("GPU", 0.0)
-    share = share_of_gpus(deployments, there)
+    settings, kinds = wanted.settings, wanted.kinds
+    deployments = planned(settings, kinds)
+    share = share_of_gpus(deployments, 0 if settings.devices == "cpu" else ray.cluster_resources().get("GPU", 0))
     run = f"agentgauge-{secrets.token_hex(4)}"
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled")  # our server is the only one that clients reach
@@ -135,22 +148,35 @@ def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
         for deployment in deployments
     ]
     handles = serve.run_many(targets, wait_for_applications_running=False)
-    homes = {
-        deployment.name: ServePool(handle, target.name, wanted.metrics, lease)
-        for deployment, handle, target in zip(deployments, handles, targets, strict=True)
-    }
+    pools: dict[str, ServePool] = {}
+    slots: dict[str, int] = {}
     states: dict[str, str] = {}
-    for pool in homes.values():
-        states |= pool.ask("states", seconds=START_SECONDS)
-    pools = {name: homes[deployment.name] for deployment in deployments for name in deployment.tools}
-    most = {name: deployment.most for deployment in deployments for name in deployment.tools}
+    for deployment, handle, target in zip(deployments, handles, targets, strict=True):
+        confined, other = (
+            ServePool(handle, target.name, wanted.metrics, joined=joined, confined=confined)
+            for confined in (True, False)
+        )
+        seconds = START_SECONDS + (LOAD_SECONDS if wanted.preload else 0)
+        states |= _same_version(*other.ask("about", seconds=seconds))
+        for name in deployment.tools:
+            is_confined = kinds[name].confined and not kinds[name].on_device(settings)
+            pools[name] = confined if is_confined else other
+            slots[name] = kinds[name].concurrency * deployment.most
+    homes = [pools[deployment.tools[0]] for deployment in deployments]
     return Execution(
         pools,
-        {name: kind.concurrency * most[name] for name, kind in wanted.kinds.items()},
+        slots,
         states,
-        lambda: {name: found for pool in homes.values() for name, found in pool.ask("fingerprints").items()},
+        lambda: {name: found for pool in homes for name, found in pool.ask("fingerprints").items()},
         lambda name: str(pools[name].ask("identity", name)),
     )
+
+
+def _same_version(there: str, states: dict[str, str]) -> dict[str, str]:
+    """The states. Raises UsageProblem where a node has another version of AgentGauge."""
+    if there != (here := version("agentgauge")):
+        raise UsageProblem(f"a node of the Ray cluster has AgentGauge {there}, and this machine {here}; install one")
+    return states
 
 
 def _application(deployment: Deployment, wanted: Wanted, share: float, lease: Any) -> Any:
@@ -169,7 +195,7 @@ def _application(deployment: Deployment, wanted: Wanted, share: float, lease: An
         "auto" if gpus else "cpu",
         wanted.root,
         wanted.scratch,
-        int(deployment.cpus) or None,
+        int(deployment.cpus) or (1 if deployment.name == LIGHT else None),
         wanted.preload,
         lease,
     )

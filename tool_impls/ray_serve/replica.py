@@ -10,6 +10,7 @@ import asyncio
 import os
 import shutil
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -90,9 +91,9 @@ class Replica:
         """Load a tool's models, unless they are loaded."""
         return self._report(name, await self._pools[name].load(name))
 
-    async def states(self) -> dict[str, str]:
-        """The states of the tools on this node, where their weights, packages and keys are."""
-        return self._states()
+    async def about(self) -> tuple[str, dict[str, str]]:
+        """The version of AgentGauge, and the states of the tools on this node, where their weights and keys are."""
+        return version("agentgauge"), self._states()
 
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
         return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools)
