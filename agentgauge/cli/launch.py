@@ -7,12 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.launch.tool_server import start_tool_server
 from agentgauge.run.launch_settings import LaunchOptions
-from agentgauge.run.option_names import PREFIX
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,12 +40,7 @@ def main(argv: Sequence[str]) -> int:
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
     processes, words = _without_processes([*options.arguments, *after])
-    if options.tools and options.ray == "local":
-        raise UsageProblem("--tools needs a cluster that runs: start one with `ray start`, or leave --tools out")
-    launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes)
-    if options.tools:
-        file = Path("agentgauge.toml")
-        words.append(f"{PREFIX}tool-server={start_tool_server(options.ray, file if file.is_file() else None)}")
+    launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes, options.tools)
     command = [sys.executable, "-m", "pytest", "-n0", *words]
     sys.stdout.flush()
     os.execve(sys.executable, command, {**os.environ, **launch.variables()})

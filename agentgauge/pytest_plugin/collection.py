@@ -19,7 +19,7 @@ from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
-from agentgauge.run.shards.shard import described, kept
+from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -37,6 +37,7 @@ class Collection:
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
@@ -62,6 +63,7 @@ class Collection:
         self._plan_own(items)
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
         earlier = self._earlier_plan()
+        self._is_planned = bool(earlier)
         if outside := [item for item in items if self._is_outside(item, earlier)]:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
@@ -71,10 +73,9 @@ class Collection:
         if (shard := self.settings.shard) is None:
             return
         cases = [case_of(item) for item in items]
-        is_resumed = self.settings.resume and self.folder.has_plan
-        if items and not is_resumed:
-            self._whole = described(shard, cases)
-        mine = kept(shard, cases, is_resumed=is_resumed)
+        if items and not self._is_planned:
+            self._whole = whole_plan(shard, cases)
+        mine = kept(shard, cases, is_planned=self._is_planned)
         if others := [item for place, item in enumerate(items) if place not in mine]:
             items[:] = [item for place, item in enumerate(items) if place in mine]
             self.config.hook.pytest_deselected(items=others)
@@ -124,11 +125,9 @@ class Collection:
         if task.name not in self._cases:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
-            self._cases[task.name] = {
-                (case := Planned(task, index, row, attempt)).name: case
-                for row in spread(index.rows, self.settings.limit)
-                for attempt in attempts
-            }
+            rows = spread(index.rows, self.settings.limit)
+            cases = [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
+            self._cases[task.name] = {case.name: case for case in cases}
         return self._cases[task.name]
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:

@@ -177,7 +177,6 @@ class Controller:
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
         from agentgauge.pytest_plugin.launch import node_arguments
-        from agentgauge.run.launch.cluster import disconnect
         from agentgauge.run.launch.driver import Driver
 
         here, arguments = self.config.invocation_params.dir, node_arguments(self.config)
@@ -185,7 +184,7 @@ class Controller:
         driver = Driver(
             self.settings, configs, self.state.tools, **paths, arguments=arguments, failed=self._service_failed
         )
-        self.config.add_cleanup(disconnect)
+        self.config.add_cleanup(driver.close)
         return driver
 
     def _service_failed(self, problem: UsageProblem) -> None:

@@ -28,6 +28,7 @@ class LaunchOptions:
     cpus: float  # that Ray reserves for each shard
     gpus: float
     processes: int  # xdist workers of each shard; 0: its one pytest process runs its cases
+    tools: bool = False  # one tool server for all shards, whose tools run on the cluster
 
     @classmethod
     def given(cls) -> LaunchOptions | None:

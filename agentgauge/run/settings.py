@@ -287,7 +287,7 @@ _EXCLUSIVE = (
     ("resume", "replay", "a resumed run calls a live model"),
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
-    ("rescore", "shard", "the whole plan of a run is scored again"),
+    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -23,18 +21,18 @@ class Launcher:
     """Starts launches of a toy project."""
 
     def __init__(self, project: Project, cluster: Cluster, url: str) -> None:
-        self.project, self._cluster = project, cluster
+        self.project, self.cluster = project, cluster
         self.asked = ("--model", "m", "--model-url", url, "--data", "toy")
 
     def start(
         self, *arguments: str, workers: int = 1, address: str = "", own: tuple[str, ...] = ()
     ) -> subprocess.Popen[str]:
-        words = ["--ray", address or self._cluster.address, "--workers", str(workers), "--cpus", "0.5", *own, "--"]
+        words = ["--ray", address or self.cluster.address, "--workers", str(workers), "--cpus", "0.5", *own, "--"]
         words += ["-p", "no:cacheprovider", *arguments]
         return subprocess.Popen(
             [sys.executable, "-m", "agentgauge.cli.main", "launch", *words],
             cwd=self.project.path,
-            env=self.project.environment(self._cluster.environment),
+            env=self.project.environment(self.cluster.environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -106,14 +104,23 @@ def test_a_launch_starts_tools_on_the_cluster_and_ends_them(launcher):
     result = ended(process, seconds=300)
     assert result.status == 0, result.output
     assert summary(launcher.folder("run"))["tasks"]["gta_atomic.e2e"]["passed"] == 2
-    settings = json.loads((launcher.folder("run") / "run.json").read_text())["settings"]
-    address = settings["tool_server"].removeprefix("http://").split(":")
-    deadline = time.monotonic() + 30
-    with contextlib.suppress(ConnectionRefusedError):
-        while time.monotonic() < deadline:
-            socket.create_connection((address[0], int(address[1])), 5).close()
-            time.sleep(0.2)
-        pytest.fail("the tool server goes on after the run")
+    server = f"--ray\0{launcher.cluster.address}\0".encode()
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if server in path.read_bytes()]
+
+
+NOT_HERE = {
+    "tools": (("--tools",), "and these benchmarks use no tool server; leave --tools out"),
+    "room": (("--gpus", "3"), "no node of the Ray cluster has 0.5 CPUs and 3 GPUs for a shard (its nodes: 8 CPUs and"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_the_cluster_cannot_do_is_said_before_the_first_request(launcher, name, endpoint):
+    own, why = NOT_HERE[name]
+    result = ended(launcher.start(*launcher.asked, "--run-dir=run", own=own))
+    assert result.status == 4, result.output
+    assert why in result.output
+    assert not endpoint.requests
 
 
 def test_a_budget_stops_the_shards(launcher, endpoint):
@@ -148,7 +155,6 @@ def test_where_no_cluster_is_one_sentence_says_so_and_nothing_is_left(launcher):
 
 REFUSED = {
     "no workers": (["--ray", "auto", "--workers", "0"], "--workers must be 1 or more"),
-    "tools": (["--ray", "local", "--workers", "1", "--tools"], "--tools needs a cluster that runs"),
     "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "give each shard a number of processes"),
 }
 

@@ -63,7 +63,7 @@ def test_another_selection_is_another_plan(project, model):
 def test_a_shard_without_a_case_ends_well_and_leaves_nothing(project, model, workers):
     result = project.run(*model, *workers, "--limit", "2", "--shard=3/3", "--run-dir", "run")
     assert result.status == 0, result.output
-    assert "shard 3 of 3 has none of the 2 cases; there is nothing to do, nor to merge" in result.output
+    assert "shard 3 of 3 has none of the 2 cases; it has nothing to do and leaves no folder" in result.output
     assert not (project.path / "run").exists()
 
 

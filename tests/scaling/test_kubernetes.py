@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import ROOT, Project
 from tests.reports.test_merge import reports_of
 
+yaml = pytest.importorskip("yaml")
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
 
 HERE = ROOT / "examples" / "kubernetes"
@@ -50,6 +51,24 @@ def test_a_wrong_field_is_found():
     job["spec"]["completion"] = job["spec"].pop("completions")
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(job, VERSION, strict=True)
+
+
+def test_the_ray_job_starts_a_launch_and_goes_on_with_it(tmp_path):
+    (ray_job,) = documents("ray-job.yaml")
+    (tmp_path / "agentgauge").write_text('#!/bin/bash\necho "$@"\n')
+    (tmp_path / "agentgauge").chmod(0o755)
+    line = ray_job["spec"]["entrypoint"].replace("/runs", str(tmp_path)).replace("/project", str(tmp_path))
+
+    def started() -> str:
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run(shlex.split(line), env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    launch = "launch --ray auto --workers 8 --"
+    assert started() == f"{launch} --model=gpt-4o --run-dir={tmp_path}/whole"
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "run.json").touch()
+    assert started() == f"{launch} --resume={tmp_path}/whole"
 
 
 def command(name: str, runs: Path) -> list[str]:

@@ -56,6 +56,26 @@ def connect(address: str, *, cpus: float | None = None) -> None:
     _initialise(address, cpus)
 
 
+def check_room(cpus: float, gpus: float) -> None:
+    """Raises UsageProblem if no node of the cluster could ever run a shard that reserves so much: Ray would wait."""
+    import ray
+
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
+        largest = ", ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
+        raise UsageProblem(
+            f"no node of the Ray cluster has {cpus:g} CPUs and {gpus:g} GPUs for a shard (its nodes: {largest}); lower"
+            " --cpus or --gpus, or start a larger node first"
+        )
+
+
+def head() -> str:
+    """The address of the head of the cluster that was joined, ``host:port``."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
 def disconnect() -> None:
     """Leave the cluster. One that ``connect`` has started ends with all that runs on it."""
     import ray

@@ -11,14 +11,15 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.case_runner import CaseRunner
-from agentgauge.run.launch.cluster import connect
+from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.order import Orders
 from agentgauge.run.launch.remote_cases import RemoteCases
+from agentgauge.run.launch.tool_server import LaunchedTools
 from agentgauge.run.settings import Settings
 
 
 class Driver:
-    """Connected to Ray as long as the process lives, or until ``disconnect`` of ``cluster`` is called.
+    """Connected to Ray until it is closed.
 
     ``tools``: what identifies each tool of the shards that have started. ``sandbox``: what confines programs there.
     """
@@ -40,11 +41,26 @@ class Driver:
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
         self._failed = failed
-        self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
-        self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
         self.tools = tools
         self.sandbox: tuple[str, ...] = ()
+        self._server: LaunchedTools | None = None
         connect(self._options.address, cpus=self._options.cpus * self._options.workers)
+        try:
+            check_room(self._options.cpus, self._options.gpus)
+            if self._options.tools:
+                self._server = LaunchedTools(settings, configs, head())
+                settings = replace(settings, tool_server=self._server.url)
+            self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
+            self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the tool server, if there is one, and leave the cluster."""
+        if self._server:
+            self._server.close()
+        disconnect()
 
     def cases(self, runner: CaseRunner, idle: Callable[[], None]) -> RemoteCases:
         """The cases of the run; called once, when the first case is to run. ``idle``: see ``RemoteCases``."""

@@ -1,56 +1,70 @@
-"""A tool server for a launch: one on this machine, whose tools run on the cluster."""
+"""A tool server for a launch: one on the driver's machine, whose tools run on the cluster."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import socket
 import subprocess
-import sys
 import tempfile
-from pathlib import Path
+from collections.abc import Iterable
 
+from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import printed
-from agentgauge.core.service_process import PARENT, TOOL_TOKEN
+from agentgauge.core.service_process import PARENT
+from agentgauge.core.task_registry import find_task
+from agentgauge.run.factories import tool_command
+from agentgauge.run.settings import Settings
+
+END_SECONDS = 15.0
+"""How long it may take to remove its deployments."""
 
 
-def start_tool_server(address: str, settings_file: Path | None) -> str:
-    """Start ``agentgauge serve-tools --ray`` and return its URL. It ends with this process.
+class LaunchedTools:
+    """The server's process and its ``url``. Its token is that of the run's own tool server."""
 
-    ``address``: of Ray. Sets the environment variable with the token that clients need. Raises UsageProblem with the
-    server's last words if it does not start.
-    """
-    os.environ.setdefault(TOOL_TOKEN, secrets.token_urlsafe(32))
-    command = [sys.executable, "-m", "tool_impls.server.command", "--ray", address, "--port", "0"]
-    command += ["--host", _own_address(address)]
-    command += ["--settings", str(settings_file)] if settings_file else []
-    with tempfile.TemporaryFile() as log:
-        server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**os.environ, PARENT: str(os.getpid())},
-            start_new_session=True,  # Ctrl-C is the run's to handle
-        )
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        if line:
-            return str(json.loads(line)["url"])
-        status = server.wait()
-        log.seek(0)
-        words = log.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
-    raise UsageProblem(f"the tool server did not start (status {status}): {printed(words[-1])}")
+    def __init__(self, settings: Settings, tasks: Iterable[str], cluster: str) -> None:
+        """``cluster``: address of Ray's head. Raises UsageProblem if the tasks need more than one tool server, and with
+        the server's last words if it does not start."""
+        found = [task for task in map(find_task, tasks) if isinstance(task, RealTools)]
+        commands = dict.fromkeys(tool_command(settings, task) for task in found)
+        if len(commands) != 1:
+            why = "these benchmarks use no tool server" if not commands else "these benchmarks use several tool servers"
+            raise UsageProblem(f"--tools starts one tool server for all shards, and {why}; leave --tools out")
+        host = _own_address(cluster)
+        with tempfile.TemporaryFile() as log:
+            self._process = subprocess.Popen(
+                [*next(iter(commands)), "--ray", cluster, "--host", host],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, PARENT: str(os.getpid())},
+                start_new_session=True,  # Ctrl-C is the run's to handle
+            )
+            assert self._process.stdout is not None
+            if line := self._process.stdout.readline():
+                self.url = str(json.loads(line)["url"])
+                return
+            self.close()
+            log.seek(0)
+            words = log.read().decode("utf-8", "replace").strip().splitlines() or ["it printed nothing"]
+        raise UsageProblem(f"the tool server did not start: {printed(words[-1])}")
 
-
-def _own_address(address: str) -> str:
-    """The address of this machine under which the nodes of the cluster reach it."""
-    host = (os.environ.get("RAY_ADDRESS", "") if address == "auto" else address).rpartition(":")[0]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outer:
+    def close(self) -> None:
+        """End it, and with it what it has started on the cluster."""
+        self._process.terminate()
         try:
-            outer.connect((host or "192.0.2.1", 9))  # sends nothing: it finds the address that leads there
-        except OSError:
-            return "127.0.0.1"  # this machine has no network
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+
+def _own_address(cluster: str) -> str:
+    """The address of this machine under which the nodes of the cluster reach it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outer:
+        outer.connect((cluster.rpartition(":")[0], 9))  # sends nothing: it finds the address that leads there
         return str(outer.getsockname()[0])
