@@ -15,8 +15,7 @@ import pytest
 from benchmarks.test_tools import ROOT, photograph, serving
 from tool_impls.server.client import ToolServerBox
 
-CALLS = 60
-MANY = 200
+ROUNDS = 30
 AT_A_TIME = 32
 ADDED = 25.0  # milliseconds that Ray Serve may add to a call
 NASTY = ROOT / "tests" / "tools" / "nasty_tools.py"
@@ -25,64 +24,67 @@ TOOLS = ("--extra", str(NASTY), "--tools", "Echo,Where,Model,ImageQualityTest,Dr
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
 
-@pytest.fixture(scope="module", params=["ours", "Ray Serve"])
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Which server, and its address: with two processes or replicas for light tools, and without kept results."""
+OURS, SERVE = "ours", "Ray Serve"
+
+
+@pytest.fixture(scope="module")
+def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Both servers: with two processes or replicas for light tools, and without kept results."""
     folder = tmp_path_factory.mktemp("tools")
     (folder / "tools.toml").write_text("[tools]\ncache_mb = 0\nreplicas = 2\n")
-    where = ("--ray", "local") if request.param == "Ray Serve" else ()
-    with serving(folder, "--settings", str(folder / "tools.toml"), *TOOLS, *where) as url:
-        yield request.param, url
+    arguments = ("--settings", str(folder / "tools.toml"), *TOOLS)
+    with serving(folder, *arguments) as ours, serving(folder, *arguments, "--ray", "local") as serve:
+        yield {OURS: ours, SERVE: serve}
 
 
-def calls(url: str, name: str, arguments: dict[str, Any], folder: Path, number: int, at_a_time: int) -> list[float]:
-    """Seconds of each call."""
+def in_turns(
+    urls: dict[str, str], name: str, arguments: dict[str, Any], folder: Path, *, at_a_time: int
+) -> dict[str, float]:
+    """Median seconds that so many calls at a time take, by server.
 
-    async def one(box: ToolServerBox, turns: asyncio.Semaphore) -> float:
-        async with turns:
-            start = time.perf_counter()
-            await box.call(name, arguments, folder=folder / "out", readable=[folder])
-            return time.perf_counter() - start
+    The servers take turns, since a machine does not run at the same speed all the time.
+    """
 
-    async def every() -> list[float]:
-        box = ToolServerBox(url)
+    async def every() -> dict[str, float]:
+        boxes = {server: ToolServerBox(url) for server, url in urls.items()}
+        seconds: dict[str, list[float]] = {server: [] for server in urls}
         try:
-            await one(box, asyncio.Semaphore(1))
-            turns = asyncio.Semaphore(at_a_time)
-            return list(await asyncio.gather(*(one(box, turns) for _ in range(number))))
+            for _ in range(ROUNDS + 2):
+                for server, box in boxes.items():
+                    start = time.perf_counter()
+                    calls = (box.call(name, arguments, folder=folder, readable=[folder]) for _ in range(at_a_time))
+                    await asyncio.gather(*calls)
+                    seconds[server].append(time.perf_counter() - start)
         finally:
-            await box.close()
+            for box in boxes.values():
+                await box.close()
+        return {server: statistics.median(found[2:]) for server, found in seconds.items()}
 
     return asyncio.run(every())
 
 
-LONE: dict[tuple[str, str], float] = {}
-"""Milliseconds of a call by server and tool."""
-
-
-@pytest.mark.parametrize(("name", "arguments"), [("Echo", {"word": "x"}), ("ImageQualityTest", {})])
-def test_a_call_at_a_time(place, tmp_path, benchmark, figure, name, arguments):
-    server, url = place
-    if name == "ImageQualityTest":
-        arguments = {"image": str(photograph(tmp_path))}
-    seconds = benchmark.pedantic(lambda: calls(url, name, arguments, tmp_path, CALLS, 1), rounds=1)
-    LONE[server, name] = 1000 * statistics.median(seconds)
-    what = "a text" if name == "Echo" else "a picture of 500 kB"
-    figure(f"serve: a call with {what}, {server}", LONE[server, name], "ms")
-    if ("ours", name) in LONE and server != "ours":
-        added = LONE[server, name] - LONE["ours", name]
-        figure(f"serve: what Ray Serve adds to a call with {what}", added, "ms", most=ADDED)
-        assert added < ADDED
+@pytest.mark.parametrize("what", ["a text", "a picture of 500 kB"])
+def test_a_call_at_a_time(urls, tmp_path, benchmark, figure, what):
+    picture = {"image": str(photograph(tmp_path))}
+    name, arguments = ("Echo", {"word": "x"}) if what == "a text" else ("ImageQualityTest", picture)
+    seconds = benchmark.pedantic(lambda: in_turns(urls, name, arguments, tmp_path, at_a_time=1), rounds=1)
+    for server, found in seconds.items():
+        figure(f"serve: a call with {what}, {server}", 1000 * found, "ms")
+    added = 1000 * (seconds[SERVE] - seconds[OURS])
+    figure(f"serve: what Ray Serve adds to a call with {what}", added, "ms", most=ADDED)
+    assert added < ADDED
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"), [("Echo", {"word": "x"}), ("Where", {}), ("Model", {"word": "x"})], ids=lambda value: value
+    ("name", "arguments", "what"),
+    [
+        ("Echo", {"word": "x"}, "texts"),
+        ("Where", {}, "texts, one call a process"),
+        ("Model", {"word": "x"}, "a model with batches of 8"),
+    ],
 )
-def test_many_calls_at_a_time(place, tmp_path, benchmark, figure, name, arguments):
+def test_many_calls_at_a_time(urls, tmp_path, benchmark, figure, name, arguments, what):
     """Echo takes eight calls at a time in a process, Where one; Model works 50 ms on up to eight calls."""
-    server, url = place
-    start = time.perf_counter()
-    benchmark.pedantic(lambda: calls(url, name, arguments, tmp_path, MANY, AT_A_TIME), rounds=1)
-    a_second = MANY / (time.perf_counter() - start)
-    kind = {"Echo": "texts", "Where": "texts, one call a process", "Model": "a model with batches of 8"}[name]
-    figure(f"serve: {kind}, {AT_A_TIME} at a time, {server}", a_second, "calls/s")
+    seconds = benchmark.pedantic(lambda: in_turns(urls, name, arguments, tmp_path, at_a_time=AT_A_TIME), rounds=1)
+    for server, found in seconds.items():
+        figure(f"serve: {what}, {AT_A_TIME} at a time, {server}", AT_A_TIME / found, "calls/s")
