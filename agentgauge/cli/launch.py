@@ -39,6 +39,8 @@ def main(argv: Sequence[str]) -> int:
         raise UsageProblem("agentgauge launch needs Ray, which is not installed: pip install 'agentgauge[ray]'")
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
+    if wrong := [one for one in (options.cpus, options.gpus) if one > 1 and one % 1]:
+        raise UsageProblem(f"--cpus and --gpus: Ray reserves a part of one or a whole number, not {wrong[0]:g}")
     processes, words = _without_processes([*options.arguments, *after])
     launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes, options.tools)
     command = [sys.executable, "-m", "pytest", "-n0", *words]

@@ -72,10 +72,11 @@ class Collection:
         """With ``--shard``, keep its part of the selected tests."""
         if (shard := self.settings.shard) is None:
             return
-        cases = [case_of(item) for item in items]
         if items and not self._is_planned:
-            self._whole = whole_plan(shard, cases)
-        mine = kept(shard, cases, is_planned=self._is_planned)
+            self._whole = whole_plan(shard, [case_of(item) for item in items])
+        order = sorted(range(len(items)), key=lambda place: items[place].nodeid)  # plugins may have shuffled them
+        cases = [case_of(items[place]) for place in order]
+        mine = {order[place] for place in kept(shard, cases, is_planned=self._is_planned)}
         if others := [item for place, item in enumerate(items) if place not in mine]:
             items[:] = [item for place, item in enumerate(items) if place in mine]
             self.config.hook.pytest_deselected(items=others)

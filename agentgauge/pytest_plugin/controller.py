@@ -179,11 +179,9 @@ class Controller:
         from agentgauge.pytest_plugin.launch import node_arguments
         from agentgauge.run.launch.driver import Driver
 
-        here, arguments = self.config.invocation_params.dir, node_arguments(self.config)
-        paths = {"root": self.config.rootpath, "here": here}
-        driver = Driver(
-            self.settings, configs, self.state.tools, **paths, arguments=arguments, failed=self._service_failed
-        )
+        paths: dict[str, Any] = {"root": self.config.rootpath, "here": self.config.invocation_params.dir}
+        more = {**paths, "arguments": node_arguments(self.config), "failed": self._service_failed}
+        driver = Driver(self.settings, configs, self.state.tools, **more)
         self.config.add_cleanup(driver.close)
         return driver
 

@@ -44,11 +44,11 @@ def order(project, endpoint, configs, monkeypatch) -> Order:
         root=str(project.path),
         here=str(project.path),
         python_path=project.environment()["PYTHONPATH"],
-        settings_file="",
         arguments=("-p", "no:cacheprovider", *model, str(project.path)),
         variables=(),
         data=(str(project.path / "toy"),),
         data_option="toy",
+        data_folder=str(project.path / "agentgauge-data"),
         assignment=Assignment(SAMPLES, configs, 1.0),
     )
 
@@ -117,7 +117,7 @@ def test_a_usage_error_is_said_in_one_sentence(order, name, endpoint):
 
 
 def test_data_that_is_not_there_is_asked_for_and_comes_along(order, project):
-    archive = packed({"toy": project.path / "toy"})
+    archive = packed({"data/toy": project.path / "toy"})
     shutil.rmtree(project.path / "toy")
     assert run(order) == [{"kind": "data"}]
     assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}

@@ -138,3 +138,26 @@ def test_cases_are_collected_by_shard(project):
     assert [line for line in result.output.splitlines() if "::" in line] == [
         f"test_toy.py::test_say[s{number}]" for number in (1, 3, 5)
     ]
+
+
+SHUFFLED = """
+import random
+
+def pytest_collection_modifyitems(items):
+    random.shuffle(items)
+"""
+
+
+def test_a_plugin_that_shuffles_tests_changes_no_shard(project, model):
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(SHUFFLED)
+    (project.path / "test_plain.py").write_text(ORDINARY)
+    found = []
+    for number in (1, 2):
+        result = project.run(*model, f"--shard={number}/2", f"--run-dir=run{number}", "-v")
+        assert result.status == 0, result.output
+        found += [sample for _, sample, _ in planned(project.path / f"run{number}")]
+        found += [word for word in result.output.split() if word.startswith("test_plain.py::")]
+    assert sorted(found) == [f"s{number}" for number in range(6)] + [
+        f"test_plain.py::test_plain[{number}]" for number in range(5)
+    ]

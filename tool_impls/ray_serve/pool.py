@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -147,13 +147,32 @@ def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
         serve.RunTarget(_application(deployment, wanted, share, lease), f"{run}-{deployment.name}", None)
         for deployment in deployments
     ]
-    handles = serve.run_many(targets, wait_for_applications_running=False)
+    with ExitStack() as stack:  # until a server takes the pools over, nothing else takes the tools off the cluster
+        if joined:
+            stack.callback(_delete, [target.name for target in targets])
+        handles = serve.run_many(targets, wait_for_applications_running=False)
+        execution = _execution(wanted, deployments, handles, [target.name for target in targets], joined=joined)
+        stack.pop_all()
+    return execution
+
+
+def _delete(names: Sequence[str]) -> None:
+    for name in names:
+        with suppress(RayError, RayServeException, TimeoutError):  # the cluster has gone
+            serve.delete(name)
+
+
+def _execution(
+    wanted: Wanted, deployments: Sequence[Deployment], handles: Sequence[Any], names: Sequence[str], *, joined: bool
+) -> Execution:
+    """The tools of deployments that are coming up. Raises UsageProblem where no replica comes up."""
+    settings, kinds = wanted.settings, wanted.kinds
     pools: dict[str, ServePool] = {}
     slots: dict[str, int] = {}
     states: dict[str, str] = {}
-    for deployment, handle, target in zip(deployments, handles, targets, strict=True):
+    for deployment, handle, application in zip(deployments, handles, names, strict=True):
         confined, other = (
-            ServePool(handle, target.name, wanted.metrics, joined=joined, confined=confined)
+            ServePool(handle, application, wanted.metrics, joined=joined, confined=confined)
             for confined in (True, False)
         )
         seconds = START_SECONDS + (LOAD_SECONDS if wanted.preload else 0)

@@ -6,6 +6,7 @@ Call ``connect`` before anything imports ray, because ray reads environment vari
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import secrets
@@ -86,7 +87,7 @@ def disconnect() -> None:
 def _initialise(address: str, cpus: float | None) -> None:
     import ray
 
-    own = {"num_cpus": cpus, "include_dashboard": False} if address == LOCAL else {}
+    own = {"num_cpus": cpus and math.ceil(cpus), "include_dashboard": False} if address == LOCAL else {}
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:

@@ -48,7 +48,7 @@ class Driver:
         try:
             check_room(self._options.cpus, self._options.gpus)
             if self._options.tools:
-                self._server = LaunchedTools(settings, configs, head())
+                self._server = LaunchedTools(settings, configs, head(), failed)
                 settings = replace(settings, tool_server=self._server.url)
             self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
             self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
@@ -69,19 +69,22 @@ class Driver:
         return RemoteCases(
             self._options,
             runner.folder,
-            RayShards(self._options, self._orders.packed_data, self._tool_token),
+            RayShards(self._options, self._orders.packed, self._tool_token),
             self._orders.of,
             is_stopped=runner.is_stopped,
             started=self._started,
             failed=self._failed,
+            full=lambda why: setattr(runner, "problem", why),
             idle=idle,
         )
 
-    def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> None:
-        """A shard has checked its tools. Called in another thread."""
+    def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> bool:
+        """A shard has checked its tools: whether they are those of the run. Called in another thread."""
         if other := sorted(name for name in tools if self.tools.get(name, tools[name]) != tools[name]):
             self._failed(
                 UsageProblem(f"a node has another {', '.join(other)} than the run so far; set the nodes up alike")
             )
+            return False
         self.tools = {**tools, **self.tools}
         self.sandbox = self.sandbox or tuple(sandbox)
+        return True

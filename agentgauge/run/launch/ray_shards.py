@@ -75,7 +75,8 @@ class RayShards:
         if others:
             ready += ray.wait(others, num_returns=len(others), timeout=0)[0]
         for stream in ready:
-            number = self._running[stream]
+            if (number := self._running.get(stream)) is None:
+                continue  # it was dropped meanwhile
             message: Mapping[str, Any] | Failed
             try:
                 message = ray.get(next(stream))
@@ -83,17 +84,22 @@ class RayShards:
                 message = Failed("it ended without a word")
             except RayError as error:
                 message = Failed(_short(error))
+                self.drop(number)  # only a message may be lost, and the task go on
             if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
-                del self._running[stream]
+                self._running.pop(stream, None)
             yield number, message
 
     def say(self, word: Word) -> None:
         ray.get(self._words.say.remote(word))
 
-    def close(self) -> None:
-        for stream in self._running:
+    def drop(self, number: int) -> None:
+        for stream in [stream for stream, one in self._running.items() if one == number]:
             ray.cancel(stream, force=True)
-        self._running.clear()
+            del self._running[stream]
+
+    def close(self) -> None:
+        for number in list(self._running.values()):
+            self.drop(number)
 
 
 def _short(error: RayError) -> str:

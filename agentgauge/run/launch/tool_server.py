@@ -7,7 +7,8 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 
 from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import UsageProblem
@@ -24,9 +25,14 @@ END_SECONDS = 15.0
 class LaunchedTools:
     """The server's process and its ``url``. Its token is that of the run's own tool server."""
 
-    def __init__(self, settings: Settings, tasks: Iterable[str], cluster: str) -> None:
-        """``cluster``: address of Ray's head. Raises UsageProblem if the tasks need more than one tool server, and with
-        the server's last words if it does not start."""
+    def __init__(
+        self, settings: Settings, tasks: Iterable[str], cluster: str, failed: Callable[[UsageProblem], None]
+    ) -> None:
+        """``cluster``: address of Ray's head. ``failed`` is called, in another thread, if the server ends by itself.
+        Raises UsageProblem if the tasks need more than one tool server, and with the server's last words if it does not
+        start."""
+        self._failed = failed
+        self._is_closed = False
         found = [task for task in map(find_task, tasks) if isinstance(task, RealTools)]
         commands = dict.fromkeys(tool_command(settings, task) for task in found)
         if len(commands) != 1:
@@ -45,6 +51,7 @@ class LaunchedTools:
             assert self._process.stdout is not None
             if line := self._process.stdout.readline():
                 self.url = str(json.loads(line)["url"])
+                threading.Thread(target=self._watch, name="agentgauge-launched-tools", daemon=True).start()
                 return
             self.close()
             log.seek(0)
@@ -53,6 +60,7 @@ class LaunchedTools:
 
     def close(self) -> None:
         """End it, and with it what it has started on the cluster."""
+        self._is_closed = True
         self._process.terminate()
         try:
             self._process.wait(END_SECONDS)
@@ -61,6 +69,11 @@ class LaunchedTools:
             self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
+
+    def _watch(self) -> None:
+        status = self._process.wait()
+        if not self._is_closed:
+            self._failed(UsageProblem(f"the tool server of the launch has ended (status {status})"))
 
 
 def _own_address(cluster: str) -> str:

@@ -59,6 +59,7 @@ def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
 
 def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> set[int]:
     """The positions of a shard's tests; None stands for an ordinary one, of which each shard gets the next in turn.
+    The same cases must come in the same order on every machine.
 
     ``is_planned``: the cases are the shard's already, by its earlier plan.
     """
@@ -73,7 +74,7 @@ def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, 
     """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
     order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
-    text = json.dumps([case.id for case in planned])
+    text = json.dumps(sorted(case.id for case in planned))
     return {
         **asdict(shard),
         "planned": len(planned),
