@@ -73,7 +73,7 @@ def through_ray(size: int) -> Backend:
         def __init__(self) -> None:
             super().__init__(OPTIONS, bytes)
             task = ray.remote(num_cpus=CPUS, max_retries=0)
-            self._task = task(lambda order, archive, words: (yield from messages(order, size)))
+            self._task = task(lambda number, order, archive, words: (yield from messages(order, size)))
 
     return Ready()
 

@@ -1,34 +1,33 @@
 """How long launches on many nodes take, and where their driver is at its limit: a simulation from measured figures.
 
-    python -m benchmarks.simulate_launch --message-us 69 --case-ms 1.0
+    python -m benchmarks.simulate_launch --case-ms 1.33 --latency-s 20
 
-What is assumed: every case asks one request, and all take the same time; the endpoint answers as many requests as come;
-a shard has its share of ``--in-flight``, but its processors solve no more than ``--node-speed`` cases a second; the
-nodes know all data; the driver does one thing at a time. Shards start when the driver has read the plan, and what they
-send waits for the driver in line. Time goes on in steps of TICK.
+What is assumed: all cases take the same time; the endpoint answers as many requests as come; a shard has its share of
+``--in-flight``, but its processors solve no more than ``--node-speed`` cases a second; the nodes have the data; the
+driver does one thing at a time. Shards start when the driver has read the plan, and what they send waits for the driver
+in line. Time goes on in steps of TICK, in each of which a shard sends one message at most.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
-TICK = 0.1
-"""Seconds between two messages of a shard: it looks so often for new records."""
-SHARDS_A_WORKER = 4
+from agentgauge.run.launch.node import LOOK_SECONDS as TICK
+from agentgauge.run.launch.remote_cases import SHARDS_A_WORKER
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of processor time, as measured; the arguments are in the units of their names."""
+    """As measured by ``benchmarks/test_launch.py``, in the units of their names; of processor time where not said."""
 
-    fixed_s: float = 5.0  # of the driver's start and of the run's end
-    shard_s: float = 1.5  # of a shard on its node, before its first request and after its last
-    plan_us: float = 100.0  # of each planned case, in each process that collects the plan
-    message_us: float = 69.0  # of the driver, for each message
-    case_ms: float = 1.0  # of the driver, for each case: its record is stored, and its test reported
+    fixed_s: float = 2.5  # of the driver's start and of the run's end
+    shard_s: float = 0.8  # of a shard on its node, before its first request and after its last
+    plan_us: float = 80.0  # of each planned case, in each process that collects the plan
+    message_us: float = 95.0  # of the driver, for each message
+    case_ms: float = 1.33  # of the driver, for each case: its record is stored, and its test reported
     node_speed: float = 400.0  # cases a second that the processors of a shard solve
-    latency_s: float = 2.0  # of a request
+    latency_s: float = 2.0  # of all requests of a case
     in_flight: float = 32.0  # of each shard
 
 
@@ -116,7 +115,7 @@ def main() -> None:
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=float, default=field.default)
     given = vars(parser.parse_args())
     cases = given.pop("cases")
-    print(table(replace(Costs(), **given), cases))
+    print(table(Costs(**given), cases))
 
 
 if __name__ == "__main__":

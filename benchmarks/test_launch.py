@@ -8,8 +8,6 @@ All nodes share the processors that are there, so more nodes do not make a run f
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -121,7 +119,7 @@ def test_one_two_and_four_nodes(tmp_path, benchmark, figure, nodes):
                 nodes.kill(node)
     figure(f"{CASES} cases, 16 in flight, plain run: wall", costs["plain"].wall, "s")
     for count in (1, 2, 4):
-        figure(f"{CASES} cases, 16 in flight, launch on {count} nodes: wall", costs[count].wall, "s")
+        figure(f"{CASES} cases, 16 in flight, launch, nodes: {count}: wall", costs[count].wall, "s")
 
 
 @pytest.mark.parametrize("way", ["is killed", "falls silent"])
@@ -146,16 +144,13 @@ def test_a_node_dies(tmp_path, benchmark, figure, way):
                 time.sleep(0.05)
             (shard,) = having(nodes.token, SHARD)
             (node,) = (node for node in both if shard in below(node.pid))
-            if way == "is killed":
-                nodes.kill(node)
-            else:
-                for one in [*below(node.pid), node.pid]:
-                    os.kill(one, signal.SIGSTOP)
+            (nodes.kill if way == "is killed" else nodes.freeze)(node)
             died = time.monotonic()
             before = so_far(url)["requests"]
-            benchmark.pedantic(lambda: _wait_for_more(url, before, process), rounds=1)
-            process.terminate()
-            process.wait(60)
+            try:
+                benchmark.pedantic(lambda: _wait_for_more(url, before, process), rounds=1)
+            finally:
+                process.kill()
     first = next(at for at in done["arrivals"] if at > died)
     figure(f"a node {way}: until its cases run elsewhere", first - died, "s", most=60)
 

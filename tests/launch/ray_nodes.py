@@ -72,16 +72,21 @@ class Nodes:
     def kill(self, node: subprocess.Popen[bytes]) -> None:
         """Everything that runs on a node is gone, as if its machine had lost its power."""
         for process in [*below(node.pid), node.pid]:
-            _kill(process)
+            _send(process, signal.SIGKILL)
         node.wait()
         if node.stdout:
             node.stdout.close()
+
+    def freeze(self, node: subprocess.Popen[bytes]) -> None:
+        """Nothing of a node goes on, and its connections stay open."""
+        for process in [*below(node.pid), node.pid]:
+            _send(process, signal.SIGSTOP)
 
     def kill_raylet(self, node: subprocess.Popen[bytes]) -> None:
         """Kill only the process that makes it a node."""
         for process in below(node.pid):
             if Path(_command(process).split(" ")[0]).name == "raylet":
-                _kill(process)
+                _send(process, signal.SIGKILL)
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         ray = Path(sys.executable).with_name("ray")
@@ -128,9 +133,9 @@ def having(token: str, word: str = "") -> dict[int, str]:
     return found
 
 
-def _kill(process: int) -> None:
+def _send(process: int, number: signal.Signals) -> None:
     try:
-        os.kill(process, signal.SIGKILL)
+        os.kill(process, number)
     except ProcessLookupError:
         return  # it has ended
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.launch.ray_nodes import Nodes, having
+from tests.launch.ray_nodes import Nodes, below, having
 from tests.model import fault_server as faults
 from tests.plugin.conftest import slow, undisturbed
 from tests.plugin.project import Project, Result, records, summary, without_times
@@ -148,6 +148,20 @@ def test_a_node_that_is_killed(tmp_path, nodes, asked, seconds, seed):
     assert all(at > killed - LATENCY - DELIVERY for at in in_the_air.values()), (killed, in_the_air)
     assert len(in_the_air) <= 2 * (1 + (DELIVERY / LATENCY))  # of its shard's two places
     assert len(asked.times) == SAMPLES + len(in_the_air)  # nothing was asked three times
+
+
+def test_a_node_that_falls_silent(tmp_path, nodes, asked):
+    """Its machine has no power any more, say: no connection is closed."""
+    project = Project.make(tmp_path / "project", SAMPLES)
+    node = nodes.add()
+    launch = Launch(project, nodes, *first(asked), cpus="1")
+    wait_for(lambda: any(process in having(nodes.token, SHARD) for process in below(node.pid)) and len(asked.times) > 8)
+    nodes.freeze(node)
+    result = launch.ended()
+    nodes.kill(node)
+    assert result.status == 0, result.output
+    assert without_times(result.summary("run")) == undisturbed(SAMPLES)
+    assert len(asked.times) == SAMPLES + len(asked.again())
 
 
 @pytest.mark.parametrize("way", ["launch", "pytest"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ray
@@ -16,6 +16,9 @@ from agentgauge.run.launch_settings import LaunchOptions
 
 ANSWER_SECONDS = 5.0
 """How long a shard waits for the driver's word. After that it ends: the driver is gone."""
+SILENT_SECONDS = 30.0
+"""A shard that asks for no word for so long is lost. A machine without power closes no connection, and Ray would wait
+minutes for its tasks."""
 
 
 class _Words:
@@ -24,6 +27,7 @@ class _Words:
     def __init__(self) -> None:
         self._word: Word = ""
         self._tool_token = ""
+        self._asked: dict[int, float] = {}  # shard → when it asked last
 
     def keep(self, tool_token: str) -> None:
         self._tool_token = tool_token
@@ -34,14 +38,19 @@ class _Words:
     def say(self, word: Word) -> None:
         self._word = word
 
-    def word(self) -> Word:
+    def word(self, number: int) -> Word:
+        self._asked[number] = time.monotonic()
         return self._word
 
+    def silent(self) -> set[int]:
+        """The shards that have asked, but not for SILENT_SECONDS: they are lost, or have ended."""
+        return {number for number, asked in self._asked.items() if time.monotonic() - asked > SILENT_SECONDS}
 
-def _run(order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
+
+def _run(number: int, order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
     """The Ray task. An order without its driver raises, which ends its processes."""
     tool_token = ray.get(words.tool_token.remote(), timeout=ANSWER_SECONDS)
-    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(), timeout=ANSWER_SECONDS), tool_token)
+    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(number), timeout=ANSWER_SECONDS), tool_token)
 
 
 class RayShards:
@@ -58,12 +67,13 @@ class RayShards:
         self._data = data
         self._archive: Any = None
         self._running: dict[Any, int] = {}  # stream of messages → number of the shard
+        self._looked = time.monotonic()  # for silent shards
 
     def start(self, number: int, order: Order, *, with_data: bool) -> None:
         if with_data and self._archive is None:
             self._archive = ray.put(self._data())
         stream = self._task.options(name=f"shard {number}").remote(
-            order, self._archive if with_data else None, self._words
+            number, order, self._archive if with_data else None, self._words
         )
         self._running[stream] = number
 
@@ -73,7 +83,9 @@ class RayShards:
             return
         ready, others = ray.wait(list(self._running), timeout=seconds)
         if others:
-            ready += ray.wait(others, num_returns=len(others), timeout=0)[0]
+            more, others = ray.wait(others, num_returns=len(others), timeout=0)
+            ready += more
+        yield from self._lost(others)
         for stream in ready:
             if (number := self._running.get(stream)) is None:
                 continue  # it was dropped meanwhile
@@ -88,6 +100,17 @@ class RayShards:
             if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
                 self._running.pop(stream, None)
             yield number, message
+
+    def _lost(self, streams: Sequence[Any]) -> Iterator[tuple[int, Failed]]:
+        """Those of the streams without a message whose nodes have fallen silent; now and then."""
+        if time.monotonic() - self._looked < SILENT_SECONDS / 10:
+            return
+        self._looked = time.monotonic()
+        silent = ray.get(self._words.silent.remote())
+        for stream in streams:
+            if (number := self._running[stream]) in silent:
+                self.drop(number)  # should its node come back
+                yield number, Failed(f"its node has been silent for {SILENT_SECONDS:g} seconds")
 
     def say(self, word: Word) -> None:
         ray.get(self._words.say.remote(word))
