@@ -1,7 +1,8 @@
 """Put measured figures into the page on performance: ``python -m benchmarks.write figures.json``.
 
-The page has a place for the table of each module, between ``<!-- figures: test_throughput -->`` and ``<!-- end -->``,
-and one for the machine. Tables of modules that did not run stay as they are. The plots are pictures beside the page.
+One of the pages has a place for the table of each module, between ``<!-- figures: test_throughput -->`` and ``<!-- end
+-->``, and the first page one for the machine. Tables of modules that did not run stay as they are. The plots are
+pictures beside the page.
 """
 
 from __future__ import annotations
@@ -15,26 +16,29 @@ from typing import Any
 from benchmarks.pictures import draw
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "performance.md"
+PAGES = (ROOT / "docs" / "performance.md", ROOT / "docs" / "scaling.md")
 END = "<!-- end -->"
 
 
-def write(noted: Mapping[str, Any], page: Path) -> None:
-    """Raises SystemExit for figures that have no place on the page; nothing is written then."""
-    text = page.read_text(encoding="utf-8")
+def write(noted: Mapping[str, Any], pages: Sequence[Path]) -> None:
+    """Raises SystemExit for figures that have no place on a page; nothing is written then."""
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
     modules = dict.fromkeys(figure["module"] for figure in noted["figures"])
-    lost = [module for module in modules if f"<!-- figures: {module} -->" not in text]
-    if lost:
+    homes = {
+        module: page for page, text in texts.items() for module in modules if f"<!-- figures: {module} -->" in text
+    }
+    if lost := [module for module in modules if module not in homes]:
         raise SystemExit(
-            f"{page.name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and"
+            f"{pages[0].name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and"
             f" '{END}'"
         )
-    text = _put(text, "<!-- machine -->", machine(noted))
-    for module in modules:
+    texts[pages[0]] = _put(texts[pages[0]], "<!-- machine -->", machine(noted))
+    for module, page in homes.items():
         own = [figure for figure in noted["figures"] if figure["module"] == module]
-        text = _put(text, f"<!-- figures: {module} -->", table(own, noted["machine"], module))
-    page.write_text(text, encoding="utf-8")
-    draw(noted["curves"], page.parent / "pictures")
+        texts[page] = _put(texts[page], f"<!-- figures: {module} -->", table(own, noted["machine"], module))
+    for page, text in texts.items():
+        page.write_text(text, encoding="utf-8")
+    draw(noted["curves"], pages[0].parent / "pictures")
 
 
 def machine(noted: Mapping[str, Any]) -> str:
@@ -84,4 +88,4 @@ def _put(text: str, mark: str, content: str) -> str:
 
 
 if __name__ == "__main__":
-    write(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), PAGE)
+    write(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), PAGES)

@@ -142,6 +142,11 @@ def unavailable(reason: str) -> str:
     return f"{UNAVAILABLE}: {reason}"
 
 
+def works(state: str) -> bool:
+    """Whether a tool in this state takes calls."""
+    return not state.startswith((DISABLED, UNAVAILABLE))
+
+
 def substitute(what: str) -> str:
     return f"{SUBSTITUTE}: {what}"
 

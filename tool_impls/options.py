@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agentgauge.core.errors import UsageProblem
 
-Kind = Literal["bool", "int", "float", "text", "path", "weights"]
+Kind = Literal["bool", "int", "float", "text", "path", "weights", "range"]
 NOUNS: Mapping[Kind, str] = {
     "bool": "true or false",
     "int": "a whole number",
@@ -17,6 +17,7 @@ NOUNS: Mapping[Kind, str] = {
     "text": "a text",
     "path": "a path as a text",
     "weights": "a path or a name as a text",
+    "range": "a whole number, or a list of two: the fewest and the most",
 }
 
 
@@ -27,7 +28,8 @@ class Option:
     ``default``: the value where the table has none; None means "not set". ``released``: another default for tools that
     should behave as the released ones (``ToolSettings.released``). ``least``: the smallest accepted number.
     ``accepted``: the accepted texts, all if empty. A path is made absolute from the settings file's folder; weights
-    too, unless nothing is there (then they may be a name on a hub).
+    too, unless nothing is there (then they may be a name on a hub). A range is read as two numbers, which are equal
+    where the table has one.
     """
 
     name: str
@@ -47,16 +49,24 @@ class Option:
             "bool": isinstance(value, bool),
             "int": isinstance(value, int) and not isinstance(value, bool),
             "float": isinstance(value, int | float) and not isinstance(value, bool),
+            "range": _is_range(value),
         }.get(self.kind, isinstance(value, str) and value != "")
         if not fits:
             raise UsageProblem(f"{self.name} in [{table}] must be {NOUNS[self.kind]}; got {value!r}")
-        if self.least is not None and value < self.least:
+        if self.least is not None and (value[0] if isinstance(value, list) else value) < self.least:
             raise UsageProblem(f"{self.name} in [{table}] must be at least {self.least:g}; got {value!r}")
         if self.accepted and value not in self.accepted:
             raise UsageProblem(f"{self.name} in [{table}] must be one of {', '.join(self.accepted)}; got {value!r}")
         if self.kind == "path" or (self.kind == "weights" and (base / value).exists()):
             return str(base / value)
+        if self.kind == "range":
+            return tuple(value) if isinstance(value, list) else (value, value)
         return float(value) if self.kind == "float" else value
+
+
+def _is_range(value: Any) -> bool:
+    ends = value if isinstance(value, list) and len(value) == 2 else [value]
+    return all(isinstance(end, int) and not isinstance(end, bool) for end in ends) and ends == sorted(ends)
 
 
 def read_table(value: Any, table: str, options: Sequence[Option], base: Path) -> dict[str, Any]:

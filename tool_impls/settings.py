@@ -31,6 +31,7 @@ TOP = (
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
     Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas"),
     Option("cache_mb", "int", CACHE_MB, "megabytes of results of pure tools kept for equal calls; 0: none", least=0),
+    Option("replicas", "range", None, "replicas on Ray Serve that the light tools share", least=1),
 )
 
 
@@ -43,6 +44,7 @@ class ToolSettings:
     disable: frozenset[str] = frozenset()
     devices: str = "auto"
     cache_mb: int = CACHE_MB
+    replicas: tuple[int, int] | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity
     allow_unsafe: bool = False  # run code without the minimum of protection; only the command line can say so

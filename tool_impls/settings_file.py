@@ -8,6 +8,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from tool_impls.options import as_table, read_table
+from tool_impls.ray_serve.placement import PLACEMENT
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import TOP, ToolSettings
 
@@ -25,7 +26,8 @@ def load(path: Path) -> ToolSettings:
 
 def parse(table: Any, base: Path) -> ToolSettings:
     """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem."""
-    known = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
+    own = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
+    known = {name: (*options, *PLACEMENT) for name, options in own.items()}
     table = as_table(table, "tools", {**known, "disable": None, **{option.name: None for option in TOP}})
     top = read_table({option.name: table[option.name] for option in TOP if option.name in table}, "tools", TOP, base)
     tables = {

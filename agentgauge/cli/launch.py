@@ -29,6 +29,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--workers", type=int, required=True, metavar="N", help="shards that run at a time")
     parser.add_argument("--cpus", type=float, default=1, metavar="C", help="CPUs reserved for each shard (default: 1)")
     parser.add_argument("--gpus", type=float, default=0, metavar="G", help="GPUs reserved for each shard (default: 0)")
+    parser.add_argument(
+        "--tools", action="store_true", help="start one tool server for all shards, whose tools run on Ray Serve"
+    )
     parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, behind --")
     before, after = _split(argv)
     options = parser.parse_args(before)
@@ -36,8 +39,10 @@ def main(argv: Sequence[str]) -> int:
         raise UsageProblem("agentgauge launch needs Ray, which is not installed: pip install 'agentgauge[ray]'")
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
+    if wrong := [one for one in (options.cpus, options.gpus) if one > 1 and one % 1]:
+        raise UsageProblem(f"--cpus and --gpus: Ray reserves a part of one or a whole number, not {wrong[0]:g}")
     processes, words = _without_processes([*options.arguments, *after])
-    launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes)
+    launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes, options.tools)
     command = [sys.executable, "-m", "pytest", "-n0", *words]
     sys.stdout.flush()
     os.execve(sys.executable, command, {**os.environ, **launch.variables()})

@@ -13,7 +13,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge merge",
         description="Merge the shards of one run. The new folder holds the same records as a run without shards.",
-        epilog="after pytest --shard=1/2 and --shard=2/2: agentgauge merge runs/whole runs/shard-1 runs/shard-2",
+        epilog="example: agentgauge merge runs/whole runs/shard-1 runs/shard-2 (after pytest --shard=1/2, --shard=2/2)",
     )
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write, new or empty")
     parser.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")

@@ -1,4 +1,4 @@
-"""Collection: one case per sample of a task, its keywords, the plan, and the shard of each worker."""
+"""Collection: one case per sample of a task, its keywords, the plan, and the queue of each worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
-from agentgauge.run.shards.shard import described, kept
+from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
@@ -37,6 +37,7 @@ class Collection:
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
+        self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
@@ -62,6 +63,7 @@ class Collection:
         self._plan_own(items)
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
         earlier = self._earlier_plan()
+        self._is_planned = bool(earlier)
         if outside := [item for item in items if self._is_outside(item, earlier)]:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
@@ -70,11 +72,11 @@ class Collection:
         """With ``--shard``, keep its part of the selected tests."""
         if (shard := self.settings.shard) is None:
             return
-        cases = [case_of(item) for item in items]
-        is_resumed = self.settings.resume and self.folder.has_plan
-        if items and not is_resumed:
-            self._whole = described(shard, cases)
-        mine = kept(shard, cases, is_resumed=is_resumed)
+        if items and not self._is_planned:
+            self._whole = whole_plan(shard, [case_of(item) for item in items])
+        order = sorted(range(len(items)), key=lambda place: items[place].nodeid)  # plugins may have shuffled them
+        cases = [case_of(items[place]) for place in order]
+        mine = {order[place] for place in kept(shard, cases, is_planned=self._is_planned)}
         if others := [item for place, item in enumerate(items) if place not in mine]:
             items[:] = [item for place, item in enumerate(items) if place in mine]
             self.config.hook.pytest_deselected(items=others)
@@ -104,18 +106,18 @@ class Collection:
         if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
             self._write_plan(session, cases)
 
-    def shard(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
+    def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:
         """The items that this worker is to run, in order, and the numbers of the workers that have benchmark cases;
         this one is among them. The scheduler computes the same."""
-        me, shards = self.worker.number, [items]
+        me, queues = self.worker.number, [items]
         if self.worker.count > 1:
             nodes = [item.nodeid for item in items]
             positions = partition(
                 nodes, self.worker.count, self.worker.dist, self._groups(items), self.settings.in_flight
             )
-            shards = [[items[position] for position in shard] for shard in positions]
-        users = [one for one, shard in enumerate(shards) if one == me or any(map(case_of, shard))]
-        return shards[me], users
+            queues = [[items[position] for position in queue] for queue in positions]
+        users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
+        return queues[me], users
 
     def _cases_of(self, task: Task) -> Mapping[str, Planned]:
         """A task's cases after ``--limit``, by their names. None where ``--data`` names a folder without its data."""
@@ -124,11 +126,9 @@ class Collection:
         if task.name not in self._cases:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
-            self._cases[task.name] = {
-                (case := Planned(task, index, row, attempt)).name: case
-                for row in spread(index.rows, self.settings.limit)
-                for attempt in attempts
-            }
+            rows = spread(index.rows, self.settings.limit)
+            cases = [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
+            self._cases[task.name] = {case.name: case for case in cases}
         return self._cases[task.name]
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:

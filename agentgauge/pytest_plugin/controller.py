@@ -177,15 +177,12 @@ class Controller:
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
         from agentgauge.pytest_plugin.launch import node_arguments
-        from agentgauge.run.launch.cluster import disconnect
         from agentgauge.run.launch.driver import Driver
 
-        here, arguments = self.config.invocation_params.dir, node_arguments(self.config)
-        paths = {"root": self.config.rootpath, "here": here}
-        driver = Driver(
-            self.settings, configs, self.state.tools, **paths, arguments=arguments, failed=self._service_failed
-        )
-        self.config.add_cleanup(disconnect)
+        paths: dict[str, Any] = {"root": self.config.rootpath, "here": self.config.invocation_params.dir}
+        more = {**paths, "arguments": node_arguments(self.config), "failed": self._service_failed}
+        driver = Driver(self.settings, configs, self.state.tools, **more)
+        self.config.add_cleanup(driver.close)
         return driver
 
     def _service_failed(self, problem: UsageProblem) -> None:

@@ -10,6 +10,7 @@ from agentgauge.pytest_plugin.keys import PLANNED, WORKER
 
 if TYPE_CHECKING:
     from agentgauge.core.types import Record
+    from agentgauge.run.solve import Planned
     from agentgauge.store import Line
 
 
@@ -51,9 +52,9 @@ class Outcome:
 @pytest.fixture
 def sample(request: pytest.FixtureRequest) -> str:
     """The name of the case: the sample's id, followed by the attempt from the second attempt on."""
-    planned = request.node.stash.get(PLANNED, None)
+    planned: Planned | None = request.node.stash.get(PLANNED, None)
     if planned is not None:
-        return str(planned.name)
+        return planned.name
     if request.node.get_closest_marker("benchmark_task") and hasattr(request.config, "workerinput"):
         pytest.fail(
             "with -n, AgentGauge must know before collection that there are benchmark cases: name the model, such as"

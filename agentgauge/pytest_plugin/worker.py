@@ -148,7 +148,7 @@ class Worker:
                 reports.clear()
 
     def _start(self, session: pytest.Session) -> None:
-        shard, users = self.collection.shard(session.items)
+        queue, users = self.collection.queue(session.items)
         tasks = {case.task.name for item in session.items if (case := case_of(item))}
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
@@ -158,7 +158,7 @@ class Worker:
         self._runner.notify(self._prefetcher.recheck)
         self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
         if not self.worker.is_replacement:
-            self._cases.submit(self._unfinished(shard))
+            self._cases.submit(self._unfinished(queue))
 
     def _unfinished(self, items: Iterable[pytest.Item]) -> list[Planned]:
         assert self._runner is not None

@@ -33,7 +33,7 @@ class WorkerInfo:
     number: int = 0
     count: int = 1
     dist: str = "no"  # --dist, as the controller has it
-    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not a computed shard
+    is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not the computed one
 
 
 class CaseRunner:

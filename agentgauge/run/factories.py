@@ -103,14 +103,19 @@ def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dic
     for name in sorted(tasks):
         task = find_task(name)
         if isinstance(task, RealTools):
-            unsafe = settings.allow_unsafe_code
-            command = tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
+            command = tool_command(settings, task)
             if command not in by_command:
                 log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
                 by_command[command] = Service("tool server", command, log)
             servers.setdefault("tools", by_command[command])
             servers[_tools_of(name)] = by_command[command]
     return servers
+
+
+def tool_command(settings: Settings, task: RealTools) -> tuple[str, ...]:
+    """The command of the tool server of a task."""
+    unsafe = settings.allow_unsafe_code
+    return tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
 
 
 def _tools_of(task: str) -> str:

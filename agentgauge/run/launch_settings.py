@@ -28,11 +28,13 @@ class LaunchOptions:
     cpus: float  # that Ray reserves for each shard
     gpus: float
     processes: int  # xdist workers of each shard; 0: its one pytest process runs its cases
+    tools: bool = False  # one tool server for all shards, whose tools run on the cluster
 
     @classmethod
-    def given(cls) -> LaunchOptions | None:
-        """None in a run that is no launch."""
-        text = os.environ.get(LAUNCH)
+    def take(cls) -> LaunchOptions | None:
+        """What the environment holds, which loses it: a pytest that a test starts is no launch. None in a run that is
+        none."""
+        text = os.environ.pop(LAUNCH, None)
         return cls(**json.loads(text)) if text else None
 
     def variables(self) -> dict[str, str]:
@@ -53,11 +55,14 @@ class Assignment:
 
     @classmethod
     def given(cls) -> Assignment | None:
-        """None in a process of no shard. The process ends with the one that started it."""
+        """None in a process of no shard. The process ends with the one that started it, and at once if that has ended
+        already; xdist's workers end with their controller."""
         if not (file := os.environ.get(ASSIGNMENT)):
             return None
         data = json.loads(Path(file).read_text(encoding="utf-8"))
         end_with(data["parent"])
+        if "PYTEST_XDIST_WORKER" not in os.environ and os.getppid() != data["parent"]:
+            raise SystemExit(1)
         cases = frozenset((task, sample, attempt) for task, sample, attempt in data["cases"])
         return cls(cases, data["configs"], data["share"])
 

@@ -18,7 +18,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
-from agentgauge.run.shards.shard import description
+from agentgauge.run.shards.shard import read_whole_plan
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -38,7 +38,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if launch := settings.launch:
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
         yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
-    if whole := description(RunFolder(settings.run_dir), settings.shard):
+    if whole := read_whole_plan(RunFolder(settings.run_dir), settings.shard):
         yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
     if settings.resume:
         lines = RunFolder(settings.run_dir).lines()
@@ -105,7 +105,7 @@ def run_json(
         "data": used_data(settings.roots, settings.official, tasks),
         "configs": {name: config_fingerprint(settings, find_task(name)) for name in tasks},
         "planned": len(plan),
-        "shard": description(RunFolder(settings.run_dir), settings.shard),
+        "shard": read_whole_plan(RunFolder(settings.run_dir), settings.shard),
         "sandbox": (),
         "rescore": str(settings.rescore) if settings.rescore else None,  # where the files of its cases lie
         "gates": [],

@@ -98,7 +98,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
 
     Raises UsageProblem.
     """
-    _refuse_together(option)
+    launch = LaunchOptions.take()
+    _refuse_together(option, launch)
     if option.allow_unsafe_code:
         sandbox.permit_unsafe()
     register_environment()
@@ -118,7 +119,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     model, spec = _model(option, earlier, file)
-    launch, assignment = LaunchOptions.given(), Assignment.given()
+    assignment = Assignment.given()
     if spec and assignment:
         spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
@@ -287,7 +288,7 @@ _EXCLUSIVE = (
     ("resume", "replay", "a resumed run calls a live model"),
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
-    ("rescore", "shard", "the whole plan of a run is scored again"),
+    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
@@ -301,8 +302,8 @@ _NOT_LAUNCHED = (
 )
 
 
-def _refuse_together(option: Namespace) -> None:
-    for name, why in _NOT_LAUNCHED if LaunchOptions.given() else ():
+def _refuse_together(option: Namespace, launch: LaunchOptions | None) -> None:
+    for name, why in _NOT_LAUNCHED if launch else ():
         if getattr(option, name):
             raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:

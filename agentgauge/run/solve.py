@@ -44,7 +44,7 @@ class Planned:
 
     @property
     def name(self) -> str:
-        """A case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
+        """The case's pytest id: the sample's id, followed by the attempt from the second attempt on."""
         return self.row.id if self.attempt == 1 else f"{self.row.id}#{self.attempt}"
 
 

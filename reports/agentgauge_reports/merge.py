@@ -55,7 +55,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
 
     A case that several shards have is taken once: a finished one before a broken one, then the latest. ``data``: the
     folder of the data set, if it has moved since the first shard. Raises UsageProblem, with the difference, for runs
-    that differ in settings, and for shards of a plan of which one is missing.
+    that differ in settings, and where a shard of a plan (``--shard``) is missing.
     """
     with ExitStack() as stack:
         for path in dict.fromkeys(path.resolve() for path in runs):

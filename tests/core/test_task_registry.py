@@ -75,7 +75,7 @@ def test_the_required_part_is_enough(tmp_path) -> None:
 
 def test_the_required_part_is_small() -> None:
     assert sorted(name for name in vars(Task) | Task.__annotations__ if not name.startswith("_")) == [
-        "data", "dialects", "metrics", "name", "run", "runs_code", "score", "scores_in_thread"
+        "data", "dialects", "expected_requests", "metrics", "name", "run", "runs_code", "score", "scores_in_thread"
     ]  # fmt: skip
 
 

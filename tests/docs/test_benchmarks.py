@@ -1,4 +1,4 @@
-"""The benchmarks can be collected, and each has its place on the page on performance."""
+"""The benchmarks can be collected, and each has its place on the page on performance or on scaling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.plugin.project import ROOT, python
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+PAGES = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "scaling.md"))
 
 
 def test_all_are_collected_and_have_a_place(tmp_path):
@@ -17,4 +17,4 @@ def test_all_are_collected_and_have_a_place(tmp_path):
     assert done.status == 0, done.output
     modules = {line.partition("::")[0] for line in done.output.splitlines() if "::" in line}
     assert modules
-    assert [module for module in modules if f"<!-- figures: {module[11:-3]} -->" not in PAGE] == []
+    assert [module for module in modules if f"<!-- figures: {module[11:-3]} -->" not in PAGES] == []

@@ -49,6 +49,7 @@ FRAGMENTS = {
     "fetch",
     "generate accept",
     "generate wild",
+    "launch",
     "merge",
     "new",
     "pack run",

@@ -13,7 +13,7 @@ import pytest
 import agentgauge.cli.launch
 from agentgauge.core.errors import UsageProblem
 from tests.plugin.conftest import slow
-from tests.plugin.project import Project, Result, interrupt, records, summary, without_times
+from tests.plugin.project import GTA, Project, Result, interrupt, records, summary, without_times
 from tests.ray_cluster import Cluster
 
 
@@ -21,16 +21,18 @@ class Launcher:
     """Starts launches of a toy project."""
 
     def __init__(self, project: Project, cluster: Cluster, url: str) -> None:
-        self.project, self._cluster = project, cluster
+        self.project, self.cluster = project, cluster
         self.asked = ("--model", "m", "--model-url", url, "--data", "toy")
 
-    def start(self, *arguments: str, workers: int = 1, address: str = "") -> subprocess.Popen[str]:
-        words = ["--ray", address or self._cluster.address, "--workers", str(workers), "--cpus", "0.5", "--"]
+    def start(
+        self, *arguments: str, workers: int = 1, address: str = "", own: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
+        words = ["--ray", address or self.cluster.address, "--workers", str(workers), "--cpus", "0.5", *own, "--"]
         words += ["-p", "no:cacheprovider", *arguments]
         return subprocess.Popen(
             [sys.executable, "-m", "agentgauge.cli.main", "launch", *words],
             cwd=self.project.path,
-            env=self.project.environment(self._cluster.environment),
+            env=self.project.environment(self.cluster.environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -44,9 +46,9 @@ class Launcher:
         return self.project.path / name
 
 
-def ended(process: subprocess.Popen[str]) -> Result:
+def ended(process: subprocess.Popen[str], seconds: float = 60) -> Result:
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=seconds)
     finally:
         process.kill()
     return Result(process.returncode, output, Path())
@@ -93,6 +95,32 @@ def test_ctrl_c_keeps_what_is_finished_and_both_ways_go_on(launcher, endpoint):
 
 def records_so_far(folder: Path) -> list[str]:
     return [line for file in (folder / "records").glob("*.jsonl") for line in file.read_text().splitlines()]
+
+
+@pytest.mark.faults  # it takes long: deployments start for all tools
+def test_a_launch_starts_tools_on_the_cluster_and_ends_them(launcher):
+    query = (*GTA, "--limit=2", "-k", "end_to_end", "--model=oracle", "--run-dir=run")
+    process = launcher.start(*query, own=("--tools",))
+    result = ended(process, seconds=300)
+    assert result.status == 0, result.output
+    assert summary(launcher.folder("run"))["tasks"]["gta_atomic.e2e"]["passed"] == 2
+    server = f"--ray\0{launcher.cluster.address}\0".encode()
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if server in path.read_bytes()]
+
+
+NOT_HERE = {
+    "tools": (("--tools",), "and these benchmarks use no tool server; leave --tools out"),
+    "room": (("--gpus", "3"), "no node of the Ray cluster has 0.5 CPUs and 3 GPUs for a shard (its nodes: 8 CPUs and"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_the_cluster_cannot_do_is_said_before_the_first_request(launcher, name, endpoint):
+    own, why = NOT_HERE[name]
+    result = ended(launcher.start(*launcher.asked, "--run-dir=run", own=own))
+    assert result.status == 4, result.output
+    assert why in result.output
+    assert not endpoint.requests
 
 
 def test_a_budget_stops_the_shards(launcher, endpoint):

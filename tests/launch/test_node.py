@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.run.launch.node import Order, packed, run_shard
+from agentgauge.run.launch.node import Order, packed, run_shard, unpack
 from agentgauge.run.launch_settings import Assignment
 from agentgauge.store.jsonl import decoded
 from tests.model.fault_server import FaultServer
@@ -44,11 +44,11 @@ def order(project, endpoint, configs, monkeypatch) -> Order:
         root=str(project.path),
         here=str(project.path),
         python_path=project.environment()["PYTHONPATH"],
-        settings_file="",
         arguments=("-p", "no:cacheprovider", *model, str(project.path)),
         variables=(),
         data=(str(project.path / "toy"),),
         data_option="toy",
+        data_folder=str(project.path / "agentgauge-data"),
         assignment=Assignment(SAMPLES, configs, 1.0),
     )
 
@@ -117,11 +117,37 @@ def test_a_usage_error_is_said_in_one_sentence(order, name, endpoint):
 
 
 def test_data_that_is_not_there_is_asked_for_and_comes_along(order, project):
-    archive = packed({"toy": project.path / "toy"})
+    archive = packed({"data/toy": project.path / "toy"})
     shutil.rmtree(project.path / "toy")
     assert run(order) == [{"kind": "data"}]
     assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}
     assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}  # from the cache
+
+
+def test_data_is_found_where_the_driver_looks_for_it(order, project):
+    auto = replace(order, data_option="auto", data_folder=str(project.path))
+    assert statuses(run(auto)) == {"s1": "passed", "s3": "wrong"}
+
+
+def test_a_node_without_the_project_gets_its_settings(order, project, tmp_path):
+    settings = tmp_path / "agentgauge.toml"
+    settings.write_text("[models.m]\nunknown = 1\n")
+    elsewhere = replace(order, here="/no/such/folder", root="/no/such/folder", data_option=str(project.path / "toy"))
+    assert run(elsewhere) == [{"kind": "data"}]
+    *_, message = run(elsewhere, packed({"project/agentgauge.toml": settings}))
+    assert "unknown" in message["said"]
+
+
+def test_links_are_sent_as_what_they_lead_to_or_not_at_all(project, tmp_path):
+    (tmp_path / "link").symlink_to(project.path / "toy")
+    (tmp_path / "out").mkdir()
+    unpack(packed({"toy": tmp_path / "link"}, follow=True), tmp_path / "out")
+    assert (tmp_path / "out" / "toy" / "toy.jsonl").read_text() == (project.path / "toy" / "toy.jsonl").read_text()
+    produced = tmp_path / "produced"
+    produced.mkdir()
+    (produced / "secret").symlink_to("/etc/passwd")
+    unpack(packed({".": produced}), tmp_path / "out")
+    assert not (tmp_path / "out" / "secret").exists()
 
 
 def test_held_shards_start_no_further_case(order, endpoint):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections import deque
@@ -18,6 +20,7 @@ from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import encoded_line
 
+STARTED = {"kind": "started", "tools": {}, "sandbox": []}
 ENDED = {"kind": "ended", "status": 0, "said": "done"}
 
 
@@ -28,6 +31,7 @@ class Scripted:
         self.orders: dict[int, Any] = {}  # shard → sample ids, place, whether data goes with it
         self.running: set[int] = set()
         self.words: list[str] = []
+        self.dropped: list[int] = []
         self._messages: deque[Any] = deque()
         self._begun = threading.Condition()
 
@@ -47,6 +51,10 @@ class Scripted:
 
     def say(self, word: str) -> None:
         self.words.append(word)
+
+    def drop(self, number: int) -> None:
+        self.dropped.append(number)
+        self.running.discard(number)
 
     def close(self) -> None:
         """Nothing runs."""
@@ -73,11 +81,27 @@ class Driver:
             self.backend,
             lambda cases, number: ("".join(sample for _, sample, _ in cases), number),
             is_stopped=lambda: self.is_stopped,
-            started=lambda tools, sandbox: self.started.append((tools, sandbox)),
+            started=self._start,
             failed=lambda problem: self.problems.append(str(problem)),
+            full=self._full,
             idle=lambda: None,
         )
         self.cases.submit([case(sample) for sample in samples])
+
+    def _start(self, tools: Any, sandbox: Any) -> bool:
+        self.started.append((tools, sandbox))
+        return "other" not in tools
+
+    def _full(self, why: str) -> None:
+        self.problems.append(why)
+        self.is_stopped = True  # as a run folder that cannot be written stops the run
+
+    def start(self) -> None:
+        """The first shard runs."""
+        self.backend.order(1)
+        self.backend.send(1, STARTED)
+        while not self.started:
+            time.sleep(0.002)
 
     def results(self, samples: str) -> dict[str, str]:
         return {sample: self.cases.result(case(sample)).status for sample in samples}
@@ -175,19 +199,21 @@ def test_a_node_that_refuses_ends_the_run(drive, message):
 
 def test_held_cases_are_missing_and_running_ones_may_end(drive):
     driver = drive(1, "abcdefgh")
-    driver.backend.order(1)
+    driver.start()
     driver.cases.hold()
     assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
     driver.backend.send(1, records("a"), ENDED)
     assert driver.results("ae") == {"a": "passed", "e": "missing"}
 
 
-def test_a_stopped_run_is_held(drive):
-    driver = drive(1, "abcdefgh")
-    driver.backend.order(1)
+def test_a_stopped_run_is_held_and_shards_that_wait_for_room_are_dropped(drive):
+    driver = drive(2, "abcdefgh")
+    driver.start()
+    driver.backend.order(2)
     driver.is_stopped = True
     assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
     assert driver.backend.words == ["hold"]
+    assert driver.backend.dropped == [2]
 
 
 def test_a_case_that_was_not_submitted_is_a_shard_of_its_own(drive):
@@ -214,17 +240,60 @@ def test_files_of_tools_follow_their_record(drive, tmp_path):
     assert (driver.folder.files("t", "a", 1) / "plot.png").read_bytes() == b"png"
 
 
-def test_what_a_shard_sends_cannot_be_stored(drive):
+NO_RECORDS = {
+    "no JSON": ([b"no record\n"], {}),
+    "no case": ([b'{"task": "t"}\n'], {}),
+    "no archive": (records("a")["lines"], {0: b"no archive"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_RECORDS)
+def test_a_shard_that_sends_what_is_no_record_is_dropped_and_runs_again(drive, name):
+    lines, files = NO_RECORDS[name]
     driver = drive(1, "a")
     driver.backend.order(1)
-    driver.backend.send(1, {"kind": "records", "lines": [b"no record\n"], "files": {}})
-    with pytest.raises(ValueError, match="Expecting value"):
+    driver.backend.send(1, {"kind": "records", "lines": lines, "files": files}, records("a"), ENDED)
+    assert driver.backend.order(2)[0] == "a"
+    assert driver.backend.dropped == [1]
+    driver.backend.send(2, records("a"), ENDED)
+    assert driver.results("a") == {"a": "passed"}
+
+
+def test_records_of_cases_that_a_shard_was_not_given_are_ignored(drive):
+    driver = drive(1, "a")
+    driver.backend.order(1)
+    driver.backend.send(1, records("ba"), ENDED)
+    assert driver.results("a") == {"a": "passed"}
+    assert [sample for _, sample, _ in driver.folder.lines()] == ["a"]
+
+
+def test_a_full_disk_stops_the_run(drive, monkeypatch):
+    driver = drive(1, "abcdefgh")
+    driver.start()
+    monkeypatch.setattr(os, "write", full)
+    driver.backend.send(1, records("a"))
+    with pytest.raises(OSError, match="No space left"):
         driver.cases.result(case("a"))
+    assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
+    assert "No space left" in driver.problems[0]
+
+
+def full(descriptor: int, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_shard_with_other_tools_is_dropped_before_its_records_count(drive):
+    driver = drive(1, "abcdefgh")
+    driver.backend.order(1)
+    driver.backend.send(1, {**STARTED, "tools": {"other": {}}}, records("a"))
+    assert driver.results("ab") == {"a": "missing", "b": "missing"}
+    assert driver.backend.dropped == [1]
+    assert not driver.folder.has_records
 
 
 def test_the_end_is_told_and_waited_for(drive):
     driver = drive(1, "a")
-    driver.backend.order(1)
+    driver.start()
     closing = threading.Thread(target=driver.cases.close)
     closing.start()
     while driver.backend.words != ["end"]:

@@ -10,10 +10,9 @@ import ast
 import asyncio
 import base64
 import http.client
-import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -24,16 +23,18 @@ from agentgauge.agent.convert import convert
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool
 from tests.every import every
-from tests.parity.golden import cases, listed, load, needs, parameters
+from tests.parity.canned_tools import body_of, canned_tools, picture
+from tests.parity.golden import cases, golden_folder, listed, load, needs, parameters
+from tests.tools.ray_server import on_ray
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
-from tool_impls.base import BenchTool
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.openapi import read_document, write_document
 from tool_impls.settings import ToolSettings
 
 pytestmark = needs("agentlego", "openapi.json", "remote_tools.json", "exchanges.json", "input_files.json")
 
+FOLDER = golden_folder("agentlego")
 DOCUMENT: Any = load("agentlego", "openapi.json")
 REMOTE = listed("agentlego", "remote_tools.json", "tools")
 TRAFFIC: Any = load("agentlego", "exchanges.json")
@@ -72,79 +73,34 @@ def test_document_holds_no_other_tools() -> None:
 # --- our server, their requests ------------------------------------------------------------------------------------
 
 
-def _echo(image: Any, text: str, k: int, scale: float, top1: bool, note: str | None) -> str:
-    return f"size={image.width}x{image.height} text={text!r} k={k} scale={scale} top1={top1} note={note!r}"
+@pytest.fixture(scope="module", params=["threads", pytest.param("ray", marks=pytest.mark.slow)])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with the canned tools of the golden data: in threads of this process, and on Ray Serve."""
+    assert FOLDER is not None, "the module is skipped without golden data"
+    tools = canned_tools(FOLDER)
+    if request.param == "threads":
+        with web_server(lambda: threaded([kind(ToolSettings()) for kind in tools.values()]).application()) as url:
+            yield url
+        return
+    cluster = request.getfixturevalue("ray_cluster")
+    extra = tmp_path_factory.mktemp("canned") / "extra.py"
+    extra.write_text(EXTRA.format(root=str(Path(__file__).parents[2]), folder=str(FOLDER)))
+    with on_ray(cluster, "--no-token", "--extra", str(extra), "--tools", ",".join(tools)) as server:
+        yield server.url
 
 
-def _square(side: int, color: str) -> Any:
-    from PIL import Image
-
-    return Image.new("RGB", (side, side), color)
-
-
-def _fail(text: str) -> str:
-    raise ValueError(f"cannot handle {text}")
-
-
-BEHAVIOUR: dict[str, Callable[..., Any]] = {
-    "Calculator": lambda expression: str(eval(expression, {"__builtins__": {}})),  # literals of the golden data only
-    "CountGivenObject": lambda image, text, bbox: 1 if bbox else 3,
-    "TextToBbox": lambda image, text, top1: (
-        "(4, 5, 60, 70), score 87" + ("" if top1 else "\n(80, 5, 99, 40), score 61")
-    ),
-    "EchoParams": _echo,
-    "PaintSquare": _square,
-    "CountPixels": lambda image: image.width * image.height,
-    "IsWide": lambda image: image.width > image.height,
-    "AlwaysFails": _fail,
-    "Ping": lambda: "pong",
-}
-"""What the golden README says of the canned tools. The other tools have one fixed result, taken from their first
-answer."""
-
-
-def _fixed(name: str) -> Any:
-    for exchange in EXCHANGES:
-        asked = exchange.get("request", {}).get("path", "").partition("?")[0].strip("/")
-        if asked == name and exchange["response"]["status"] == 200:
-            results = json.loads(_body(exchange["response"]))
-            return tuple(results) if isinstance(results, list) else results
-    return "never called"
-
-
-def _image(text: str) -> Any:
-    from PIL import Image
-
-    return Image.open(io.BytesIO(base64.b64decode(text)))
-
-
-def _canned(meta: Tool) -> BenchTool:
-    def apply(self: BenchTool, folder: Path, /, **values: Any) -> Any:
-        if meta.name in BEHAVIOUR:
-            return BEHAVIOUR[meta.name](**values)
-        if meta.name == "ReverseFile":
-            result = folder / "reversed"
-            result.write_bytes(values["file"].read_bytes()[::-1])
-            return result
-        results = _fixed(meta.name)
-        if isinstance(results, tuple):
-            return tuple(_image(r) if o.type == "image" else r for o, r in zip(meta.outputs, results, strict=True))
-        return _image(results) if meta.outputs[0].type == "image" else results
-
-    return type(meta.name, (BenchTool,), {"meta": meta, "category": "logic", "apply": apply})(ToolSettings())
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    with web_server(lambda: threaded([_canned(meta) for meta in TOOLS.values()]).application()) as url:
-        yield url
+EXTRA = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.parity.canned_tools import canned_tools
+globals().update(canned_tools(Path({folder!r}), __name__))
+"""
 
 
 def _body(message: Mapping[str, Any]) -> bytes:
-    if "body_ref" in message:
-        return json.dumps(load("agentlego", message["body_ref"])).encode()
-    body = message["body"] or {}
-    return base64.b64decode(body["base64"]) if "base64" in body else body.get("text", "").encode()
+    assert FOLDER is not None, "the module is skipped without golden data"
+    return body_of(message, FOLDER)
 
 
 @every("exchange", _exchanges(field="request"))
@@ -174,7 +130,7 @@ def _pixels(value: Any) -> Any:
     if isinstance(value, list):
         return [_pixels(part) for part in value]
     if isinstance(value, str) and value.startswith("iVBORw0KGgo"):
-        image = _image(value)
+        image = picture(value)
         return (image.mode, image.size, image.tobytes())
     return value
 

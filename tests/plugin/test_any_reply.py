@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.index import spread
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.pytest_plugin.collection import spread
 from tests.plugin.project import records, run_bundled, summary
 
 

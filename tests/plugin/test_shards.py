@@ -63,7 +63,7 @@ def test_another_selection_is_another_plan(project, model):
 def test_a_shard_without_a_case_ends_well_and_leaves_nothing(project, model, workers):
     result = project.run(*model, *workers, "--limit", "2", "--shard=3/3", "--run-dir", "run")
     assert result.status == 0, result.output
-    assert "shard 3 of 3 has none of the 2 cases; there is nothing to do, nor to merge" in result.output
+    assert "shard 3 of 3 has none of the 2 cases; it has nothing to do and leaves no folder" in result.output
     assert not (project.path / "run").exists()
 
 
@@ -137,4 +137,27 @@ def test_cases_are_collected_by_shard(project):
     result = project.run("--collect-only", "-q", "--shard=2/2")
     assert [line for line in result.output.splitlines() if "::" in line] == [
         f"test_toy.py::test_say[s{number}]" for number in (1, 3, 5)
+    ]
+
+
+SHUFFLED = """
+import random
+
+def pytest_collection_modifyitems(items):
+    random.shuffle(items)
+"""
+
+
+def test_a_plugin_that_shuffles_tests_changes_no_shard(project, model):
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(SHUFFLED)
+    (project.path / "test_plain.py").write_text(ORDINARY)
+    found = []
+    for number in (1, 2):
+        result = project.run(*model, f"--shard={number}/2", f"--run-dir=run{number}", "-v")
+        assert result.status == 0, result.output
+        found += [sample for _, sample, _ in planned(project.path / f"run{number}")]
+        found += [word for word in result.output.split() if word.startswith("test_plain.py::")]
+    assert sorted(found) == [f"s{number}" for number in range(6)] + [
+        f"test_plain.py::test_plain[{number}]" for number in range(5)
     ]

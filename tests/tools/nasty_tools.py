@@ -30,6 +30,10 @@ class Where(base.BenchTool):
         return os.getpid()
 
 
+class Whereabouts(Where):
+    meta = base.tool("Whereabouts", "Tells its process, too.", (), Parameter("int"))
+
+
 class Hang(base.BenchTool):
     meta = base.tool("Hang", "Never comes back.", (base.text("word"),), base.TEXT_OUT)
     category = "logic"

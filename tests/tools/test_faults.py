@@ -93,7 +93,7 @@ class Running:
 
     def stop(self) -> bytes:
         self.process.terminate()
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=30)
         assert self.process.returncode == 0
         with self._errors:
             self._errors.seek(0)

@@ -326,6 +326,8 @@ def _ask_in_vain(url: str, form: dict[str, str]) -> None:
         (["--port", "99999"], "--port must be from 0 (any free one) to 65535; got 99999"),
         (["--tools", ","], "--tools names no tool"),
         (["--files", "nowhere"], "--files names no folder: nowhere"),
+        (["--ray", "ray://head:10001"], "--ray takes no ray:// address"),
+        (["--ray", "head"], "or HOST:PORT; got 'head'"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_status_4(

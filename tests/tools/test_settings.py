@@ -72,7 +72,10 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ("[tools]\nvision = 3", "[tools.vision] in the settings must be a table; got 3"),
         ('[tools.vision]\nkey = "sk"', "[tools.vision] in the settings does not know key; accepted are "),
         ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a text; got ''"),
-        ("[tools.OCR]\nmerge = true", "does not know merge; accepted are paragraphs, queue, seconds"),
+        (
+            "[tools.OCR]\nmerge = true",
+            "does not know merge; accepted are cpus, gpus, paragraphs, queue, replicas, seconds",
+        ),
         ("[tools.OCR]\nseconds = 0", "seconds in [tools.OCR] must be at least 0.1; got 0"),
         ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be a whole number; got 1.5"),
         ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be a whole number; got True"),

@@ -26,7 +26,7 @@ from urllib.parse import quote
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import given_listener
 from agentgauge.core.tools import Tool
-from tool_impls.base import DISABLED, UNAVAILABLE
+from tool_impls.base import DISABLED, works
 from tool_impls.server import protocol
 from tool_impls.server.access import WITHOUT_TOKEN, Access
 from tool_impls.server.call import Answer, Call, encode, failure
@@ -37,8 +37,8 @@ from tool_impls.server.openapi import write_document
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from tool_impls.server.execution import Pool
     from tool_impls.server.result_cache import ResultCache
-    from tool_impls.server.worker_pool import ProcessPool
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -59,7 +59,7 @@ class ToolQueue:
         self,
         tool: Tool,
         state: str,
-        pool: ProcessPool,
+        pool: Pool,
         *,
         slots: int,
         limit: int,
@@ -75,7 +75,7 @@ class ToolQueue:
 
     @property
     def works(self) -> bool:
-        return not self.state.startswith((DISABLED, UNAVAILABLE))
+        return works(self.state)
 
     def refusal(self) -> Answer | None:
         """The answer to a call that is refused; None if the call is accepted."""

@@ -6,10 +6,9 @@ import argparse
 import asyncio
 import os
 import secrets
-import shutil
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -20,22 +19,15 @@ from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
-from tool_impls.fingerprint import fingerprints, result_identity
 from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.server.app import ToolQueue, ToolServer, serve
+from tool_impls.server.execution import Execution, Wanted, on_this_machine
 from tool_impls.server.metrics import Metrics
 from tool_impls.server.result_cache import ResultCache
 from tool_impls.server.result_store import ResultStore
-from tool_impls.server.worker import GPUS, WorkerSpec
-from tool_impls.server.worker_pool import ProcessPool
+from tool_impls.server.scratch import own_scratch
 from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load
-
-LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
-"""Processes for tools without a model of their own; each is started when it is needed."""
-
-LIGHT_THREADS = (os.cpu_count() or 1) // LIGHT_PROCESSES
-"""Threads of a numerical library in each of them: with all processors for each process, threads wait for each other."""
 
 
 def build(
@@ -46,60 +38,39 @@ def build(
     files: Path | None = None,
     preload: bool = False,
     access: Access = WITHOUT_TOKEN,
+    execute: Callable[[Wanted], Execution] = on_this_machine,
 ) -> ToolServer:
     """A server with the named tools (all by default), made in its event loop. Raises UsageProblem for an unknown name.
 
     ``files``: a folder below which texts may name files that did not come with the call.
     """
-    states = check(settings, names)
+    kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
     metrics, scratch = Metrics(), own_scratch()
-    devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
-    processors = ["cpu"] * LIGHT_PROCESSES
     root, more = files.resolve() if files else None, tuple(path.resolve() for path in extras)
-    kinds = {name: registry.TOOLS[name] for name in states}
-    heavy = {name for name, kind in kinds.items() if kind.on_device(settings)}
-    confined = {name for name, kind in kinds.items() if kind.confined} - heavy
-    results = _results(settings, kinds, devices, scratch, metrics)
+    execution = execute(Wanted(settings, kinds, more, root, preload, metrics, scratch))
+    results = _results(settings, kinds, execution.identity, scratch, metrics)
     queues = []
-    for group, places in ((heavy, devices), (confined, processors), (kinds.keys() - heavy - confined, processors)):
-        tools = tuple(name for name in kinds if name in group)
-        threads = None if group is heavy else LIGHT_THREADS
-        specs = [
-            WorkerSpec(settings, tools, more, place, root, scratch, group is confined, threads) for place in places
-        ]
-        concurrency = {name: kinds[name].concurrency for name in tools}
-        pool = ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
-        for name in tools:
-            values = settings.values(name, kinds[name].known_options())
-            bounds = {"slots": concurrency[name] * len(places), "limit": values["queue"], "seconds": values["seconds"]}
-            queues.append(ToolQueue(kinds[name].offered(settings), states[name], pool, cache=results, **bounds))
-    queues.sort(key=lambda queue: list(states).index(queue.tool.name))
-    found = cache(lambda: fingerprints(settings, states))
+    for name, kind in kinds.items():
+        values = settings.values(name, kind.known_options())
+        bounds = {"slots": execution.slots[name], "limit": values["queue"], "seconds": values["seconds"]}
+        state, pool = execution.states[name], execution.pools[name]
+        queues.append(ToolQueue(kind.offered(settings), state, pool, cache=results, **bounds))
+    found = cache(execution.fingerprints)
     return ToolServer(queues, metrics, scratch, fingerprints=found, access=access, preload=preload)
 
 
 def _results(
-    settings: ToolSettings, kinds: Mapping[str, type[BenchTool]], devices: list[str], scratch: Path, metrics: Metrics
+    settings: ToolSettings,
+    kinds: Mapping[str, type[BenchTool]],
+    identity: Callable[[str], str],
+    scratch: Path,
+    metrics: Metrics,
 ) -> ResultCache:
     """What is kept of the tools' results, in the user's cache folder."""
     kept = [name for name, kind in kinds.items() if settings.cache_mb and kind.is_kept(settings)]
-    shown = sorted((name, value) for name, value in os.environ.items() if name.endswith("_VISIBLE_DEVICES"))
-    place = f"{devices}, GPU: {any(Path(name).exists() for name in GPUS)}, {shown}"
-    identities = {name: cache(partial(result_identity, settings, name, place)) for name in kept}
+    identities = {name: cache(partial(identity, name)) for name in kept}
     store = ResultStore(cache_folder().with_name("tools"), settings.cache_mb * 10**6)
     return ResultCache(store, identities, scratch, metrics.looked_up)
-
-
-SCRATCH = "agentgauge-tools-"
-
-
-def own_scratch() -> Path:
-    """A new folder for uploads, results and temporary files. Folders of servers that were killed are removed first."""
-    for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*") if Path("/proc/self").exists() else ():
-        pid = old.name.removeprefix(SCRATCH).partition("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(old, ignore_errors=True)  # those of other users stay
-    return Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-"))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -123,6 +94,8 @@ def parser() -> argparse.ArgumentParser:
     devices = "where models run, one process each (default: the settings', else auto)"
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
     add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
+    ray = "run the tools on Ray Serve: on a cluster that is started here (local), this machine's (auto), or HOST:PORT"
+    add("--ray", metavar="local|auto|ADDRESS", help=ray)
     scoring = "parity: options have the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
     add("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")
@@ -143,14 +116,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for extra in arguments.extra:
             registry.add(extra)
-        asyncio.run(_run(arguments))
+        with _execution(arguments.ray) as execute:
+            asyncio.run(_run(arguments, execute))
     except AgentGaugeError as error:
         print(error, file=sys.stderr)
         return 4
     return 0
 
 
-async def _run(arguments: argparse.Namespace) -> None:
+@contextmanager
+def _execution(ray: str | None) -> Iterator[Callable[[Wanted], Execution]]:
+    """What works on calls, while a cluster is joined where one is named."""
+    if ray is None:
+        yield on_this_machine
+        return
+    from agentgauge.run.launch.cluster import LOCAL, connect, disconnect
+
+    connect(ray)
+    try:
+        from tool_impls.ray_serve.pool import on_ray
+
+        yield partial(on_ray, joined=ray != LOCAL)
+    finally:
+        disconnect()
+
+
+async def _run(arguments: argparse.Namespace, execute: Callable[[Wanted], Execution]) -> None:
     settings = load(arguments.settings) if arguments.settings else ToolSettings()
     released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
     settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)
@@ -162,9 +153,9 @@ async def _run(arguments: argparse.Namespace) -> None:
     if arguments.tools is not None and not arguments.tools.strip(", "):
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-    server = build(
-        settings, names, extras=arguments.extra, files=arguments.files, preload=arguments.preload, access=access
-    )
+    rest = {"preload": arguments.preload, "access": access, "execute": execute}
+    # in a thread, because a cluster takes its time, and its replicas are asked without an event loop
+    server = await asyncio.to_thread(build, settings, names, extras=arguments.extra, files=arguments.files, **rest)
     await serve(server, arguments.host, arguments.port, printed)
 
 

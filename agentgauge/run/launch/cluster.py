@@ -6,6 +6,7 @@ Call ``connect`` before anything imports ray, because ray reads environment vari
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import secrets
@@ -42,7 +43,7 @@ def connect(address: str, *, cpus: float | None = None) -> None:
         raise UsageProblem(f"--ray takes {_ACCEPTED}; got {address!r}")
     if find_spec("ray") is None:
         raise UsageProblem("--ray needs the package ray, which is not installed: pip install 'agentgauge[ray]'")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
     register(os.environ.get("RAY_AUTH_TOKEN"))
     if address == AUTO:
         address = os.environ.get("RAY_ADDRESS") or AUTO
@@ -56,6 +57,26 @@ def connect(address: str, *, cpus: float | None = None) -> None:
     _initialise(address, cpus)
 
 
+def check_room(cpus: float, gpus: float) -> None:
+    """Raises UsageProblem if no node of the cluster could ever run a shard that reserves so much: Ray would wait."""
+    import ray
+
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
+        largest = ", ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
+        raise UsageProblem(
+            f"no node of the Ray cluster has {cpus:g} CPUs and {gpus:g} GPUs for a shard (its nodes: {largest}); lower"
+            " --cpus or --gpus, or start a larger node first"
+        )
+
+
+def head() -> str:
+    """The address of the head of the cluster that was joined, ``host:port``."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
 def disconnect() -> None:
     """Leave the cluster. One that ``connect`` has started ends with all that runs on it."""
     import ray
@@ -66,7 +87,7 @@ def disconnect() -> None:
 def _initialise(address: str, cpus: float | None) -> None:
     import ray
 
-    own = {"num_cpus": cpus, "include_dashboard": False} if address == LOCAL else {}
+    own = {"num_cpus": cpus and math.ceil(cpus), "include_dashboard": False} if address == LOCAL else {}
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.case_runner import CaseRunner
-from agentgauge.run.launch.cluster import connect
+from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.order import Orders
 from agentgauge.run.launch.remote_cases import RemoteCases
+from agentgauge.run.launch.tool_server import LaunchedTools
 from agentgauge.run.settings import Settings
 
 
 class Driver:
-    """Connected to Ray as long as the process lives, or until ``disconnect`` of ``cluster`` is called.
+    """Connected to Ray until it is closed.
 
     ``tools``: what identifies each tool of the shards that have started. ``sandbox``: what confines programs there.
     """
@@ -38,10 +41,26 @@ class Driver:
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
         self._failed = failed
-        self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
         self.tools = tools
         self.sandbox: tuple[str, ...] = ()
+        self._server: LaunchedTools | None = None
         connect(self._options.address, cpus=self._options.cpus * self._options.workers)
+        try:
+            check_room(self._options.cpus, self._options.gpus)
+            if self._options.tools:
+                self._server = LaunchedTools(settings, configs, head(), failed)
+                settings = replace(settings, tool_server=self._server.url)
+            self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
+            self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the tool server, if there is one, and leave the cluster."""
+        if self._server:
+            self._server.close()
+        disconnect()
 
     def cases(self, runner: CaseRunner, idle: Callable[[], None]) -> RemoteCases:
         """The cases of the run; called once, when the first case is to run. ``idle``: see ``RemoteCases``."""
@@ -50,19 +69,22 @@ class Driver:
         return RemoteCases(
             self._options,
             runner.folder,
-            RayShards(self._options, self._orders.packed_data),
+            RayShards(self._options, self._orders.packed, self._tool_token),
             self._orders.of,
             is_stopped=runner.is_stopped,
             started=self._started,
             failed=self._failed,
+            full=lambda why: setattr(runner, "problem", why),
             idle=idle,
         )
 
-    def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> None:
-        """A shard has checked its tools. Called in another thread."""
+    def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> bool:
+        """A shard has checked its tools: whether they are those of the run. Called in another thread."""
         if other := sorted(name for name in tools if self.tools.get(name, tools[name]) != tools[name]):
             self._failed(
                 UsageProblem(f"a node has another {', '.join(other)} than the run so far; set the nodes up alike")
             )
+            return False
         self.tools = {**tools, **self.tools}
         self.sandbox = self.sandbox or tuple(sandbox)
+        return True

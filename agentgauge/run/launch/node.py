@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -23,7 +23,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from agentgauge.core.index import cache_folder
-from agentgauge.core.redaction import redact, register_environment
+from agentgauge.core.redaction import redact, register, register_environment
+from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
@@ -34,10 +35,15 @@ LOOK_SECONDS = 0.1
 """Between two looks for new records."""
 ASK_SECONDS = 0.5
 """Between two questions whether the shard is to stop."""
+START_SECONDS = 300.0
+"""How long pytest may take to come to its first case: tools with models load meanwhile."""
 END_SECONDS = 5.0
 """How long pytest may take to end after SIGTERM."""
 MESSAGE_BYTES = 8 << 20
 """A message of records is sent when it has so many bytes of lines and files."""
+
+NOT_HERE = (LAUNCH, "PYTEST_ADDOPTS")
+"""Variables that Ray's processes may have, and that are not for pytest on a node."""
 
 Word = Literal["", "hold", "end"]
 """What the driver says to its shards: go on; start no further case; end at once."""
@@ -51,11 +57,11 @@ class Order:
     root: str  # folder of the driver's project
     here: str  # folder in which the driver was started
     python_path: str  # PYTHONPATH there
-    settings_file: str  # text of its agentgauge.toml, for a node without that folder
     arguments: tuple[str, ...]  # of pytest
     variables: tuple[str, ...]  # names of environment variables that must be set: they hold keys
     data: tuple[str, ...]  # folders of official data that must be there, unless they come with the order
     data_option: str  # --data of the driver
+    data_folder: str  # where it looks for data with --data=auto
     assignment: Assignment
 
 
@@ -63,26 +69,32 @@ class Refused(Exception):
     """A node cannot do what it was ordered, and no other order would change that."""
 
 
-def run_shard(order: Order, archive: bytes | None, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
-    """Run the cases of an order. Yields messages, each with its ``kind``:
+def run_shard(
+    order: Order, archive: bytes | None, word: Callable[[], Word], tool_token: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Run the cases of an order. ``tool_token``: of its tool server, if it needs one.
+
+    Yields messages, each with its ``kind``:
 
     - ``refused``, ``why``: a sentence; nothing was run;
-    - ``data``: the folders of ``order.data`` are not here; to be ordered again with ``archive``;
+    - ``data``: the project or folders of ``order.data`` are not here; to be ordered again with ``archive``, which has
+      the project's settings in ``project`` and the data in ``data``;
     - ``started``, ``tools``, ``sandbox``: as in run.json, before the first case;
     - ``records``, ``lines``, ``files``: lines of records, and tar archives of what tools produced, by line;
     - ``ended``, ``status``, ``said``: pytest's exit status and its last words.
     """
     register_environment()
+    register(tool_token)
     try:
         _check(order)
-        if archive is None and not all(Path(folder).is_dir() for folder in order.data):
+        if archive is None and not all(Path(folder).is_dir() for folder in (order.here, *order.data)):
             yield {"kind": "data"}
             return
     except Refused as problem:
         yield {"kind": "refused", "why": f"node {platform.node()}: {problem}"}
         return
     with TemporaryDirectory(prefix="agentgauge-shard-") as scratch:
-        yield from _Shard(order, archive, Path(scratch)).run(word)
+        yield from _Shard(order, archive, Path(scratch), tool_token).run(word)
 
 
 def _check(order: Order) -> None:
@@ -98,12 +110,13 @@ def _check(order: Order) -> None:
         )
 
 
-def packed(folders: dict[str, Path]) -> bytes:
-    """A tar archive of folders, by the names that they get in it."""
+def packed(paths: Mapping[str, Path], *, follow: bool = False) -> bytes:
+    """A tar archive of files and folders, by the names that they get in it. ``follow``: with what links lead to;
+    otherwise links are left out."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, folder in folders.items():
-            archive.add(folder, name)
+    with tarfile.open(fileobj=buffer, mode="w", dereference=follow) as archive:
+        for name, path in paths.items():
+            archive.add(path, name, filter=lambda member: member if member.isfile() or member.isdir() else None)
     return buffer.getvalue()
 
 
@@ -113,51 +126,47 @@ def unpack(archive: bytes, target: Path) -> None:
         stream.extractall(target, filter="data")
 
 
-def _unpacked_data(archive: bytes) -> Path:
-    """The folder of data that came with an order: unpacked once on each machine, in the user's cache folder."""
+def _unpacked(archive: bytes) -> Path:
+    """The folder of what came with an order: unpacked once on each machine, in the user's cache folder."""
     target = cache_folder().parent / "launch-data" / sha256(archive).hexdigest()[:16]
     if not target.is_dir():
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent) as scratch:
-            unpack(archive, Path(scratch) / "data")
+            unpack(archive, Path(scratch) / "new")
             with contextlib.suppress(OSError):  # another shard was faster
-                (Path(scratch) / "data").rename(target)
+                (Path(scratch) / "new").rename(target)
     return target
 
 
 class _Shard:
     """One pytest process and its run folder, which lasts as long as the shard."""
 
-    def __init__(self, order: Order, archive: bytes | None, scratch: Path) -> None:
+    def __init__(self, order: Order, archive: bytes | None, scratch: Path, tool_token: str) -> None:
         self._folder = RunFolder(scratch / "run")
         self._log = scratch / "log"
         self._tail = RecordTail()
         self._started = False
         variables = order.assignment.write(scratch / "assignment.json")
+        if tool_token:
+            variables[TOOL_TOKEN] = tool_token
         arguments = [*order.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]
+        root, here, data = order.root, order.here, {"auto": order.data_folder}.get(order.data_option, order.data_option)
         if archive is not None:
-            data = _unpacked_data(archive)
-            if order.data_option == "auto":
-                variables["AGENTGAUGE_DATA"] = str(data)
-            else:
-                arguments.append(f"--agentgauge-data={data}")
-        elif order.data_option != "auto":
-            arguments.append(f"--agentgauge-data={order.data_option}")
-        if Path(order.here).is_dir():
-            arguments.append(f"--rootdir={order.root}")
-            here = Path(order.here)
-            if order.python_path:
-                variables["PYTHONPATH"] = order.python_path
+            came = _unpacked(archive)
+            data = str(came / "data") if (came / "data").is_dir() else data
+            if not Path(here).is_dir():
+                root = here = str(came / "project")
+        if order.data_option == "auto":
+            variables["AGENTGAUGE_DATA"] = data
         else:
-            here = scratch / "project"
-            here.mkdir()
-            (here / "agentgauge.toml").write_text(order.settings_file, encoding="utf-8")
-            arguments.append(f"--rootdir={here}")
+            arguments.append(f"--agentgauge-data={data}")
+        if here == order.here and order.python_path:
+            variables["PYTHONPATH"] = order.python_path
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *arguments],
+                [sys.executable, "-m", "pytest", *arguments, f"--rootdir={root}"],
                 cwd=here,
-                env={name: value for name, value in os.environ.items() if name != LAUNCH} | variables,
+                env={name: value for name, value in os.environ.items() if name not in NOT_HERE} | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -165,7 +174,8 @@ class _Shard:
             )
 
     def run(self, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
-        asked, deadline = time.monotonic(), float("inf")
+        asked = time.monotonic()
+        begin, deadline = asked, float("inf")
         try:
             while True:
                 has_ended = self._process.poll() is not None  # nothing is written after that
@@ -175,6 +185,8 @@ class _Shard:
                 now = time.monotonic()
                 if now > deadline:
                     self._signal(signal.SIGKILL)
+                elif not self._started and now - begin > START_SECONDS:
+                    deadline = now
                 elif now - asked > ASK_SECONDS and deadline == float("inf"):
                     asked = now
                     if self._obey(word()):

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import without_logins
-from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import Order, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.option_names import PREFIX
@@ -37,8 +38,7 @@ class Orders:
         self._settings = settings
         self._configs = dict(configs)
         self._root, self._here = root, here
-        toml = root / "agentgauge.toml"
-        self._toml = toml.read_text(encoding="utf-8") if toml.is_file() else ""
+        self._data_folder = str(data_folder(root).absolute())
         self._arguments = (*arguments, *_options(settings))
         if options.processes:
             self._arguments = (f"-n{options.processes}", *self._arguments)
@@ -57,17 +57,23 @@ class Orders:
             root=str(self._root),
             here=str(self._here),
             python_path=os.environ.get("PYTHONPATH", ""),
-            settings_file=self._toml,
             arguments=(*self._arguments, f"{PREFIX}in-flight={in_flight}"),
             variables=self._variables,
             data=tuple(str(folder) for folder in self._folders.values()),
             data_option=self._settings.data,
+            data_folder=self._data_folder,
             assignment=Assignment(frozenset(cases), self._configs, 1 / self._options.workers),
         )
 
-    def packed_data(self) -> bytes:
-        """The official data of the run, for a node that has none at these paths."""
-        return packed(self._folders)
+    def packed(self) -> bytes:
+        """The project's ``agentgauge.toml`` without logins, and the official data of the run, for a node that has none
+        at these paths."""
+        toml = self._root / "agentgauge.toml"
+        with TemporaryDirectory() as scratch:
+            copy = Path(scratch) / "agentgauge.toml"
+            copy.write_text(without_logins(toml.read_text(encoding="utf-8") if toml.is_file() else ""), "utf-8")
+            data = {f"data/{name}": folder for name, folder in self._folders.items()}
+            return packed({"project/agentgauge.toml": copy, **data}, follow=True)
 
 
 def _options(settings: Settings) -> list[str]:
@@ -101,5 +107,5 @@ def _variables(settings: Settings) -> set[str]:
     """The names of the environment variables that hold what this run needs on each node."""
     specs = [*([settings.spec] if settings.spec else []), *settings.roles.values()]
     names = {spec.key_env for spec in specs if spec.key_env and spec.key_required}
-    has_token = settings.tool_server and os.environ.get(TOOL_TOKEN)
-    return names | ({TOOL_TOKEN} if has_token else set())
+    keys = [table.get("key_env") for table in settings.file.tools.values() if isinstance(table, Mapping)]
+    return names | {str(key) for key in keys if key and os.environ.get(str(key))}

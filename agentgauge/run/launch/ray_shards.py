@@ -22,11 +22,18 @@ minutes for its tasks."""
 
 
 class _Words:
-    """An actor beside the driver, which ends with it: the shards ask it what to do."""
+    """An actor beside the driver, which ends with it: the shards ask it what to do, and for the tool server's token."""
 
     def __init__(self) -> None:
         self._word: Word = ""
+        self._tool_token = ""
         self._asked: dict[int, float] = {}  # shard → when it asked last
+
+    def keep(self, tool_token: str) -> None:
+        self._tool_token = tool_token
+
+    def tool_token(self) -> str:
+        return self._tool_token
 
     def say(self, word: Word) -> None:
         self._word = word
@@ -42,18 +49,21 @@ class _Words:
 
 def _run(number: int, order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
     """The Ray task. An order without its driver raises, which ends its processes."""
-    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(number), timeout=ANSWER_SECONDS))
+    tool_token = ray.get(words.tool_token.remote(), timeout=ANSWER_SECONDS)
+    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(number), timeout=ANSWER_SECONDS), tool_token)
 
 
 class RayShards:
     """A ``Backend``: every shard is a Ray task, which sends its messages while it runs. Ray repeats none of them: what
     is left of a shard is another shard."""
 
-    def __init__(self, options: LaunchOptions, data: Callable[[], bytes]) -> None:
-        """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it."""
+    def __init__(self, options: LaunchOptions, data: Callable[[], bytes], tool_token: str) -> None:
+        """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it.
+        ``tool_token``: of the tool server; it is kept in memory, and no part of a task's description."""
         self._task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=0)(_run)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._words = ray.remote(num_cpus=0)(_Words).options(scheduling_strategy=here).remote()
+        ray.get(self._words.keep.remote(tool_token))
         self._data = data
         self._archive: Any = None
         self._running: dict[Any, int] = {}  # stream of messages → number of the shard
@@ -77,7 +87,8 @@ class RayShards:
             ready += more
         yield from self._lost(others)
         for stream in ready:
-            number = self._running[stream]
+            if (number := self._running.get(stream)) is None:
+                continue  # it was dropped meanwhile
             message: Mapping[str, Any] | Failed
             try:
                 message = ray.get(next(stream))
@@ -85,8 +96,9 @@ class RayShards:
                 message = Failed("it ended without a word")
             except RayError as error:
                 message = Failed(_short(error))
+                self.drop(number)  # only a message may be lost, and the task go on
             if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
-                del self._running[stream]
+                self._running.pop(stream, None)
             yield number, message
 
     def _lost(self, streams: Sequence[Any]) -> Iterator[tuple[int, Failed]]:
@@ -97,17 +109,20 @@ class RayShards:
         silent = ray.get(self._words.silent.remote())
         for stream in streams:
             if (number := self._running[stream]) in silent:
-                del self._running[stream]
-                ray.cancel(stream, force=True)  # should its node come back
+                self.drop(number)  # should its node come back
                 yield number, Failed(f"its node has been silent for {SILENT_SECONDS:g} seconds")
 
     def say(self, word: Word) -> None:
         ray.get(self._words.say.remote(word))
 
-    def close(self) -> None:
-        for stream in self._running:
+    def drop(self, number: int) -> None:
+        for stream in [stream for stream, one in self._running.items() if one == number]:
             ray.cancel(stream, force=True)
-        self._running.clear()
+            del self._running[stream]
+
+    def close(self) -> None:
+        for number in list(self._running.values()):
+            self.drop(number)
 
 
 def _short(error: RayError) -> str:

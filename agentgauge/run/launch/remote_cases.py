@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import tarfile
 import threading
 import time
 from collections import deque
@@ -10,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record
 from agentgauge.run.launch.node import Order, Word, unpack
@@ -18,7 +21,7 @@ from agentgauge.run.prefetcher import STOPPED, WATCH_SECONDS
 from agentgauge.run.shards.balance import balanced
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.jsonl import CaseId, outlined
+from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
 
 SHARDS_A_WORKER = 4
 """Shards of a plan for each that runs at a time: a slow one, or one whose node dies, holds up little."""
@@ -32,6 +35,10 @@ END_SECONDS = 9.0
 
 USAGE_ERROR = 4
 """pytest's exit status for what the user must mend."""
+
+
+QUIET_SECONDS = 60.0
+"""After so long without any shard that runs, a warning says so."""
 
 
 class Failed(Exception):
@@ -51,6 +58,9 @@ class Backend(Protocol):
     def say(self, word: Word) -> None:
         """Tell all shards."""
 
+    def drop(self, number: int) -> None:
+        """End a shard, from which no message comes any more."""
+
     def close(self) -> None:
         """End what still runs."""
 
@@ -59,8 +69,9 @@ class Backend(Protocol):
 class _Shard:
     cases: dict[CaseId, Planned]  # without a record so far
     number: int = -1  # of those that run at a time, from 0
-    tries: int = 0  # since the last record
+    tries: int = 0  # since the last finished case
     with_data: bool = False
+    has_spoken: bool = False  # it runs, and does not wait for room
 
 
 class RemoteCases:
@@ -75,13 +86,16 @@ class RemoteCases:
         order: Callable[[Sequence[CaseId], int], Order],
         *,
         is_stopped: Callable[[], bool],
-        started: Callable[[Mapping[str, Any], Sequence[str]], None],
+        started: Callable[[Mapping[str, Any], Sequence[str]], bool],
         failed: Callable[[UsageProblem], None],
+        full: Callable[[str], None],
         idle: Callable[[], None],
     ) -> None:
-        """``order``: what a shard of these cases is to do, the so-manieth of those that run. ``started`` is called with
-        the tools of a shard and what confines its programs, ``failed`` where no shard can run; both in another thread.
-        ``idle`` is called now and then on pytest's thread while it waits."""
+        """``order``: what a shard of these cases is to do, and its number among those that run.
+
+        Called in another thread: ``started``, with the tools of a shard and what confines its programs, returns whether
+        they are those of the run; ``failed`` if no shard can run; ``full``, with a sentence, if the run folder cannot
+        be written. ``idle`` is called now and then on pytest's thread while it waits."""
         self._options = options
         self._folder = folder
         self._backend = backend
@@ -89,6 +103,7 @@ class RemoteCases:
         self._is_stopped = is_stopped
         self._on_started = started
         self._on_failed = failed
+        self._on_full = full
         self._idle = idle
         self._appender = folder.appender("launch")
         self._known: set[CaseId] = set()  # submitted, and not asked for yet; belongs to pytest's thread
@@ -99,6 +114,8 @@ class RemoteCases:
         self._running: dict[int, _Shard] = {}  # belongs to the launch's thread, with what follows
         self._next = 0
         self._said: Word = ""
+        self._quiet_since = time.monotonic()  # with shards, none of which runs
+        self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="agentgauge-launch", daemon=True)
         self._thread.start()
 
@@ -131,13 +148,12 @@ class RemoteCases:
 
     def close(self) -> None:
         """End all shards; what is finished has been stored, and what they finish within END_SECONDS is."""
-        if not self._thread.is_alive():
-            return
         with self._changed:
             self._word = "end"
         self._thread.join()
-        self._backend.close()
-        self._appender.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._appender.close()
 
     def _await(self, case: Planned) -> Line | Record | Exception:
         while True:
@@ -164,10 +180,12 @@ class RemoteCases:
                 self._start_shards()
                 for number, message in self._backend.messages(LOOK_SECONDS):
                     self._take(number, message)
+                self._warn_if_none_runs()
         except Exception as error:  # pytest must not wait for cases that nothing runs any more
             self._give_up(error)
         finally:
             self._give_up(None)
+            self._backend.close()
 
     def _obey(self) -> Word:
         """Pass on what is to be said to the shards. While they are held, waiting cases are missing."""
@@ -183,7 +201,17 @@ class RemoteCases:
                 waiting = [case for shard in self._queue for case in shard.cases]
                 self._queue.clear()
             self._set_done({case: _missing(case, STOPPED) for case in waiting})
+            for number in [number for number, shard in self._running.items() if not shard.has_spoken]:
+                self._drop(number, STOPPED)
         return word
+
+    def _warn_if_none_runs(self) -> None:
+        if not self._running or any(shard.has_spoken for shard in self._running.values()):
+            self._quiet_since = time.monotonic()
+        elif time.monotonic() - self._quiet_since > QUIET_SECONDS:
+            self._quiet_since = time.monotonic()
+            text = "warning: no shard has started for %g s: the cluster has no room; Ctrl-C ends the run"
+            logging.getLogger("agentgauge.ray").warning(text, QUIET_SECONDS)
 
     def _start_shards(self) -> None:
         free = set(range(self._options.workers)) - {shard.number for shard in self._running.values()}
@@ -196,15 +224,23 @@ class RemoteCases:
             self._backend.start(self._next, self._order(list(shard.cases), number), with_data=shard.with_data)
 
     def _take(self, number: int, message: Mapping[str, Any] | Failed) -> None:
-        shard = self._running[number]
+        shard = self._running.get(number)
+        if shard is None:
+            return  # it was dropped
+        shard.has_spoken = True
         kind = "failed" if isinstance(message, Failed) else message["kind"]
         if isinstance(message, Failed):
             self._ended(number, str(message))
         elif kind == "started":
-            self._on_started(message["tools"], message["sandbox"])
+            if not self._on_started(message["tools"], message["sandbox"]):
+                self.hold()
+                self._drop(number, STOPPED)
         elif kind == "records":
-            for place, line in enumerate(message["lines"]):
-                self._store(shard, line, message["files"].get(place))
+            try:
+                for place, line in enumerate(message["lines"]):
+                    self._store(shard, line, message["files"].get(place))
+            except (tarfile.TarError, *UNREADABLE) as error:
+                self._drop(number, f"it sent what is no record: {error!r}")
         elif kind == "data":
             shard.with_data = True
             shard.tries -= 1  # nothing has failed
@@ -217,13 +253,20 @@ class RemoteCases:
                 self._refuse(f"a shard cannot run: {message['said']}")
             self._ended(number, f"pytest ended with exit status {message['status']}: {message['said']}")
 
+    def _drop(self, number: int, why: str) -> None:
+        self._backend.drop(number)
+        self._ended(number, why)
+
     def _refuse(self, why: str) -> None:
         self._on_failed(UsageProblem(why))
         self.hold()
 
     def _store(self, shard: _Shard, line: bytes, files: bytes | None) -> None:
+        """Raises one of UNREADABLE, or TarError."""
         data = outlined(line)
         case: CaseId = (data["task"], data["sample"], data["attempt"])
+        if case not in shard.cases:
+            return  # no node names a folder of its own choice, and no record comes twice
         result: Line | Exception
         try:
             if files is not None:
@@ -234,13 +277,16 @@ class RemoteCases:
             result = self._appender.append_line(line)
         except OSError as error:  # the disk is full: ``result`` raises it
             result = error
-        shard.tries = 0
-        if shard.cases.pop(case, None) is not None:
-            self._set_done({case: result})
+            self._on_full(cannot_write(self._folder.path, error))
+        else:
+            shard.tries = 0 if result.finished else shard.tries
+        del shard.cases[case]
+        self._set_done({case: result})
 
     def _ended(self, number: int, why: str) -> None:
         """What is left of a shard runs again, unless the run is to end, or it fails each time."""
         shard = self._running.pop(number)
+        shard.has_spoken = False
         shard.tries += 1
         if not shard.cases:
             return

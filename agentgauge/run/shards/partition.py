@@ -33,10 +33,10 @@ def partition(nodes: Sequence[str], count: int, mode: str, groups: Mapping[int, 
     for position, node in enumerate(nodes):
         group = groups.get(position) if mode == "loadgroup" else None
         units.setdefault(_unit(node, mode) if group is None else f"@{group}", []).append(position)
-    shards: list[Queue] = [[] for _ in range(used)]
+    queues: list[Queue] = [[] for _ in range(used)]
     for positions in units.values():
-        min(shards, key=len).extend(positions)
-    return shards + empty
+        min(queues, key=len).extend(positions)
+    return queues + empty
 
 
 def _unit(node: str, mode: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.shards.balance import balanced, units_of
 from agentgauge.run.solve import Planned
@@ -30,9 +30,8 @@ class Shard:
 
 def parse_shard(text: str) -> Shard:
     """Raises UsageProblem."""
-    number, count = (
-        map(int, found.groups()) if (found := re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)) else (0, 0)
-    )
+    found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
+    number, count = map(int, found.groups()) if found else (0, 0)
     if not 1 <= number <= count:
         raise UsageProblem(
             f"--shard {text!r} names no shard; give its number, from 1, and how many there are, such as --shard=2/8"
@@ -58,27 +57,28 @@ def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
     return shard
 
 
-def kept(shard: Shard, cases: Sequence[Planned | None], *, is_resumed: bool) -> set[int]:
+def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> set[int]:
     """The positions of a shard's tests; None stands for an ordinary one, of which each shard gets the next in turn.
+    The same cases must come in the same order on every machine.
 
-    ``is_resumed``: the cases are the shard's already.
+    ``is_planned``: the cases are the shard's already, by its earlier plan.
     """
     places = [place for place, case in enumerate(cases) if case]
     planned = [case for case in cases if case]
-    mine = range(len(places)) if is_resumed else balanced(planned, shard.count)[shard.number - 1]
+    mine = range(len(places)) if is_planned else balanced(planned, shard.count)[shard.number - 1]
     ordinary = [place for place, case in enumerate(cases) if not case]
     return {places[position] for position in mine} | set(ordinary[shard.number - 1 :: shard.count])
 
 
-def described(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
+def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
     """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
     order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
-    digest = hashlib.sha256(encoded([case.id for case in planned])).hexdigest()[:16] if planned else None
+    text = json.dumps(sorted(case.id for case in planned))
     return {
         **asdict(shard),
         "planned": len(planned),
-        "plan": digest,
+        "plan": hashlib.sha256(text.encode()).hexdigest()[:16] if planned else None,
         "tasks": list(dict.fromkeys(case.task.name for case in planned)),
         "used": min(shard.count, len(units_of(planned))),
     }
@@ -89,14 +89,15 @@ def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
     UsageProblem where the file is damaged."""
     if shard is None or not (folder.path / FILE).exists():
         return ""
-    return f"{shard} has none of the {folder.read_json(FILE)['planned']:,} cases; there is nothing to do, nor to merge"
+    planned = folder.read_json(FILE)["planned"]
+    return f"{shard} has none of the {planned:,} cases; it has nothing to do and leaves no folder"
 
 
-def description(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
+def read_whole_plan(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
     """What ``FILE`` says, or nothing of the plan where that is not known yet; None for a run in one piece.
 
     Raises UsageProblem where the file is damaged.
     """
     if shard is None:
         return None
-    return dict(folder.read_json(FILE)) if (folder.path / FILE).exists() else described(shard)
+    return dict(folder.read_json(FILE)) if (folder.path / FILE).exists() else whole_plan(shard)

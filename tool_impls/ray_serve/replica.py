@@ -1,0 +1,144 @@
+"""One replica of a deployment on Ray Serve: worker processes of its tools, as a tool server on that machine has them.
+
+A replica runs no tool itself. So limits of time, confinement and crashes are as without Ray, and a tool cannot take its
+replica with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from tool_impls import registry
+from tool_impls.availability import check
+from tool_impls.base import works
+from tool_impls.fingerprint import fingerprints, result_identity
+from tool_impls.ray_serve.transfer import SentCall, unpacked
+from tool_impls.server.call import Answer
+from tool_impls.server.scratch import own_scratch
+from tool_impls.server.worker import GPUS, WorkerSpec
+from tool_impls.server.worker_pool import ProcessPool
+from tool_impls.settings import ToolSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPlan:
+    """What a replica needs to know. ``extras``: path and content of files with further tools. ``threads``: of a
+    numerical library; None: as it chooses."""
+
+    settings: ToolSettings
+    tools: tuple[str, ...]
+    extras: tuple[tuple[Path, bytes], ...]
+    device: str  # auto: the GPU that Ray gave, where it gave one
+    root: Path | None
+    scratch: Path  # of the server: a replica on its machine has its own folder there, so that it ends with the server
+    threads: int | None
+    preload: bool
+    lease: Any  # an actor of the server's, which ends with it; None where the cluster does
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An answer, and what has happened in the replica since its last one. ``batches``: their sizes; ``restarts``: of
+    worker processes."""
+
+    answer: Answer
+    batches: tuple[int, ...]
+    restarts: int
+    confinement: str
+
+
+class Replica:
+    """What Serve creates. Its methods run in the replica's event loop."""
+
+    async def __init__(self, plan: ReplicaPlan) -> None:  # type: ignore[misc]  # Serve awaits it
+        os.environ.pop("OMP_NUM_THREADS", None)  # Ray's; ``threads`` says it here
+        self._plan = plan
+        self._scratch = Path(mkdtemp(dir=plan.scratch)) if plan.scratch.is_dir() else own_scratch()
+        self._batches: list[int] = []
+        self._restarts = 0
+        extras = tuple(_on_this_node(path, content, self._scratch) for path, content in plan.extras)
+        for extra in extras:
+            registry.add(extra)
+        kinds = {name: registry.TOOLS[name] for name in plan.tools}
+        confined = {name for name, kind in kinds.items() if kind.confined and not kind.on_device(plan.settings)}
+        concurrency = {name: kind.concurrency for name, kind in kinds.items()}
+        self._turns = {name: asyncio.Semaphore(number) for name, number in concurrency.items()}
+        self._pools: dict[str, ProcessPool] = {}
+        for names in (confined, kinds.keys() - confined):
+            tools = tuple(name for name in kinds if name in names)
+            rest = (plan.device, plan.root, self._scratch, names is confined, plan.threads)
+            spec = WorkerSpec(plan.settings, tools, extras, *rest)
+            pool = ProcessPool([spec], concurrency, observe=self._batches.append, restarted=self._restarted)
+            self._pools |= dict.fromkeys(tools, pool)
+        if plan.preload:  # what fails is told at the first call, as without a replica
+            await asyncio.gather(*(self.load(name) for name, state in self._states().items() if works(state)))
+
+    async def run(self, sent: SentCall, seconds: float) -> Report:
+        """Work on a call. As many calls of a tool run at a time as its process takes; further ones wait."""
+        name = sent.call.tool
+        async with self._turns[name]:
+            with unpacked(sent, self._scratch) as call:
+                return self._report(name, await self._pools[name].run(call, seconds))
+
+    async def load(self, name: str) -> Report:
+        """Load a tool's models, unless they are loaded."""
+        return self._report(name, await self._pools[name].load(name))
+
+    async def about(self) -> tuple[str, dict[str, str]]:
+        """The version of AgentGauge, and the states of the tools on this node, where their weights and keys are."""
+        return version("agentgauge"), self._states()
+
+    async def fingerprints(self) -> dict[str, dict[str, Any]]:
+        return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools)
+
+    async def identity(self, name: str) -> str:
+        """What the results of a pure tool follow from on this node."""
+        return await asyncio.to_thread(result_identity, self._plan.settings, name, self._place)
+
+    async def check_health(self) -> None:
+        """Serve calls it every few seconds. Where the server was killed, its tools are taken off the cluster."""
+        from ray import serve
+        from ray.exceptions import ActorDiedError
+
+        if self._plan.lease is None:
+            return
+        try:
+            await self._plan.lease.held.remote()
+        except ActorDiedError:
+            await asyncio.to_thread(serve.delete, serve.get_replica_context().app_name)
+
+    async def __del__(self) -> None:
+        """Serve calls it when the replica is to end."""
+        await asyncio.gather(*(pool.close() for pool in set(self._pools.values())))
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    @property
+    def _place(self) -> str:
+        return f"{self._plan.device}, GPU: {any(Path(name).exists() for name in GPUS)}"
+
+    def _states(self) -> dict[str, str]:
+        return check(self._plan.settings, self._plan.tools)
+
+    def _restarted(self) -> None:
+        self._restarts += 1
+
+    def _report(self, name: str, answer: Answer) -> Report:
+        report = Report(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
+        self._batches.clear()
+        self._restarts = 0
+        return report
+
+
+def _on_this_node(path: Path, content: bytes, folder: Path) -> Path:
+    """The file of that path where it is the same here, else a copy of it."""
+    if path.is_file() and path.read_bytes() == content:
+        return path
+    (folder / path.name).write_bytes(content)
+    return folder / path.name
