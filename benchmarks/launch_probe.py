@@ -56,6 +56,9 @@ class Direct:
     def say(self, word: str) -> None:
         """Nobody listens."""
 
+    def drop(self, number: int) -> None:
+        """Nothing fails."""
+
     def close(self) -> None:
         """Nothing runs."""
 
@@ -71,7 +74,7 @@ def through_ray(size: int) -> Backend:
 
     class Ready(RayShards):
         def __init__(self) -> None:
-            super().__init__(OPTIONS, bytes)
+            super().__init__(OPTIONS, bytes, "")
             task = ray.remote(num_cpus=CPUS, max_retries=0)
             self._task = task(lambda number, order, archive, words: (yield from messages(order, size)))
 
@@ -95,8 +98,9 @@ def main(way: str, records: int, size: int) -> None:
             backend,
             lambda ids, number: [sample for _, sample, _ in ids],  # type: ignore[arg-type, return-value]
             is_stopped=lambda: False,
-            started=lambda tools, sandbox: None,
+            started=lambda tools, sandbox: True,
             failed=lambda problem: sys.exit(str(problem)),
+            full=sys.exit,
             idle=lambda: None,
         )
         remote.submit([case("first")])

@@ -23,7 +23,9 @@ from tests.plugin.project import Project
 pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = pytest.mark.perf
 
-CASES = 404
+CASES = 3_004
+WAITING = 404
+"""Cases of an endpoint that takes its time."""
 SHARD = "--agentgauge-run-dir="
 """In the command line of a shard's pytest."""
 
@@ -99,7 +101,7 @@ def test_against_a_plain_run(tmp_path, benchmark, figure, nodes):
 
 
 def test_one_two_and_four_nodes(tmp_path, benchmark, figure, nodes):
-    many = toy_project(tmp_path / "many", CASES)
+    many = toy_project(tmp_path / "many", WAITING)
     costs = {}
     added: list[subprocess.Popen[bytes]] = []
     with endpoint(0.2) as (url, _):
@@ -117,9 +119,9 @@ def test_one_two_and_four_nodes(tmp_path, benchmark, figure, nodes):
         finally:
             for node in added:
                 nodes.kill(node)
-    figure(f"{CASES} cases, 16 in flight, plain run: wall", costs["plain"].wall, "s")
+    figure(f"{WAITING} cases, 16 in flight, plain run: wall", costs["plain"].wall, "s")
     for count in (1, 2, 4):
-        figure(f"{CASES} cases, 16 in flight, launch, nodes: {count}: wall", costs[count].wall, "s")
+        figure(f"{WAITING} cases, 16 in flight, launch, nodes: {count}: wall", costs[count].wall, "s")
 
 
 @pytest.mark.parametrize("way", ["is killed", "falls silent"])

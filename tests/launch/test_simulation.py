@@ -1,9 +1,12 @@
-"""The simulation of launches on many nodes: what can be worked out by hand comes out of it."""
+"""The simulation of launches on many nodes gives what can be worked out by hand; and its figures can be measured."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from benchmarks import launch_probe
 from benchmarks.simulate_launch import Costs, simulated, table
 
 COSTS = Costs(fixed_s=5, shard_s=1, plan_us=0, message_us=100, case_ms=1, node_speed=400, latency_s=1, in_flight=10)
@@ -33,3 +36,8 @@ def test_the_table_adds_drivers_until_none_is_saturated():
     rows = [row.split(" | ")[:2] for row in table(COSTS, 20_000, (10, 1_000)).splitlines()[2:]]
     assert rows[:2] == [["| 10", "1"], ["| 1,000", "1"]]
     assert [row[1] for row in rows[1:]][:2] == ["1", "4"]
+
+
+def test_the_driver_takes_all_records_that_are_ready(capsys):
+    launch_probe.main("direct", 40, 3)
+    assert json.loads(capsys.readouterr().out).keys() == {"seconds", "cpu"}

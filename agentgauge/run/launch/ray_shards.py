@@ -108,7 +108,7 @@ class RayShards:
         self._looked = time.monotonic()
         silent = ray.get(self._words.silent.remote())
         for stream in streams:
-            if (number := self._running[stream]) in silent:
+            if (number := self._running.get(stream)) is not None and number in silent:
                 self.drop(number)  # should its node come back
                 yield number, Failed(f"its node has been silent for {SILENT_SECONDS:g} seconds")
 
