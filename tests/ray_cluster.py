@@ -21,6 +21,10 @@ CPUS = 8.0
 """Processors that it claims to have: replicas and shards are to find room on any machine."""
 
 
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Kept, because Python warns of a process that goes on when nothing refers to it any more."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """``environment``: with which a process may join it, beside its own."""
@@ -40,6 +44,7 @@ def shared_cluster(folder: Path, run: int) -> Cluster:
                 process = subprocess.Popen(
                     command, stdout=subprocess.PIPE, stderr=log, cwd=Path(__file__).parents[1], start_new_session=True
                 )
+            _STARTED.append(process)
             assert process.stdout is not None
             with process.stdout as stream:
                 assert stream.readline() == b"ready\n", (folder / "ray.log").read_text()
