@@ -155,7 +155,7 @@ def test_a_proxy_that_refuses_or_is_not_there_is_named_without_its_password(monk
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:pass-4711@{address}")
         with pytest.raises(ModelFault) as refused:
             talk_to(spec_at("https://model.example/v1"))
-    assert refused.value.cause == "proxy" and "through to model.example: HTTP 407 Proxy Authentication Required" in str(
+    assert refused.value.cause == "proxy" and "to model.example: HTTP 407 Proxy Authentication Required" in str(
         refused.value
     )
     with pytest.raises(ModelFault) as absent:
