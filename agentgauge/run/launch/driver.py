@@ -36,8 +36,8 @@ class Driver:
         failed: Callable[[UsageProblem], None],
     ) -> None:
         """``configs``, ``root``, ``here``, ``arguments``: see ``Orders``. ``tools``: those that the run has had so far,
-        if it is resumed. ``failed`` is called, in another thread, if no
-        shard can run. Raises UsageProblem if Ray cannot be reached."""
+        if it is resumed. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if Ray
+        cannot be reached, or cannot run what the settings ask for."""
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
         self._failed = failed

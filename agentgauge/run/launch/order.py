@@ -95,11 +95,10 @@ def _options(settings: Settings) -> list[str]:
                 " no node; name a variable that holds the key in the model's table of agentgauge.toml (key_env)"
             )
     known = known_options()
-    words += [
-        name if value is True else f"{name}={value}"
-        for name, value in settings.options.items()
-        if value and value != (known[name].default or (known[name].accepted or ("",))[0])
-    ]
+    for name, value in settings.options.items():
+        if value and value != (known[name].default or (known[name].accepted or ("",))[0]):
+            prefixed = PREFIX + name.removeprefix("--")  # a project may do without the short names
+            words.append(prefixed if value is True else f"{prefixed}={value}")
     return words + ([PREFIX + "allow-unsafe-code"] if settings.allow_unsafe_code else [])
 
 
