@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -90,6 +91,12 @@ class Running:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read()
+
+    def end(self, number: signal.Signals) -> None:
+        """End it by a signal, whatever its status is."""
+        self.process.send_signal(number)
+        with self._errors:
+            self.process.communicate(timeout=30)
 
     def stop(self) -> bytes:
         self.process.terminate()

@@ -215,8 +215,7 @@ def test_tools_of_a_server_that_was_killed_are_taken_off_the_cluster(ray_cluster
     server = Running("--ray", ray_cluster.address, "--tools", "Where", **ray_cluster.environment)
     (worker,) = server.calls(tmp_path, ("Where", {}))
     replica = replica_of(int(worker))
-    server.process.kill()
-    server.process.communicate()
+    server.end(signal.SIGKILL)
     assert gone(int(worker), replica, within=30)
 
 
@@ -227,8 +226,7 @@ def test_a_cluster_of_a_server_ends_with_it(number: signal.Signals, tmp_path: Pa
     (worker,) = server.calls(tmp_path, ("Where", {}))
     replica = replica_of(int(worker))
     node = replica_of(replica)
-    server.process.send_signal(number)
-    server.process.communicate(timeout=20)
+    server.end(number)
     assert gone(int(worker), replica, node, within=20)
 
 
