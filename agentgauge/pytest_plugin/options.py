@@ -16,62 +16,11 @@ from typing import Any
 
 import pytest
 
-from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, PREFIX, destination
+from agentgauge.run.options import OPTIONS, PREFIX, described, destination
 
 SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
 
-
-def _option(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
-    return {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
-
-
-OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "--model": _option(
-        "NAME",
-        "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
-        " baseline, scripted:FILE (default: baseline)",
-    ),
-    "--model-url": _option("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
-    "--dialect": _option(
-        "NAME",
-        "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
-        " as qwen; docs/dialects.md lists them (default: native)",
-    ),
-    "--data": _option(
-        "auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"
-    ),
-    "--attempts": _option("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
-    "--limit": _option("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
-    "--shard": _option(
-        "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
-    ),
-    "--in-flight": _option("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
-    "--tool-server": _option("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
-    "--run-dir": _option("DIR", "where this run is written (default: runs/<time>-<model>)"),
-    "--resume": _option("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
-    "--rescore": _option("DIR", "score the stored transcripts of a run again, without a model"),
-    "--record": _option("FILE", "write every model and tool exchange to a cassette"),
-    "--replay": _option(
-        "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
-    ),
-    "--allow-unsafe-code": _option(
-        None, "run code that a model wrote even where this machine cannot confine it (default: refuse)"
-    ),
-    "--budget": _option("AMOUNT", "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min (default: none)"),
-    "--gate": _option(
-        "EXPR",
-        "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
-        " against RUN'; may repeat",
-        action="append",
-    ),
-    "--scoring": _option(
-        "parity|strict",
-        "parity reproduces the published evaluators, quirks included; strict applies the documented fixes"
-        " (default: parity)",
-    ),
-}
-"""Option → arguments for pytest's ``addoption``. ``_option(None, ...)`` makes a switch."""
 
 _PATHS = ("--data", "--run-dir", "--resume", "--rescore", "--record", "--replay")
 """Options whose value may be an existing path."""
@@ -114,7 +63,7 @@ def add_task_options(parser: pytest.Parser) -> None:
     for option in options.values():
         accepted = "|".join(option.accepted) or (option.metavar if option.default is not None else "")
         # None: not given, so the earlier run's where there is one
-        _add(group, option.name, _option(accepted, option.help, default=None), is_taken=option.name in taken)
+        _add(group, option.name, described(accepted, option.help, default=None), is_taken=option.name in taken)
 
 
 def _add(group: pytest.OptionGroup, name: str, option: Mapping[str, Any], *, is_taken: bool) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.pytest_plugin.options import given
-from agentgauge.run.option_names import destination
+from agentgauge.run.options import destination
 from agentgauge.run.run_folders.claim import take_folder
 from agentgauge.run.run_folders.same_run import check_run
 from agentgauge.run.run_metadata import run_json

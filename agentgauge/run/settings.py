@@ -34,7 +34,7 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
-from agentgauge.run.option_names import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.options import DEFAULT_IN_FLIGHT, destination
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 

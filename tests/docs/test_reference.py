@@ -14,7 +14,7 @@ from agentgauge.agent.dialects.registry import OURS
 from agentgauge.cli.main import COMMANDS, brought_along
 from agentgauge.core.capabilities import TaskOption, presentation_of
 from agentgauge.core.task_registry import known_options, known_tasks
-from agentgauge.pytest_plugin.options import OPTIONS
+from agentgauge.run.options import OPTIONS
 from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
 from bench_mmau.fixes import Fixes as MmauFixes

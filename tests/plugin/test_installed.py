@@ -32,7 +32,7 @@ LIGHT = {
     "agentgauge.pytest_plugin.options",
     "agentgauge.pytest_plugin.own_fixtures",
     "agentgauge.run",
-    "agentgauge.run.option_names",
+    "agentgauge.run.options",
 }
 
 OURS = """

@@ -14,7 +14,7 @@ from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import Order, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
-from agentgauge.run.option_names import PREFIX
+from agentgauge.run.options import PREFIX
 from agentgauge.run.settings import Settings
 from agentgauge.store.jsonl import CaseId
 

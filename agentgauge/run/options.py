@@ -1,0 +1,70 @@
+"""The options of a run. Imports nothing heavy, because the pytest side imports it in every project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+DEFAULT_IN_FLIGHT = 32
+
+PREFIX = "--agentgauge-"
+"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
+
+
+def destination(option: str) -> str:
+    """The attribute of pytest's parsed options that holds an option of ours. It has a prefix, because a project may
+    have a ``--model``, too."""
+    return "agentgauge_" + option.removeprefix("--").replace("-", "_")
+
+
+def described(metavar: str | None, text: str, **more: Any) -> dict[str, Any]:
+    """For pytest's ``addoption``; without a ``metavar`` the option is a switch."""
+    return {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
+
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "--model": described(
+        "NAME",
+        "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
+        " baseline, scripted:FILE (default: baseline)",
+    ),
+    "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
+    "--dialect": described(
+        "NAME",
+        "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"
+        " as qwen; docs/dialects.md lists them (default: native)",
+    ),
+    "--data": described(
+        "auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"
+    ),
+    "--attempts": described("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
+    "--limit": described("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
+    "--shard": described(
+        "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
+    ),
+    "--in-flight": described("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
+    "--tool-server": described("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
+    "--run-dir": described("DIR", "where this run is written (default: runs/<time>-<model>)"),
+    "--resume": described("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
+    "--rescore": described("DIR", "score the stored transcripts of a run again, without a model"),
+    "--record": described("FILE", "write every model and tool exchange to a cassette"),
+    "--replay": described(
+        "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
+    ),
+    "--allow-unsafe-code": described(
+        None, "run code that a model wrote even where this machine cannot confine it (default: refuse)"
+    ),
+    "--budget": described("AMOUNT", "stop gracefully when the amount is reached: 5usd, 2Mtok, 30min (default: none)"),
+    "--gate": described(
+        "EXPR",
+        "fail the run unless the condition holds, such as 'gta_atomic.e2e.AnsAcc>=40', or 'no significant regression"
+        " against RUN'; may repeat",
+        action="append",
+    ),
+    "--scoring": described(
+        "parity|strict",
+        "parity reproduces the published evaluators, quirks included; strict applies the documented fixes"
+        " (default: parity)",
+    ),
+}
+"""The options of every run: name → arguments for pytest's ``addoption``."""
