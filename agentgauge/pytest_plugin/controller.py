@@ -133,7 +133,7 @@ class Controller:
         try:
             self._prepare(dist)
         except UsageProblem as problem:
-            if not (self.settings.resume or self.folder.has_records):
+            if not (self.settings.resume or self.folder.has_records or self._services):  # whose logs are kept
                 self.folder.discard()
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:

@@ -84,8 +84,10 @@ def test_a_worker_that_is_killed(tmp_path, undisturbed, seed):
         output, _ = process.communicate(timeout=60)
         endpoint.choose = say
         if process.returncode != 0:  # it was killed before xdist had begun with it
-            assert "INTERNALERROR" not in output
-            resumed = project.run("--resume", "run", *arguments[2:])
+            assert "INTERNALERROR" not in output or "in setup_nodes" in output, output  # xdist's own: no answer
+            is_planned = (project.path / "run" / "run.json").exists()  # a run without a plan leaves nothing
+            again = ("--resume", "run", *arguments[2:]) if is_planned else (*arguments, "--run-dir", "run")
+            resumed = project.run(*again)
             assert resumed.status == 0, resumed.output
         assert without_times(summary(project.path / "run")) == expected
         assert len(records(project.path / "run")) == SAMPLES
