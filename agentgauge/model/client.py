@@ -9,6 +9,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
@@ -67,18 +68,27 @@ class OpenAIModel:
 
     async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
         spec, form = self.spec, responses if api == "responses" else wire
+        paid = Usage()  # for answers that are of no use
+
+        def read(data: object) -> ChatReply | Failure:
+            nonlocal paid
+            reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
+            if isinstance(reply, Failure) and isinstance(data, Mapping) and data.get("usage"):
+                paid += wire.read_usage(data["usage"], spec.prices, form.COUNTS)
+            return reply
+
         outcome: ChatReply | Failure = await self._endpoint.post(
             form.PATH,
             form.request_body(spec, request),
-            lambda data: form.read_reply(data, spec, request.stop),
+            read,
             headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
         )
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
-                return ChatReply(refusal=outcome.message, finish_reason="content_filter")
+                return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
-            raise self._endpoint.fault(outcome)
-        return outcome
+            raise self._endpoint.fault(outcome, paid)
+        return replace(outcome, usage=paid + outcome.usage) if paid.requests else outcome
 
     async def close(self) -> None:
         await self._uploaded.close()

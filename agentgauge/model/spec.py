@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentgauge.core.config import Prices
+from agentgauge.model.prices import PriceList
 from agentgauge.model.providers import Quirks
 
 ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
@@ -39,7 +40,7 @@ class ModelSpec:
     max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
     requests_per_minute: float | None = None  # of all workers together; None: as fast as the endpoint allows
     tokens_per_minute: float | None = None  # of prompts and completions, of all workers together
-    prices: Prices = field(default_factory=Prices)
+    prices: PriceList = field(default_factory=Prices)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold a secret under a harmless name
     quirks: Quirks = field(default_factory=Quirks)
