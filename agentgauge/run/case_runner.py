@@ -12,7 +12,8 @@ from agentgauge.core.atomic_write import DISK_FULL, cannot_write
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.types import Json, Record
+from agentgauge.core.types import Json, Record, Usage
+from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
@@ -61,6 +62,7 @@ class CaseRunner:
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
         self._clients = Clients(settings, self.folder, self.slots.own)
         self._waiting = WaitingRequests(self.folder.path, worker.number)
+        self._reserve = open_reserve(settings, worker.number, tasks)
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -89,6 +91,8 @@ class CaseRunner:
     async def run(self, case: Planned) -> Line | Record:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         record = await self._solver.solve(case)
+        if self._reserve:
+            self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
         return record if record.status == "missing" else self._store(record)
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
@@ -117,6 +121,10 @@ class CaseRunner:
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases go first."""
         return self._clients.ready(case.task)
+
+    def reserve(self, case: Planned) -> bool:
+        """Whether the budget covers a case that is to be started now; its cost is reserved then."""
+        return self._reserve is None or self._reserve.take(case.task.name)
 
     def resize(self, slots: int) -> None:
         self._clients.resize(slots)

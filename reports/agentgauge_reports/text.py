@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from urllib.parse import quote
 
@@ -19,6 +19,12 @@ def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> li
         text, width, initial_indent=indent, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
     return lines or [indent.rstrip()]
+
+
+def titled(title: str, texts: Iterable[str], width: int | None) -> Iterator[str]:
+    """Each text behind the title, in lines of at most ``width`` characters; whole where there is no width."""
+    for text in texts:
+        yield from [title + text] if width is None else fill("", title + text, width, hanging="  ")
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Iterator[str]:
