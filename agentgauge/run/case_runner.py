@@ -91,9 +91,10 @@ class CaseRunner:
     async def run(self, case: Planned) -> Line | Record:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         record = await self._solver.solve(case)
-        if self._reserve:
+        result = record if record.status == "missing" else self._store(record)
+        if self._reserve:  # once the record can be read: see BudgetWatch
             self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
-        return record if record.status == "missing" else self._store(record)
+        return result
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
         """The case of a test that pytest runs itself. ``root``: the project's folder. The case's tools may read only

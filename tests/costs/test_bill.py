@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.costs.billing import Till, serve
-from tests.plugin.project import records, run_bundled, run_mmau
+from tests.plugin.project import Project, records, run_bundled, run_gta, run_mmau
 
 KEY = {"OPENAI_API_KEY": "sk-of-nobody-1234"}
 FAST = ("-k", "not contest and not ds_", "--limit", "12")
@@ -48,3 +48,52 @@ def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path,
     assert 0.9 * budget <= till.bill <= 1.05 * budget
     assert math.isclose(result.summary("run")["usage"]["usd"], till.bill, abs_tol=1e-9)
     assert len(records(tmp_path / "run")) > 32
+
+
+UNKNOWN = "genai-prices does not know the prices of m; give prices"
+
+
+def test_an_unknown_price_is_said_once(tmp_path: Path) -> None:
+    project = Project.make(tmp_path)
+    with serve(Till(latency=0)) as server:
+        result = project.run("--model=m", f"--model-url={server.url}", "--run-dir=run")
+    assert result.status == 0
+    assert " ".join(result.output.split()).count(f"cost: not known, because {UNKNOWN}") == 1
+    assert result.summary("run")["usage"]["usd"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (
+            ("--model=m", "--model-url=http://127.0.0.1:9/v1"),
+            "--budget 5usd needs the prices of m, which genai-prices does not",
+        ),
+        (("--model=baseline",), "--budget 5usd would never be used up: baseline costs nothing"),
+    ],
+)
+def test_a_budget_of_dollars_that_means_nothing_is_refused(tmp_path: Path, model: tuple[str, ...], says: str) -> None:
+    project = Project.make(tmp_path)
+    result = project.run(*model, "--budget=5usd", "--run-dir=run")
+    assert result.status == 4 and says in result.output, result.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_judge_without_a_price_is_named(tmp_path: Path) -> None:
+    words = ("-k", "gta_workflow", "--model=gpt-4o", "--budget=5usd", "--run-dir=run")
+    result = run_gta(*words, "--judge=vllm/x", cwd=tmp_path, env=KEY, status=4)
+    assert "--budget 5usd needs the prices of vllm/x" in result.output
+
+
+def test_a_table_prices_a_model_and_the_budget_is_kept(tmp_path: Path) -> None:
+    project = Project.make(tmp_path, samples=40)
+    with serve(Till(latency=0)) as server:
+        (tmp_path / "agentgauge.toml").write_text(
+            f'[models.mine]\nmodel = "m"\nurl = "{server.url}"\n'
+            "prices = { prompt = 2.5, completion = 10, cached = 1.25 }\n"
+        )
+        result = project.run("--model=mine", "--budget=0.005usd", "--run-dir=run")
+    assert result.status == 1, result.output
+    assert "prices of agentgauge.toml" in " ".join(result.output.split())
+    assert "stopped early: the budget of 0.005usd" in result.output
+    assert 0.004 <= result.summary("run")["usage"]["usd"] <= 0.00525

@@ -44,10 +44,10 @@ class Reserve:
             finished = ledger.get("finished", {})
             if finished or running.total():  # the first case has to show what cases cost
                 known = sum(count for count, _, _ in finished.values())
-                unsure = 1 + running.total() / (known + 1)  # of a few cases that ended early, none may have been dear
+                unsure = 1 + running.total() / known if known else 1.0  # the first cases that end may be the cheap ones
                 reserved = unsure * sum(count * self._dear(finished, of) for of, count in running.items())
-                caution = CAUTION if running.total() else 1.0
-                if _spent(finished) + reserved + self._mean(finished, task, caution) > self._budget.limit:
+                doubt = 1 if running.total() else 0  # no other case will end, so what is known decides
+                if _spent(finished) + reserved + self._mean(finished, task, doubt) > self._budget.limit:
                     ledger["exhausted"] = not running.total()
                     return False
             own = ledger["running"].setdefault(self._worker, {})
@@ -63,13 +63,16 @@ class Reserve:
             count, total, largest = ledger.setdefault("finished", {}).get(task, (0, 0.0, 0.0))
             ledger["finished"][task] = (count + 1, total + used, max(largest, used))
 
-    def _mean(self, finished: Mapping[str, Any], task: str, caution: float = CAUTION) -> float:
-        """The expected cost of a case, as if one more case had ended that cost ``caution`` times what is assumed."""
+    def _mean(self, finished: Mapping[str, Any], task: str, doubt: int = 1) -> float:
+        """The expected cost of a case, as if ``doubt`` more cases had ended that cost CAUTION times what is assumed."""
         assumed = self._assumed[task]
-        expected = sum(count * self._assumed.get(of, assumed) for of, (count, _, _) in finished.items())
-        scale = (_spent(finished) + caution * assumed) / (expected + assumed) if assumed else 0.0
+        expected = doubt * assumed + sum(
+            count * self._assumed.get(of, assumed) for of, (count, _, _) in finished.items()
+        )
+        scale = (_spent(finished) + doubt * CAUTION * assumed) / expected if expected else 0.0
         count, total, _ = finished.get(task, (0, 0.0, 0.0))
-        return float((total + scale * assumed) / (count + 1))
+        weight = doubt if count else 1
+        return float((total + weight * scale * assumed) / (count + weight))
 
     def _dear(self, finished: Mapping[str, Any], task: str) -> float:
         """What a running case may cost: as much as the dearest so far. Cheap cases end first, so the mean of the

@@ -43,6 +43,7 @@ class BudgetWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(self.SECONDS):
+            no_room = self._reserve.exists() and exhausted(self._reserve)  # the records below are complete then
             for record, *_ in self._tail.new(self._records.glob("*.jsonl")):
                 try:
                     if transcript := record["transcript"]:
@@ -50,7 +51,7 @@ class BudgetWatch:
                 except UNREADABLE:  # the end of the run reports it
                     continue
             reason = self._budget.spent(self._usage, time.monotonic() - self._begin)
-            if reason is None and self._reserve.exists() and exhausted(self._reserve):
+            if reason is None and no_room:
                 reason = f"the budget of {self._budget.text} may not cover another case"
             if reason:
                 self._over(reason)
