@@ -98,6 +98,7 @@ class ModelTable:
     deployment: str | None = None  # Azure
     api: Literal["chat", "responses"] | None = None
     pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
+    cache_control: bool = False  # marks of Anthropic's prompt cache in chat completions
     transport: Literal["lean", "openai"] | None = None  # how requests travel
     quirks: QuirkTable = QuirkTable()
 

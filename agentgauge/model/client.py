@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -47,6 +47,8 @@ class OpenAIModel:
         self.name = spec.name
         self.fingerprint = spec.fingerprint
         self.spec = spec
+        self.on_reply: Callable[[CaseKey], None] = lambda case: None
+        """Called when a request of a case has been answered."""
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
@@ -88,6 +90,8 @@ class OpenAIModel:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
             raise self._endpoint.fault(outcome, paid)
+        if request.case:
+            self.on_reply(request.case)
         return replace(outcome, usage=paid + outcome.usage) if paid.requests else outcome
 
     async def close(self) -> None:

@@ -156,6 +156,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
         pdf=table.pdf,
+        cache_control=table.cache_control,
         transport=table.transport or "lean",
     )
 

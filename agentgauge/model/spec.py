@@ -48,6 +48,7 @@ class ModelSpec:
     deployment: str | None = None  # Azure
     api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
     pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
+    cache_control: bool = False  # chat completions get marks of Anthropic's prompt cache; answers are the same
     transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
@@ -65,8 +66,8 @@ class ModelSpec:
     def fingerprint(self) -> str:
         """Short digest of everything that may change an answer.
 
-        The address, the key, the transport, prices, rates and patience are left out: a server that moved to another
-        machine between a run and its ``--resume`` is still the same model.
+        The address, the key, the transport, prices, marks of a cache, rates and patience are left out: a server that
+        moved to another machine between a run and its ``--resume`` is still the same model.
         """
         content = [
             self.kind,

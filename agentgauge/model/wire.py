@@ -16,6 +16,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
 from agentgauge.core.redaction import MARK, redact, without_logins
 from agentgauge.core.types import Usage
 from agentgauge.model.prices import PriceList
+from agentgauge.model.prompt_cache import with_marks
 from agentgauge.model.retry import Failure, FailureKind, failure_kind
 from agentgauge.model.spec import ModelSpec
 
@@ -42,7 +43,8 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     quirks = spec.quirks
     temperature = first(request.temperature, spec.temperature, request.usual.temperature)
     max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
-    body: dict[str, Any] = {"model": spec.model, "messages": role_messages(request.messages, quirks.later_system)}
+    messages = role_messages(request.messages, quirks.later_system)
+    body: dict[str, Any] = {"model": spec.model, "messages": with_marks(messages) if spec.cache_control else messages}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
         if request.raw:

@@ -14,6 +14,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.run.costs.estimate import open_reserve
+from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
@@ -63,6 +64,9 @@ class CaseRunner:
         self._clients = Clients(settings, self.folder, self.slots.own)
         self._waiting = WaitingRequests(self.folder.path, worker.number)
         self._reserve = open_reserve(settings, worker.number, tasks)
+        hosted = settings.spec is not None and not settings.spec.embedded
+        self._first_replies = FirstReplies(active=hosted and settings.attempts > 1)
+        self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -86,7 +90,7 @@ class CaseRunner:
 
     def notify(self, recheck: Callable[[], None]) -> None:
         """Call ``recheck`` when the result of ``resting`` or ``is_ready`` has changed."""
-        self._clients.on_rest = recheck
+        self._clients.on_rest = self._first_replies.on_change = recheck
 
     async def run(self, case: Planned) -> Line | Record:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
@@ -94,6 +98,7 @@ class CaseRunner:
         result = record if record.status == "missing" else self._store(record)
         if self._reserve:  # once the record can be read: see BudgetWatch
             self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
+        self._first_replies.replied(case.task.name, case.row.id)
         return result
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
@@ -121,11 +126,14 @@ class CaseRunner:
 
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases go first."""
-        return self._clients.ready(case.task)
+        return self._clients.ready(case.task) and self._first_replies.allow(case.id)
 
     def reserve(self, case: Planned) -> bool:
         """Whether the budget covers a case that is to be started now; its cost is reserved then."""
-        return self._reserve is None or self._reserve.take(case.task.name)
+        if self._reserve and not self._reserve.take(case.task.name):
+            return False
+        self._first_replies.started(case.id)
+        return True
 
     def resize(self, slots: int) -> None:
         self._clients.resize(slots)

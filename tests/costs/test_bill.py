@@ -81,7 +81,7 @@ def test_a_budget_of_dollars_that_means_nothing_is_refused(tmp_path: Path, model
 
 def test_a_judge_without_a_price_is_named(tmp_path: Path) -> None:
     words = ("-k", "gta_workflow", "--model=gpt-4o", "--budget=5usd", "--run-dir=run")
-    result = run_gta(*words, "--judge=vllm/x", cwd=tmp_path, env=KEY, status=4)
+    result = run_gta(*words, "--judge-model=vllm/x", cwd=tmp_path, env=KEY, status=4)
     assert "--budget 5usd needs the prices of vllm/x" in result.output
 
 
