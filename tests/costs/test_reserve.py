@@ -12,7 +12,7 @@ from agentgauge.run.costs.reserve import Reserve, exhausted
 
 
 def reserve(folder: Path, amount: str, worker: int = 0) -> Reserve:
-    return Reserve(folder / "reserved", parse_budget(amount), worker, {"cheap": 1.0, "dear": 10.0})
+    return Reserve(folder / "budget", parse_budget(amount), worker, {"cheap": 1.0, "dear": 10.0})
 
 
 def cost(dollars: float) -> Usage:
@@ -26,10 +26,10 @@ def started(reserve: Reserve, task: str, most: int = 50) -> int:
 def test_the_first_case_shows_what_cases_cost(tmp_path: Path) -> None:
     held = reserve(tmp_path, "5usd")
     assert started(held, "cheap") == 1  # the assumptions may be off by ten
-    assert not exhausted(tmp_path / "reserved")
+    assert not exhausted(tmp_path / "budget")
     held.give_back("cheap", cost(1.0))
     assert started(held, "cheap") == 1
-    assert not exhausted(tmp_path / "reserved")
+    assert not exhausted(tmp_path / "budget")
 
 
 def test_a_large_budget_holds_nothing_up(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_nothing_runs_and_nothing_fits(tmp_path: Path) -> None:
     assert held.take("cheap")
     held.give_back("cheap", cost(4.5))
     assert not held.take("cheap")
-    assert exhausted(tmp_path / "reserved")
+    assert exhausted(tmp_path / "budget")
 
 
 def test_a_dear_task_has_to_fit(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_workers_share_a_budget_and_a_dead_one_leaves_nothing(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("amount", "fits"), [("25tok", True), ("15tok", False)])
 def test_tokens(tmp_path: Path, amount: str, fits: bool) -> None:
-    held = Reserve(tmp_path / "reserved", parse_budget(amount), 0, {"cheap": 10.0})
+    held = Reserve(tmp_path / "budget", parse_budget(amount), 0, {"cheap": 10.0})
     assert held.take("cheap")
     held.give_back("cheap", Usage(1, 7, 3))
     assert held.take("cheap") is fits

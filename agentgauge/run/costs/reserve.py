@@ -15,7 +15,7 @@ from agentgauge.core.types import Usage
 from agentgauge.model.shared_json import shared_json
 from agentgauge.run.budget import Budget
 
-FILE = "reserved"
+FILE = "budget"
 """In the run folder, while cases run with a budget of dollars or tokens."""
 
 CAUTION = 10.0
