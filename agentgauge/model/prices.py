@@ -73,6 +73,8 @@ class ListedPrices:
 @cache
 def _batch_share(url: str, model: str) -> float | None:
     """The factor for a request in a batch on top of the package's prices. None for a model that it does not know."""
+    if not url.startswith("https://"):  # a server of the user's own: the package is not even imported
+        return None
     from genai_prices import calc_price
     from genai_prices.types import Usage as Counts
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
@@ -292,6 +293,8 @@ class Clients:
         )
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
+        prices = spec.prices
+        Thread(target=lambda: prices.known, daemon=True).start()  # looked up by now when the first reply comes
         asked = OpenAIModel(spec, limiter, rates=self._rates(spec))
         if not role:
             asked.on_reply = self.on_reply
