@@ -15,6 +15,7 @@ from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
@@ -43,16 +44,18 @@ class OpenAIModel:
         policy: RetryPolicy | None = None,
         environ: Mapping[str, str] = os.environ,
         rates: Rates | None = None,
+        on_reply: Callable[[CaseKey], None] | None = None,
     ) -> None:
+        """``on_reply`` is called when a request of a case has been answered."""
         self.name = spec.name
         self.fingerprint = spec.fingerprint
         self.spec = spec
-        self.on_reply: Callable[[CaseKey], None] = lambda case: None
-        """Called when a request of a case has been answered."""
+        self._on_reply = on_reply
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
+        look_up_early(spec.prices)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -90,8 +93,8 @@ class OpenAIModel:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
             raise self._endpoint.fault(outcome, paid)
-        if request.case:
-            self.on_reply(request.case)
+        if self._on_reply and request.case:
+            self._on_reply(request.case)
         return replace(outcome, usage=paid + outcome.usage) if paid.requests else outcome
 
     async def close(self) -> None:

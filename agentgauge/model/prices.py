@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from threading import Thread
 from typing import Protocol
 
 from agentgauge.core.types import Usage
@@ -68,6 +69,12 @@ class ListedPrices:
 
     def batch(self) -> ListedPrices:
         return replace(self, in_batches=True)
+
+
+def look_up_early(prices: PriceList) -> None:
+    """Look prices up in a thread, so that the first reply does not wait for it."""
+    if isinstance(prices, ListedPrices):
+        Thread(target=lambda: prices.known, name="agentgauge-prices", daemon=True).start()
 
 
 @cache

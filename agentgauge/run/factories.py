@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
@@ -202,7 +201,7 @@ class Clients:
         self._limiters: list[AdaptiveLimiter] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
-        self.on_reply: Callable[[CaseKey], None] = lambda case: None
+        self.on_reply: Callable[[CaseKey], None] | None = None
         """Called when the tested model has answered a request of a case."""
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
@@ -293,12 +292,8 @@ class Clients:
         )
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
-        prices = spec.prices
-        Thread(target=lambda: prices.known, daemon=True).start()  # looked up by now when the first reply comes
-        asked = OpenAIModel(spec, limiter, rates=self._rates(spec))
-        if not role:
-            asked.on_reply = self.on_reply
-        model: ChatModel = asked
+        on_reply = None if role else self.on_reply
+        model: ChatModel = OpenAIModel(spec, limiter, rates=self._rates(spec), on_reply=on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model

@@ -52,6 +52,7 @@ class Reserve:
                     return False
             own = ledger["running"].setdefault(self._worker, {})
             own[task] = own.get(task, 0) + 1
+            ledger["exhausted"] = False
         return True
 
     def give_back(self, task: str, usage: Usage) -> None:
