@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
 from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.conversation import Conversation, SimulatedUser
-from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.errors import AgentGaugeError, ModelFault
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
@@ -124,6 +124,8 @@ class Case:
         try:
             reply = await model.complete(request)
         except AgentGaugeError as error:
+            if isinstance(error, ModelFault):
+                self.usage += error.usage
             self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
             raise
         self.usage += reply.usage

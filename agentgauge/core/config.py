@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Usage
 
 CONFIG_NAME = "agentgauge.toml"
 
@@ -30,6 +31,38 @@ class Prices:
 
     prompt: float = 0.0
     completion: float = 0.0
+    cached: float | None = None  # prompt tokens from the provider's cache; None: as ``prompt``
+    cache_write: float | None = None  # prompt tokens that the provider puts into its cache; None: as ``prompt``
+    batch_discount: float = 0.5  # share of a price that requests in batches save
+
+    @property
+    def known(self) -> bool:
+        """Whether ``dollars`` says what requests cost."""
+        return True
+
+    @property
+    def free(self) -> bool:
+        """Whether requests cost nothing."""
+        return not any((self.prompt, self.completion, self.cached, self.cache_write))
+
+    def dollars(self, usage: Usage) -> float:
+        """The price of one request in US dollars."""
+        cached = self.prompt if self.cached is None else self.cached
+        written = self.prompt if self.cache_write is None else self.cache_write
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
+        prompt = fresh * self.prompt + usage.cached_tokens * cached + usage.cache_write_tokens * written
+        return (prompt + usage.completion_tokens * self.completion) / 1e6
+
+    def batch(self) -> Prices:
+        """The prices of requests in batches."""
+        share = 1 - self.batch_discount
+        return Prices(
+            self.prompt * share,
+            self.completion * share,
+            None if self.cached is None else self.cached * share,
+            None if self.cache_write is None else self.cache_write * share,
+            batch_discount=0.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +90,7 @@ class ModelTable:
     max_retries: int | None = None
     requests_per_minute: float | None = None  # of all workers together
     tokens_per_minute: float | None = None
-    prices: Prices = Prices()
+    prices: Prices | None = None  # None: those that genai-prices knows
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     endpoint: str | None = None  # Azure
@@ -65,6 +98,7 @@ class ModelTable:
     deployment: str | None = None  # Azure
     api: Literal["chat", "responses"] | None = None
     pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
+    cache_control: bool = False  # marks of Anthropic's prompt cache in chat completions
     transport: Literal["lean", "openai"] | None = None  # how requests travel
     quirks: QuirkTable = QuirkTable()
 
@@ -131,6 +165,8 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     reader.refuse_secrets(data, where)
     known = reader.table(data, where, get_type_hints(ModelTable))
     prices = reader.table(known.pop("prices", {}), f"{where} prices", get_type_hints(Prices))
+    if not prices.get("batch_discount", 0) <= 1:
+        raise UsageProblem(f"{reader.path}: {where} prices batch_discount is {prices['batch_discount']}; give 0 to 1")
     quirks = reader.table(known.pop("quirks", {}), f"{where} quirks", get_type_hints(QuirkTable))
     for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
         reader.at_least(known, where, key, low)
@@ -157,7 +193,7 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
                 f"{reader.path}: {where} headers.{header} looks like a secret; "
                 "name the environment variable that holds the key in key_env instead"
             )
-    return ModelTable(**known, prices=Prices(**prices), quirks=QuirkTable(**quirks))
+    return ModelTable(**known, prices=Prices(**prices) if prices else None, quirks=QuirkTable(**quirks))
 
 
 @dataclass(frozen=True, slots=True)

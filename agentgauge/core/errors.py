@@ -18,6 +18,7 @@ import difflib
 from collections.abc import Iterable
 
 from agentgauge.core.redaction import redact, without_logins
+from agentgauge.core.types import Usage
 
 
 class AgentGaugeError(Exception):
@@ -51,7 +52,11 @@ class Fault(AgentGaugeError):
 
 
 class ModelFault(Fault):
-    """The model endpoint failed, and retrying did not help."""
+    """The model endpoint failed, and retrying did not help. ``usage``: of answers that were paid for and of no use."""
+
+    def __init__(self, message: str, *, cause: str = "", usage: Usage = Usage()) -> None:  # noqa: B008 - frozen
+        super().__init__(message, cause=cause)
+        self.usage = usage
 
 
 class ToolFault(Fault):

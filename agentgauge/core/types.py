@@ -26,12 +26,16 @@ RUN_TOKEN = "{RUN}"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage of model calls. Failed attempts that were retried are not counted."""
+    """The usage of model calls. An answer that was paid for and refused, so that the request was sent again, counts as
+    a request with its tokens; an attempt whose answer names no tokens does not count."""
 
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float = 0.0  # US dollars, 0 where the model's prices are not known
+    cached_tokens: int = 0  # of the prompt tokens: read from the provider's cache
+    cache_write_tokens: int = 0  # of the prompt tokens: written to the provider's cache
+    reasoning_tokens: int = 0  # of the completion tokens
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -39,6 +43,9 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.usd + other.usd,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

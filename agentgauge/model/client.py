@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
@@ -42,14 +44,18 @@ class OpenAIModel:
         policy: RetryPolicy | None = None,
         environ: Mapping[str, str] = os.environ,
         rates: Rates | None = None,
+        on_reply: Callable[[CaseKey], None] | None = None,
     ) -> None:
+        """``on_reply`` is called when a request of a case has been answered."""
         self.name = spec.name
         self.fingerprint = spec.fingerprint
         self.spec = spec
+        self._on_reply = on_reply
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
+        look_up_early(spec.prices)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -67,18 +73,29 @@ class OpenAIModel:
 
     async def _send(self, request: ChatRequest, api: Api) -> ChatReply:
         spec, form = self.spec, responses if api == "responses" else wire
+        paid = Usage()  # for answers that are of no use
+
+        def read(data: object) -> ChatReply | Failure:
+            nonlocal paid
+            reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
+            if isinstance(reply, Failure) and isinstance(data, Mapping) and data.get("usage"):
+                paid += wire.read_usage(data["usage"], spec.prices, form.COUNTS)
+            return reply
+
         outcome: ChatReply | Failure = await self._endpoint.post(
             form.PATH,
             form.request_body(spec, request),
-            lambda data: form.read_reply(data, spec, request.stop),
+            read,
             headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
         )
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
-                return ChatReply(refusal=outcome.message, finish_reason="content_filter")
+                return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
-            raise self._endpoint.fault(outcome)
-        return outcome
+            raise self._endpoint.fault(outcome, paid)
+        if self._on_reply and request.case:
+            self._on_reply(request.case)
+        return replace(outcome, usage=paid + outcome.usage) if paid.requests else outcome
 
     async def close(self) -> None:
         await self._uploaded.close()

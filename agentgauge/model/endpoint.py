@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
+from agentgauge.core.types import Usage
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
@@ -80,9 +81,10 @@ class Endpoint:
             request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
         return await persist(lambda: self._limited(request, read), self._policy, self._health, self._limiter.resting)
 
-    def fault(self, failure: Failure) -> ModelFault:
+    def fault(self, failure: Failure, paid: Usage = Usage()) -> ModelFault:  # noqa: B008 - frozen
+        """``paid``: the usage of failed attempts."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
-        return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause)
+        return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause, usage=paid)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
         """Delete these within ``seconds``, with one attempt each. Failures are ignored."""

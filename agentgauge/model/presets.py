@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import looks_random, register
+from agentgauge.model.prices import ListedPrices
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 from agentgauge.model.transport.addressing import custom_headers
@@ -147,7 +148,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         max_retries=DEFAULT_RETRIES if table.max_retries is None else table.max_retries,
         requests_per_minute=table.requests_per_minute,
         tokens_per_minute=table.tokens_per_minute,
-        prices=table.prices,
+        prices=table.prices or ListedPrices(preset.url or address, model),
         extra_body=table.extra_body,
         headers=table.headers,
         quirks=replace(quirks_of(preset, model), **said),
@@ -155,6 +156,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
         pdf=table.pdf,
+        cache_control=table.cache_control,
         transport=table.transport or "lean",
     )
 

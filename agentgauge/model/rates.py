@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from agentgauge.model.shared_json import shared_json
 
 FILE = "rates"
 """In the run folder, while cases run. The controller removes what an earlier session left."""
@@ -25,8 +24,6 @@ FIRST_TOKENS = 1000.0
 
 LOOK_SECONDS = 1.0
 """After which a request that waits looks again at the latest."""
-
-_LARGEST = 1 << 16  # bytes of the file that are read
 
 
 class Rates:
@@ -84,17 +81,5 @@ class Rates:
     @contextlib.contextmanager
     def _entry(self) -> Iterator[dict[str, float]]:
         """The model's part of the file, which no other process changes meanwhile, where the file system has locks."""
-        file = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            with contextlib.suppress(OSError):  # on a file system without locks two requests may go out at once
-                fcntl.flock(file, fcntl.LOCK_EX)
-            try:
-                entries = dict(json.loads(os.pread(file, _LARGEST, 0) or b"{}"))
-            except ValueError:  # torn by a worker that was killed
-                entries = {}
-            entry = entries.setdefault(self._model, {"request_at": 0.0, "token_at": 0.0, "replies": 0, "tokens": 0})
-            yield entry
-            content = json.dumps(entries).encode()
-            os.ftruncate(file, os.pwrite(file, content, 0))
-        finally:
-            os.close(file)  # which ends the lock
+        with shared_json(self._file) as entries:
+            yield entries.setdefault(self._model, {"request_at": 0.0, "token_at": 0.0, "replies": 0, "tokens": 0})

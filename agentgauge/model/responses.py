@@ -11,6 +11,7 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
 
 PATH = "/responses"
+COUNTS = ("input_tokens", "output_tokens")
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         refusal=refusal or None,
         reasoning=_joined(thoughts) or None,
         finish_reason=finish,
-        usage=read_usage(data.get("usage"), spec.prices, ("input_tokens", "output_tokens")),
+        usage=read_usage(data.get("usage"), spec.prices, COUNTS),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentgauge.core.config import Prices
+from agentgauge.model.prices import PriceList
 from agentgauge.model.providers import Quirks
 
 ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
@@ -39,7 +40,7 @@ class ModelSpec:
     max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
     requests_per_minute: float | None = None  # of all workers together; None: as fast as the endpoint allows
     tokens_per_minute: float | None = None  # of prompts and completions, of all workers together
-    prices: Prices = field(default_factory=Prices)
+    prices: PriceList = field(default_factory=Prices)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold a secret under a harmless name
     quirks: Quirks = field(default_factory=Quirks)
@@ -47,6 +48,7 @@ class ModelSpec:
     deployment: str | None = None  # Azure
     api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
     pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
+    cache_control: bool = False  # chat completions get marks of Anthropic's prompt cache; answers are the same
     transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
@@ -64,8 +66,8 @@ class ModelSpec:
     def fingerprint(self) -> str:
         """Short digest of everything that may change an answer.
 
-        The address, the key, the transport, prices, rates and patience are left out: a server that moved to another
-        machine between a run and its ``--resume`` is still the same model.
+        The address, the key, the transport, prices, marks of a cache, rates and patience are left out: a server that
+        moved to another machine between a run and its ``--resume`` is still the same model.
         """
         content = [
             self.kind,

@@ -13,15 +13,18 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
-from agentgauge.core.config import Prices
 from agentgauge.core.redaction import MARK, redact, without_logins
 from agentgauge.core.types import Usage
+from agentgauge.model.prices import PriceList
+from agentgauge.model.prompt_cache import with_marks
 from agentgauge.model.retry import Failure, FailureKind, failure_kind
 from agentgauge.model.spec import ModelSpec
 
 Number = TypeVar("Number", int, float)
 
 PATH = "/chat/completions"
+COUNTS = ("prompt_tokens", "completion_tokens")
+"""What the format calls the tokens of prompt and reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
@@ -40,7 +43,8 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     quirks = spec.quirks
     temperature = first(request.temperature, spec.temperature, request.usual.temperature)
     max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
-    body: dict[str, Any] = {"model": spec.model, "messages": role_messages(request.messages, quirks.later_system)}
+    messages = role_messages(request.messages, quirks.later_system)
+    body: dict[str, Any] = {"model": spec.model, "messages": with_marks(messages) if spec.cache_control else messages}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
         if request.raw:
@@ -182,11 +186,40 @@ def _filled(call: Any) -> Any:
     return filled
 
 
-def read_usage(usage: object, prices: Prices, keys: tuple[str, str] = ("prompt_tokens", "completion_tokens")) -> Usage:
-    counts = [usage.get(key) if isinstance(usage, Mapping) else 0 for key in keys]
-    prompt, completion = (int(n) if isinstance(n, int | float) and 0 <= n < 1e12 else 0 for n in counts)
-    usd = (prompt * prices.prompt + completion * prices.completion) / 1e6
-    return Usage(requests=1, prompt_tokens=prompt, completion_tokens=completion, usd=usd)
+def read_usage(usage: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:
+    """The usage of one request, with its price. ``keys``: see ``COUNTS``.
+
+    Tokens that only the total counts are reasoning: xAI and Gemini leave these out of the reply's. Anthropic's own
+    format (``input_tokens`` without details) counts cached tokens beside those of the prompt.
+    """
+    said = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = (_count(said, key) for key in keys)
+    into, out = (found if isinstance(found := said.get(f"{key}_details"), Mapping) else {} for key in keys)
+    cached = max(_count(into, "cached_tokens"), *(_count(said, key) for key in _CACHED))
+    written = max(_count(into, "cache_write_tokens"), _count(said, "cache_creation_input_tokens"))
+    if keys[0] == "input_tokens" and not into:
+        prompt += cached + written
+    hidden = max(0, _count(said, "total_tokens") - prompt - completion)
+    completion += hidden
+    cached = min(cached, prompt)
+    counted = Usage(
+        requests=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=cached,
+        cache_write_tokens=min(written, prompt - cached),
+        reasoning_tokens=min(max(hidden, _count(out, "reasoning_tokens")), completion),
+    )
+    return replace(counted, usd=prices.dollars(counted))
+
+
+_CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
+"""Where Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
+
+
+def _count(counts: Mapping[str, Any], key: str) -> int:
+    number = counts.get(key)
+    return int(number) if isinstance(number, int | float) and 0 <= number < 1e12 else 0
 
 
 def cut(text: str, stop: Sequence[str]) -> str:

@@ -25,8 +25,8 @@ from agentgauge.pytest_plugin.run_folder import SELECTION
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
-from agentgauge.run.budget import BudgetWatch
 from agentgauge.run.case_runner import store_crash
+from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.factories import await_services, start_services, stop_services
 from agentgauge.run.preflight import check, load_early
 from agentgauge.run.services import Service

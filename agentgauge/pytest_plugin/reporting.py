@@ -15,6 +15,7 @@ from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
+from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import header
 from agentgauge.run.waiting_requests import waiting_requests
@@ -26,6 +27,7 @@ class Reporting:
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.config = state.config
+        self._late_header: Iterator[str] = iter(())
 
     def pytest_report_header(self) -> str | None:
         notice = worker_count_notice(self.config)
@@ -39,16 +41,23 @@ class Reporting:
             return
         terminal.showfspath = False
         terminal.ensure_newline()
-        from agentgauge_reports.text import fill
-
-        for text in (f"agentgauge: {line}" for line in header(state.settings, state.plan, state.tools)):
-            # whole lines for a search in a log
-            for line in fill("", text, shutil.get_terminal_size().columns, hanging="  ") if terminal.isatty else [text]:
-                terminal.write_line(line)
+        self._write_header(terminal, header(state.settings, state.plan, state.tools))
+        self._late_header = cost_lines(state.settings, state.plan)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         shows = state.benchmark_cases and not verbose
         write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
         state.progress = Progress(write, live=terminal.isatty, planned=state.benchmark_cases, waiting=waiting)
+
+    def _write_header(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
+        from agentgauge_reports.text import titled
+
+        width = shutil.get_terminal_size().columns if terminal.isatty else None  # whole lines for a search in a log
+        for line in titled("agentgauge: ", lines, width):
+            terminal.write_line(line)
+
+    def pytest_runtest_logstart(self) -> None:
+        """Show what takes a moment to find out when the first case has begun: it delays no request."""
+        self._write_header(self._plugin("terminalreporter"), self._late_header)
 
     def draw_if_late(self) -> None:
         """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""

@@ -12,7 +12,9 @@ from agentgauge.core.atomic_write import DISK_FULL, cannot_write
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.types import Json, Record
+from agentgauge.core.types import Json, Record, Usage
+from agentgauge.run.costs.estimate import open_reserve
+from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
@@ -61,6 +63,10 @@ class CaseRunner:
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
         self._clients = Clients(settings, self.folder, self.slots.own)
         self._waiting = WaitingRequests(self.folder.path, worker.number)
+        self._reserve = open_reserve(settings, worker.number, tasks)
+        hosted = settings.spec is not None and not settings.spec.embedded
+        self._first_replies = FirstReplies(active=hosted and settings.attempts > 1)
+        self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -84,12 +90,16 @@ class CaseRunner:
 
     def notify(self, recheck: Callable[[], None]) -> None:
         """Call ``recheck`` when the result of ``resting`` or ``is_ready`` has changed."""
-        self._clients.on_rest = recheck
+        self._clients.on_rest = self._first_replies.on_change = recheck
 
     async def run(self, case: Planned) -> Line | Record:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         record = await self._solver.solve(case)
-        return record if record.status == "missing" else self._store(record)
+        result = record if record.status == "missing" else self._store(record)
+        if self._reserve:  # once the record can be read: see BudgetWatch
+            self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
+        self._first_replies.replied(case.task.name, case.row.id)
+        return result
 
     async def open_case(self, planned: Planned, root: Path) -> Case:
         """The case of a test that pytest runs itself. ``root``: the project's folder. The case's tools may read only
@@ -116,7 +126,14 @@ class CaseRunner:
 
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases go first."""
-        return self._clients.ready(case.task)
+        return self._clients.ready(case.task) and self._first_replies.allow(case.id)
+
+    def reserve(self, case: Planned) -> bool:
+        """Whether the budget covers a case that is to be started now; its cost is reserved then."""
+        if self._reserve and not self._reserve.take(case.task.name):
+            return False
+        self._first_replies.started(case.id)
+        return True
 
     def resize(self, slots: int) -> None:
         self._clients.resize(slots)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
-from agentgauge.core.chat import ChatModel
+from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task import Task
@@ -201,6 +201,8 @@ class Clients:
         self._limiters: list[AdaptiveLimiter] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
+        self.on_reply: Callable[[CaseKey], None] | None = None
+        """Called when the tested model has answered a request of a case."""
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
@@ -290,7 +292,8 @@ class Clients:
         )
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
-        model: ChatModel = OpenAIModel(spec, limiter, rates=self._rates(spec))
+        on_reply = None if role else self.on_reply
+        model: ChatModel = OpenAIModel(spec, limiter, rates=self._rates(spec), on_reply=on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model

@@ -30,7 +30,7 @@ AT_ONCE = 4
 """Cases that are started before the loop sends what the cases before them have written."""
 
 RECHECK_SECONDS = 0.05
-"""Other workers may give up slots while no case ends here."""
+"""While no case ends here, other workers may give up slots, or leave more of the budget than expected."""
 
 WATCH_SECONDS = 5.0
 """Between two calls of ``watch``."""
@@ -154,21 +154,25 @@ class Prefetcher:
 
     def _fill(self) -> None:
         self._update_slots()
-        started = 0
+        started, held = 0, False  # held: the budget may not cover another case
         while self._queue and self._used() < self._slots and not self._closed:
             if started == AT_ONCE:  # each reads its sample and writes its request before the first of them is sent
                 self._fill_is_scheduled = True
                 self._loop.call_soon(self._fill_again)
                 return
             case = self._queue.popleft()
-            if self._runner.is_ready(case):
+            if not self._runner.is_ready(case):
+                self._unready.append(case)
+            elif self._runner.reserve(case):
                 self._start(case)
                 started += 1
             else:
-                self._unready.append(case)
+                self._queue.appendleft(case)
+                held = True
+                break
         if not self._waiting():
             self._update_slots()  # tells the other workers that this one is idle
-        elif self._runner.slots.is_shared and not self._recheck_is_scheduled and not self._closed:
+        elif (held or self._runner.slots.is_shared) and not self._recheck_is_scheduled and not self._closed:
             self._recheck_is_scheduled = True
             self._loop.call_later(RECHECK_SECONDS, self._recheck_slots)
 

@@ -1,4 +1,4 @@
-"""Checks before the first request: the tasks' options, the real tools, and where programs run."""
+"""Checks before the first request: the tasks' options, prices, the real tools, and where programs run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Score, Scoring
+from agentgauge.run.costs.estimate import asked_models, check_dollars
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
@@ -59,6 +60,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
+    check_dollars(settings.budget, asked_models(settings, chosen))
     here = [task for task in chosen.values() if runs_here(settings, task)]
     runs_code = any(task.runs_code for task in here)
     serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in here)

@@ -17,6 +17,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
+from agentgauge.model.prices import PACKAGE
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
 from agentgauge.store import RunFolder
@@ -99,6 +100,7 @@ def run_json(
         "agentgauge": version("agentgauge"),
         "revisions": {"agentgauge": None, "project": None},
         "python": platform.python_version(),
+        "versions": {PACKAGE: version(PACKAGE)},
         "command": earlier.get("command") or [without_logins(word) for word in sys.argv[1:]],
         "selection": earlier.get("selection") or selection,
         "settings": kept,

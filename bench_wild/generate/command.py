@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
-from agentgauge.core.config import Prices, load_config
+from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import parse_budget
+from agentgauge.run.costs.estimate import check_dollars
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.coverage import coverage, table
 from bench_wild.generate.dialogue.dialogue import LANGUAGES
@@ -151,11 +152,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     cast = _cast(options)
     specs = {} if options.replay else _specs(cast, options.model_url)
     budget = parse_budget(options.budget) if options.budget else None
-    if budget and budget.unit == "usd" and specs and not any(spec.prices != Prices() for spec in specs.values()):
-        raise UsageProblem(
-            f"--budget {budget.text} needs the prices of {' or '.join(specs)}, which no [models.NAME] table of"
-            " agentgauge.toml gives; add them, or give tokens or minutes"
-        )
+    check_dollars(budget, list(specs.values()))
     return Settings(
         sequences=tuple(chosen_sequences(options.sequences, options.layer_num_total)),
         lists=tool_lists(options.tools, options.language),

@@ -12,7 +12,7 @@ from agentgauge_reports.headlines import Headline, headline, leading, task_headl
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.terminal import combined, reasons, tables
-from agentgauge_reports.text import WIDTH, aligned, fill
+from agentgauge_reports.text import WIDTH, aligned, cost, fill
 
 FEW = 3
 """Tasks up to which every figure is shown without ``-v``."""
@@ -67,6 +67,9 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield ""
     if full or len(benchmarks) == 1:
         yield from combined(summary)
+    if spent := cost(summary["usage"]):
+        yield from fill("", spent, width, hanging="  ")
+        yield ""
     if not full and len(tasks) > FEW:
         count = len(not_comparable(summary, tasks))
         why = (
@@ -84,18 +87,35 @@ def overview(summary: Mapping[str, Any]) -> list[Row]:
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
     head = ("task", "cases", "passed", "broken", "", "value", "95 %", "n")
     parts = summary["tasks"]
-    return [
-        head,
-        *((task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task]))) for task in tasks),
+    rows = [
+        (task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task])), *_dollars([parts[task.name]]))
+        for task in tasks
     ]
+    return _same_width([head, *rows])
 
 
 def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     rows: list[Row] = [("benchmark", "tasks", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
-        rows.append((benchmark, str(len(tasks)), *_ends(parts), *_cells(headline(summary, benchmark, tasks))))
-    return rows
+        figure = _cells(headline(summary, benchmark, tasks))
+        rows.append((benchmark, str(len(tasks)), *_ends(parts), *figure, *_dollars(parts)))
+    return _same_width(rows)
+
+
+def _dollars(parts: Sequence[Mapping[str, Any]]) -> Row:
+    """What the tasks cost, in all and for each passed case; nothing where that is not known."""
+    usd = sum(part.get("usage", {}).get("usd", 0.0) for part in parts)  # earlier versions have it only of the run
+    passed = sum(part["passed"] for part in parts)
+    return (f"${usd:.4f}", f"${usd / passed:.4f}" if passed else "–") if usd else ()
+
+
+def _same_width(rows: list[Row]) -> list[Row]:
+    """With columns for the costs, if any row has some."""
+    head, *others = rows
+    if all(len(row) == len(head) for row in others):
+        return rows
+    return [(*head, "cost", "per passed"), *((*row, *("",) * (len(head) + 2 - len(row))) for row in others)]
 
 
 def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:

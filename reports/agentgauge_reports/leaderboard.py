@@ -10,6 +10,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
 from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.text import cost
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -85,6 +86,8 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         counts = f"{done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing"
         yield f"- `{task.name}`: {counts}."
         yield from (f"- {note}" for note in task_notes(task, part))
+        if spent := cost(part.get("usage", {})):  # runs of earlier versions do not have it by task
+            yield f"- `{task.name}`: {spent}."
         yield from (f"- **Not comparable:** {reason}." for reason in not_comparable(summary, [task]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -138,6 +138,7 @@ def summarise(
         **({"pass": _pass_at_k(counted, scored, most)} if most > 1 else {}),
         **({"breakdowns": [table.to_json() for table in tables]} if tables else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
+        "usage": _spent(found.values()),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),
@@ -190,9 +191,12 @@ def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(outlines: Iterable[CaseOutline]) -> dict[str, Any]:
-    total, seconds = Usage(), 0.0
-    for outline in outlines:
-        total += outline.usage
-        seconds += outline.seconds
-    return {**asdict(total), "seconds": round(seconds, 3)}
+def _usage(outlines: Collection[CaseOutline]) -> dict[str, Any]:
+    return {**_spent(outlines), "seconds": round(sum(outline.seconds for outline in outlines), 3)}
+
+
+def _spent(outlines: Collection[CaseOutline]) -> dict[str, Any]:
+    """Requests, tokens and dollars of cases, and the dollars for each that passed."""
+    total = sum((outline.usage for outline in outlines), Usage())
+    passed = sum(outline.status == "passed" for outline in outlines)
+    return {**asdict(total), "usd_per_passed": total.usd / passed if passed else None}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 from urllib.parse import quote
 
 from agentgauge.store.jsonl import CaseId
@@ -21,6 +22,12 @@ def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> li
     return lines or [indent.rstrip()]
 
 
+def titled(title: str, texts: Iterable[str], width: int | None) -> Iterator[str]:
+    """Each text behind the title, in lines of at most ``width`` characters; whole where there is no width."""
+    for text in texts:
+        yield from [title + text] if width is None else fill("", title + text, width, hanging="  ")
+
+
 def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Iterator[str]:
     """Rows in columns; those of ``left`` are flush left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -28,6 +35,17 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Ite
         cells = zip(row, widths, strict=True)
         told = (text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells))
         yield "  ".join(told).rstrip()
+
+
+def cost(usage: Mapping[str, Any]) -> str:
+    """What cases cost, and what came from the provider's cache; empty where neither is known."""
+    parts = []
+    if usd := usage.get("usd"):
+        each = usage.get("usd_per_passed")
+        parts.append(f"cost: ${usd:.4f}" + (f", ${each:.4f} per passed case" if each else ""))
+    if cached := usage.get("cached_tokens"):
+        parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
+    return "; ".join(parts)
 
 
 def anchor(case: CaseId) -> str:

@@ -148,14 +148,14 @@ def run_wild(*arguments: str, cwd: Path, status: int = 0) -> Result:
     return _run(*WILD, *arguments, cwd=cwd, env=None, status=status)
 
 
-def run_mmau(*arguments: str, cwd: Path, status: int = 0) -> Result:
+def run_mmau(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """Apple MMAU as a user runs it."""
-    return _run(*GTA[:-1], str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=None, status=status)
+    return _run(*GTA[:-1], str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=env, status=status)
 
 
-def run_bundled(*arguments: str, cwd: Path, status: int = 0) -> Result:
+def run_bundled(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """Every benchmark as a user runs it."""
-    return _run(*GTA, str(ROOT / "bench_wild"), str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=None, status=status)
+    return _run(*GTA, str(ROOT / "bench_wild"), str(ROOT / "bench_mmau"), *arguments, cwd=cwd, env=env, status=status)
 
 
 def _run(*arguments: str, cwd: Path, env: Mapping[str, str] | None, status: int) -> Result:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Record
-from agentgauge.run.prefetcher import Prefetcher
+from agentgauge.run.prefetcher import STOPPED, Prefetcher
 from agentgauge.run.slots import SlotPool
 
 
@@ -25,6 +25,8 @@ class Runner:
     most: int = 0
     at_rest: int = 0
     unready: str = ""
+    affordable: int = 1000  # cases that the budget covers in all
+    reserved: int = 0
     stopped: bool = False
     ends: dict[str, threading.Event] = field(default_factory=dict)
 
@@ -43,6 +45,11 @@ class Runner:
 
     def is_ready(self, case: Any) -> bool:
         return case.id[1] not in self.unready
+
+    def reserve(self, case: Any) -> bool:
+        if fits := self.reserved < self.affordable:
+            self.reserved += 1
+        return fits
 
     def resize(self, slots: int) -> None:
         """Nothing depends on it."""
@@ -70,10 +77,10 @@ def start(tmp_path):
     started: list[Prefetcher] = []
 
     def make(
-        cases: str, *, unready: str = "", number: int = 0, count: int = 1, total: int
+        cases: str, *, unready: str = "", affordable: int = 1000, number: int = 0, count: int = 1, total: int
     ) -> tuple[Runner, Prefetcher]:
         slots = SlotPool(tmp_path / "places", number=number, count=count, total=total)
-        runner = Runner(slots, unready=unready)
+        runner = Runner(slots, unready=unready, affordable=affordable)
         prefetcher = Prefetcher(runner)
         started.append(prefetcher)
         prefetcher.submit(case(name) for name in cases)
@@ -178,6 +185,21 @@ def test_cases_that_lack_something_are_let_go_with_the_others(start):
     prefetcher.hold()
     runner.end("c")
     assert [prefetcher.result(case(name)).status for name in "ab"] == ["missing"] * 2
+
+
+def test_a_case_that_the_budget_may_not_cover_waits_and_keeps_its_place(start):
+    runner, _ = start("abc", affordable=1, total=2)
+    until(lambda: runner.running == {"a"})
+    runner.affordable = 3  # no case has ended: it asks again by itself
+    until(lambda: runner.running == {"a", "b"})
+    runner.end("a", "b")
+    until(lambda: runner.running == {"c"})
+
+
+def test_a_stop_reaches_cases_that_wait_for_the_budget(start):
+    runner, prefetcher = start("abc", affordable=0, total=2)
+    runner.stopped = True
+    assert prefetcher.result(case("a")).error == STOPPED
 
 
 def test_nothing_new_starts_after_hold(start):

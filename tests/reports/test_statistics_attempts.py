@@ -14,7 +14,8 @@ from agentgauge_reports.run import _combine, summarise
 from agentgauge.core.index import Index, Row
 from agentgauge.core.intervals import wilson
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.core.types import Record, Score
+from agentgauge.core.types import Score, Usage
+from agentgauge.store.outline import CaseOutline
 from tests.plugin.toy import Toy, ToyData
 
 
@@ -81,8 +82,8 @@ def summary(**outcomes: str) -> dict[str, Any]:
             right = letter == "+"
             status: Any = {"+": "passed", "-": "wrong", "!": "broken"}[letter]
             score = None if letter == "!" else Score(right, {"right": float(right), "all": 1.0})
-            records["toy.say", sample, attempt] = Record(
-                "toy.say", sample, attempt, "c", status, score=score, cause="endpoint"
+            records["toy.say", sample, attempt] = CaseOutline(
+                "toy.say", sample, attempt, status, (), score, Usage(), 0.0, 0.0, cause="endpoint"
             )
     index = Index(Path(), Path(), "", tuple(Row(sample, (), 0, 0, place) for place, sample in enumerate(outcomes)))
     return summarise(_Say(), list(records), records, index, "parity", "")

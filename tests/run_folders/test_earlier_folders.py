@@ -77,9 +77,12 @@ def figures(folder: Path) -> dict[str, Any]:
     del found["run"]["agentgauge"]
     for part in found["tasks"].values():
         del part["comparable"]  # said of the texts' similarity alone
+        part.pop("usage", None)  # is new
         for figure in part["metrics"].values():
             if figure.get("n_clean") == 0:  # had what the formula makes of no sample
                 figure["value_clean"] = None
+    for new in ("cached_tokens", "cache_write_tokens", "reasoning_tokens", "usd_per_passed"):
+        found["usage"].pop(new, None)
     for scores in found["capabilities"].values():
         for score in (one for named in scores.values() for one in named.values()):
             score.pop("without_figure", None)  # is new

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, Sampling
 from agentgauge.core.config import Config
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.presets import resolve
@@ -44,7 +44,11 @@ class MadeJudge:
         assert self._model is not None
         repeated = self._votes > 1 or draw > 0
         request = ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw, repeated=repeated)
-        reply = await self._model.complete(request)
+        try:
+            reply = await self._model.complete(request)
+        except ModelFault as fault:
+            self._usage += fault.usage
+            raise
         self._usage += reply.usage
         return reply
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
+from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Usage
 from bench_wild.generate.dialogue.scene import Ask, Part
 from bench_wild.generate.sequences import Tasks, name_of
@@ -61,7 +62,11 @@ class Studio:
                 raise Stopped(self.stopped)
             case = CaseKey(TASK, name_of(sequence), attempt, next(turns))
             request = ChatRequest(messages, temperature=self._settings.temperature, case=case)
-            reply = await self._model(name).complete(request)
+            try:
+                reply = await self._model(name).complete(request)
+            except ModelFault as fault:
+                self.usage += fault.usage
+                raise
             self.usage += reply.usage
             budget = self._settings.budget
             if budget and (why := budget.spent(self.usage, time.monotonic() - self._begin)):

@@ -15,7 +15,8 @@ function header() {
   if (data.alarm) byId("totals").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
-    total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "", total(span(times.total), "time summed over cases"), shares);
+    total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "",
+    data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "", total(span(times.total), "time summed over cases"), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
 }
 
@@ -63,13 +64,14 @@ function cost() {
   const latency = (found) => Object.entries(found).map(([name, numbers]) => ({ keys: [name, ...numbers], cells: [name, whole.format(numbers[0]), ...numbers.slice(1).map(seconds)] }));
   const part = (title, content) => byId("cost-parts").append(make("div", {}, make("h3", {}, title), content));
   part("Seconds per case, by task", table([{ name: "task" }, ...columns], latency(times.latency.case), { kind: "full" }));
-  const spent = data.tasks.map(() => ({ cases: 0, tokens: 0, usd: 0 }));
-  cases.task.forEach((task, place) => { spent[task].cases += 1; spent[task].tokens += cases.tokens[place]; spent[task].usd += cases.usd[place]; });
+  const spent = data.tasks.map(() => ({ cases: 0, tokens: 0, usd: 0, passed: 0 }));
+  cases.task.forEach((task, place) => { spent[task].cases += 1; spent[task].tokens += cases.tokens[place]; spent[task].usd += cases.usd[place]; spent[task].passed += cases.status[place] === 0; });
   const usage = data.tasks.map(({ name }, number) => {
-    const { cases: count, tokens, usd } = spent[number];
-    return { keys: [name, tokens, tokens / (count || 1), usd], cells: [name, whole.format(tokens), whole.format(Math.round(tokens / (count || 1))), dollars(usd)] };
+    const { cases: count, tokens, usd, passed } = spent[number];
+    const each = passed ? usd / passed : Infinity;
+    return { keys: [name, tokens, tokens / (count || 1), usd, each], cells: [name, whole.format(tokens), whole.format(Math.round(tokens / (count || 1))), dollars(usd), passed ? dollars(each) : "–"] };
   });
-  part("Tokens and cost, by task", table([{ name: "task" }, { name: "tokens", num: true }, { name: "tokens per case", num: true }, { name: "cost", num: true }], usage, { kind: "full" }));
+  part("Tokens and cost, by task", table([{ name: "task" }, { name: "tokens", num: true }, { name: "tokens per case", num: true }, { name: "cost", num: true }, { name: "cost per passed case", num: true }], usage, { kind: "full" }));
   const top = (values, shown) => table([{ name: "case" }, { name: "status" }, { name: shown === seconds ? "time" : "tokens", num: true }],
     largest(values, 10).map((place) => ({ cells: [caseLink(place, true), statusMark(place), shown === seconds ? seconds(values[place]) : `${whole.format(cases.tokens[place])}${cases.usd[place] ? ` · ${dollars(cases.usd[place])}` : ""}`] })), { sortable: false, kind: "full" });
   part("Slowest cases", top(times.seconds, seconds));

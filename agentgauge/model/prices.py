@@ -1,0 +1,95 @@
+"""What requests cost: the prices of a model's table, or those that the package genai-prices knows.
+
+The package is only asked for the data that comes with it: nothing is fetched. It takes 0.3 s to import, so it is
+imported when a price is first needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from threading import Thread
+from typing import Protocol
+
+from agentgauge.core.types import Usage
+
+PACKAGE = "genai-prices"
+BATCH_SHARE = 0.5
+"""What a request in a batch costs where the package has no prices for batches: all providers that offer them say so."""
+
+
+class PriceList(Protocol):
+    """What the requests to a model cost."""
+
+    @property
+    def known(self) -> bool:
+        """Whether ``dollars`` says what requests cost; otherwise it is 0."""
+
+    @property
+    def free(self) -> bool:
+        """Whether requests are known to cost nothing."""
+
+    def dollars(self, usage: Usage) -> float:
+        """The price of one request in US dollars."""
+
+    def batch(self) -> PriceList:
+        """The prices of requests in batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPrices:
+    """Prices from genai-prices. A provider may have other prices for long prompts, and at other times of the day."""
+
+    url: str  # of the provider, by which the package knows it
+    model: str
+    in_batches: bool = False
+    free = False
+
+    @property
+    def known(self) -> bool:
+        return _batch_share(self.url, self.model) is not None
+
+    def dollars(self, usage: Usage) -> float:
+        share = _batch_share(self.url, self.model)
+        if share is None:
+            return 0.0
+        from genai_prices import calc_price
+        from genai_prices.types import Usage as Counts
+
+        counts = Counts(
+            input_tokens=usage.prompt_tokens,
+            cache_read_tokens=usage.cached_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.completion_tokens,
+            output_reasoning_tokens=usage.reasoning_tokens,
+        )
+        context = {"processing": "batch"} if self.in_batches else None
+        found = calc_price(counts, self.model, provider_api_url=self.url, price_context=context)
+        return float(found.total_price) * (share if self.in_batches else 1)
+
+    def batch(self) -> ListedPrices:
+        return replace(self, in_batches=True)
+
+
+def look_up_early(prices: PriceList) -> None:
+    """Look prices up in a thread, so that the first reply does not wait for it."""
+    if isinstance(prices, ListedPrices):
+        Thread(target=lambda: prices.known, name="agentgauge-prices", daemon=True).start()
+
+
+@cache
+def _batch_share(url: str, model: str) -> float | None:
+    """The factor for a request in a batch on top of the package's prices. None for a model that it does not know."""
+    if not url.startswith("https://"):  # a server of the user's own: the package is not even imported
+        return None
+    from genai_prices import calc_price
+    from genai_prices.types import Usage as Counts
+
+    try:
+        found = calc_price(Counts(), model, provider_api_url=url)
+    except LookupError:
+        return None
+    # the package applies variants only to the models that the provider itself lists
+    own = any(found.model is listed for listed in found.provider.models)
+    variants = (found.model.price_variants or ()) if own else ()
+    return 1.0 if any(variant.when.get("processing") == "batch" for variant in variants) else BATCH_SHARE

@@ -1,0 +1,31 @@
+"""A small JSON file that the workers of a run change one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_LARGEST = 1 << 16  # bytes of the file that are read
+
+
+@contextlib.contextmanager
+def shared_json(path: Path) -> Iterator[dict[str, Any]]:
+    """The file's object, empty at first, which is written back at the end. No other process changes it meanwhile, where
+    the file system has locks. Raises OSError."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with contextlib.suppress(OSError):  # on a file system without locks two processes may change it at once
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            content = dict(json.loads(os.pread(file, _LARGEST, 0) or b"{}"))
+        except ValueError:  # torn by a worker that was killed
+            content = {}
+        yield content
+        os.ftruncate(file, os.pwrite(file, json.dumps(content).encode(), 0))
+    finally:
+        os.close(file)  # which ends the lock

@@ -1,0 +1,105 @@
+"""What a run will cost, from the sizes in the indices of its data: no sample is read, and no request waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib.metadata import version
+
+from agentgauge.core.capabilities import options_of
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import find_task
+from agentgauge.core.types import Usage
+from agentgauge.model.prices import PACKAGE, ListedPrices
+from agentgauge.model.spec import ModelSpec
+from agentgauge.run.budget import Budget
+from agentgauge.run.costs.reserve import FILE, Reserve
+from agentgauge.run.settings import Settings
+from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import CaseId
+
+BYTES_PER_TOKEN = 4
+REPLY_TOKENS = 200
+"""What is assumed: each request shows its whole sample, in so many bytes a token, and gets a reply of so many."""
+
+
+def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:
+    """The tested model and those of roles, such as a judge, that some task asks. None where no model is called."""
+    used = {option.name for name in tasks for option in options_of(find_task(name))}
+    roles = [spec for role, spec in settings.roles.items() if role in used]
+    return [settings.spec, *roles] if settings.spec else []
+
+
+def check_dollars(budget: Budget | None, models: Sequence[ModelSpec]) -> None:
+    """Refuse a budget of dollars that could not be kept or reached. Raises UsageProblem."""
+    if budget is None or budget.unit != "usd" or not models:
+        return
+    if unknown := _unknown(models):
+        raise UsageProblem(
+            f"--budget {budget.text} needs the prices of {unknown}, which {PACKAGE} does not know; give prices ="
+            " { prompt = ..., completion = ... } in its [models.NAME] table of agentgauge.toml, or a budget of tokens"
+            " or time"
+        )
+    if all(spec.prices.free for spec in models):
+        raise UsageProblem(
+            f"--budget {budget.text} would never be used up: {models[0].name} costs nothing; give a budget of tokens or"
+            " time, such as 2Mtok or 30min"
+        )
+
+
+def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Reserve | None:
+    """The reserve of the run's budget, for the worker of this number. None without a budget of dollars or tokens."""
+    budget = settings.budget
+    if budget is None or budget.unit == "s":
+        return None
+    assumed = {name: _requests(name) * budget.amount(_request(settings, name)) for name in tasks}
+    return Reserve(settings.run_dir / FILE, budget, worker, assumed)
+
+
+def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
+    """What the terminal shows of the cost at the start. Prices are looked up when the first line is asked for."""
+    models = asked_models(settings, {task for task, _, _ in plan})
+    if unknown := _unknown(models):
+        yield (
+            f"cost: not known, because {PACKAGE} does not know the prices of {unknown}; give prices in its"
+            " [models.NAME] table of agentgauge.toml"
+        )
+    elif not all(spec.prices.free for spec in models):
+        yield _estimate(settings, models, _left(settings, plan))
+
+
+def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[str, int]) -> str:
+    own, *others = models
+    dollars = sum(count * _requests(task) * _request(settings, task).usd for task, count in cases.items())
+    requests = sum(count * _requests(task) for task, count in cases.items())
+    listed = any(isinstance(spec.prices, ListedPrices) for spec in models)
+    prices = f"{PACKAGE} {version(PACKAGE)}" if listed else "agentgauge.toml"
+    other = ", ".join(dict.fromkeys(spec.name for spec in others if not spec.prices.free and spec.name != own.name))
+    return (
+        f"cost: about ${dollars:,.2f}, an estimate: {requests:,.0f} requests with the whole sample at"
+        f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"
+        + (f"; without what {other} costs" if other else "")
+    )
+
+
+def _left(settings: Settings, plan: Sequence[CaseId]) -> Counter[str]:
+    """Task → cases that will run."""
+    lines = RunFolder(settings.run_dir).lines() if settings.resume else {}
+    return Counter(case[0] for case in plan if not (case in lines and lines[case].finished))
+
+
+def _requests(task: str) -> float:
+    return find_task(task).expected_requests
+
+
+def _request(settings: Settings, task: str) -> Usage:
+    """What one request of a task is assumed to use."""
+    rows = find_task(task).data.index(settings.roots[task]).rows
+    size = sum(row.end - row.start for row in rows) // max(1, len(rows))
+    tokens = Usage(1, size // BYTES_PER_TOKEN, REPLY_TOKENS)
+    usd = settings.spec.prices.dollars(tokens) if settings.spec else 0.0
+    return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, usd)
+
+
+def _unknown(models: Sequence[ModelSpec]) -> str:
+    return ", ".join(dict.fromkeys(spec.name for spec in models if not spec.prices.known))

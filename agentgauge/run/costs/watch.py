@@ -1,0 +1,58 @@
+"""Stops a run whose budget is used up, or may not cover another case."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from agentgauge.core.types import Usage
+from agentgauge.run.budget import Budget
+from agentgauge.run.costs.reserve import FILE, exhausted
+from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import UNREADABLE
+from agentgauge.store.record_tail import RecordTail
+
+
+class BudgetWatch:
+    """Reads the workers' usage from their records as they are written, and reports once when it exceeds the budget.
+
+    A record is counted when its case ends. With look-ahead, pytest may reach the case much later.
+    """
+
+    SECONDS = 0.25  # between two looks
+
+    def __init__(self, budget: Budget, folder: RunFolder, over: Callable[[str], None]) -> None:
+        self._budget = budget
+        self._records = folder.path / "records"
+        self._reserve = folder.path / FILE
+        self._reserve.unlink(missing_ok=True)  # of an earlier session
+        self._over = over
+        # a resumed run starts at 0
+        self._tail = RecordTail({path: path.stat().st_size for path in self._records.glob("*.jsonl")})
+        self._usage = Usage()
+        self._begin = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="agentgauge-budget", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._reserve.unlink(missing_ok=True)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self.SECONDS):
+            no_room = self._reserve.exists() and exhausted(self._reserve)  # the records below are complete then
+            for record, *_ in self._tail.new(self._records.glob("*.jsonl")):
+                try:
+                    if transcript := record["transcript"]:
+                        self._usage += Usage(**transcript["usage"])
+                except UNREADABLE:  # the end of the run reports it
+                    continue
+            reason = self._budget.spent(self._usage, time.monotonic() - self._begin)
+            if reason is None and no_room:
+                reason = f"the budget of {self._budget.text} may not cover another case"
+            if reason:
+                self._over(reason)
+                return

@@ -1,0 +1,99 @@
+"""What a run says that it cost is what the endpoint charges, and a budget of dollars holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.costs.billing import Till, serve
+from tests.plugin.project import Project, records, run_bundled, run_gta, run_mmau
+
+KEY = {"OPENAI_API_KEY": "sk-of-nobody-1234"}
+FAST = ("-k", "not contest and not ds_", "--limit", "12")
+"""Tasks without programs of a model, which take longer than their requests."""
+
+
+@pytest.mark.parametrize("workers", [("-n", "0"), ("-n", "2")], ids=["one", "two"])
+def test_the_cost_of_the_bundled_suite_is_the_bill(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    till = Till(latency=0.01)
+    with serve(till) as server:
+        env = {**KEY, "OPENAI_BASE_URL": server.url}
+        result = run_bundled(*workers, *FAST, "--model=gpt-4o", "--run-dir=run", cwd=tmp_path, env=env)
+    summary = result.summary("run")
+    usage = summary["usage"]
+    assert till.counts["useless"] > 10 and till.counts["cached_tokens"] > 1000
+    assert usage["requests"] == len(server.requests)
+    counted = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    assert {name: usage[name] for name in counted} == {name: till.counts[name] for name in counted}
+    assert math.isclose(usage["usd"], till.bill, abs_tol=1e-9)
+    parts = [part["usage"] for part in summary["tasks"].values()]
+    assert math.isclose(sum(part["usd"] for part in parts), till.bill, abs_tol=1e-9)
+    header = " ".join(result.output.split())
+    assert "cost: about $" in header and "an estimate" in header and "4 bytes a token" in header
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["versions"]["genai-prices"]
+    assert f"cost: ${usage['usd']:.4f}" in result.output
+
+
+@pytest.mark.parametrize("workers", [("-n", "0"), ("-n", "2")], ids=["one", "two"])
+def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    till, budget = Till(), 0.08
+    with serve(till) as server:
+        env = {**KEY, "OPENAI_BASE_URL": server.url}
+        words = ("-k", "tool_ or dag_", "--model=gpt-4o", f"--budget={budget}usd", "--run-dir=run")
+        result = run_mmau(*workers, *words, cwd=tmp_path, env=env, status=1)
+    assert "stopped early: the budget of 0.08usd" in result.output
+    assert 0.9 * budget <= till.bill <= 1.05 * budget
+    assert math.isclose(result.summary("run")["usage"]["usd"], till.bill, abs_tol=1e-9)
+    assert len(records(tmp_path / "run")) > 32
+
+
+UNKNOWN = "genai-prices does not know the prices of m; give prices"
+
+
+def test_an_unknown_price_is_said_once(tmp_path: Path) -> None:
+    project = Project.make(tmp_path)
+    with serve(Till(latency=0)) as server:
+        result = project.run("--model=m", f"--model-url={server.url}", "--run-dir=run")
+    assert result.status == 0
+    assert " ".join(result.output.split()).count(f"cost: not known, because {UNKNOWN}") == 1
+    assert result.summary("run")["usage"]["usd"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (
+            ("--model=m", "--model-url=http://127.0.0.1:9/v1"),
+            "--budget 5usd needs the prices of m, which genai-prices does not",
+        ),
+        (("--model=baseline",), "--budget 5usd would never be used up: baseline costs nothing"),
+    ],
+)
+def test_a_budget_of_dollars_that_means_nothing_is_refused(tmp_path: Path, model: tuple[str, ...], says: str) -> None:
+    project = Project.make(tmp_path)
+    result = project.run(*model, "--budget=5usd", "--run-dir=run")
+    assert result.status == 4 and says in result.output, result.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_judge_without_a_price_is_named(tmp_path: Path) -> None:
+    words = ("-k", "gta_workflow", "--model=gpt-4o", "--budget=5usd", "--run-dir=run")
+    result = run_gta(*words, "--judge-model=vllm/x", cwd=tmp_path, env=KEY, status=4)
+    assert "--budget 5usd needs the prices of vllm/x" in result.output
+
+
+def test_a_table_prices_a_model_and_the_budget_is_kept(tmp_path: Path) -> None:
+    project = Project.make(tmp_path, samples=40)
+    with serve(Till(latency=0)) as server:
+        (tmp_path / "agentgauge.toml").write_text(
+            f'[models.mine]\nmodel = "m"\nurl = "{server.url}"\n'
+            "prices = { prompt = 2.5, completion = 10, cached = 1.25 }\n"
+        )
+        result = project.run("--model=mine", "--budget=0.005usd", "--run-dir=run")
+    assert result.status == 1, result.output
+    assert "prices of agentgauge.toml" in " ".join(result.output.split())
+    assert "stopped early: the budget of 0.005usd" in result.output
+    assert 0.004 <= result.summary("run")["usage"]["usd"] <= 0.00525

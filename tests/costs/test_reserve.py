@@ -1,0 +1,69 @@
+"""The reserve of a budget: which cases may start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.types import Usage
+from agentgauge.run.budget import parse_budget
+from agentgauge.run.costs.reserve import Reserve, exhausted
+
+
+def reserve(folder: Path, amount: str, worker: int = 0) -> Reserve:
+    return Reserve(folder / "budget", parse_budget(amount), worker, {"cheap": 1.0, "dear": 10.0})
+
+
+def cost(dollars: float) -> Usage:
+    return Usage(1, 7, 3, dollars)
+
+
+def started(reserve: Reserve, task: str, most: int = 50) -> int:
+    return next((count for count in range(most) if not reserve.take(task)), most)
+
+
+def test_the_first_case_shows_what_cases_cost(tmp_path: Path) -> None:
+    held = reserve(tmp_path, "5usd")
+    assert started(held, "cheap") == 1  # the assumptions may be off by ten
+    assert not exhausted(tmp_path / "budget")
+    held.give_back("cheap", cost(1.0))
+    assert started(held, "cheap") == 1
+    assert not exhausted(tmp_path / "budget")
+
+
+def test_a_large_budget_holds_nothing_up(tmp_path: Path) -> None:
+    assert started(reserve(tmp_path, "5000usd"), "cheap") == 50
+
+
+def test_nothing_runs_and_nothing_fits(tmp_path: Path) -> None:
+    held = reserve(tmp_path, "5usd")
+    assert held.take("cheap")
+    held.give_back("cheap", cost(4.5))
+    assert not held.take("cheap")
+    assert exhausted(tmp_path / "budget")
+
+
+def test_a_dear_task_has_to_fit(tmp_path: Path) -> None:
+    held = reserve(tmp_path, "25usd")
+    assert held.take("cheap")
+    held.give_back("cheap", cost(1.0))
+    assert held.take("dear")
+    assert not held.take("dear")
+
+
+def test_workers_share_a_budget_and_a_dead_one_leaves_nothing(tmp_path: Path) -> None:
+    first, second = reserve(tmp_path, "40usd"), reserve(tmp_path, "40usd", worker=1)
+    taken = started(first, "cheap")
+    assert 1 < taken < 10
+    assert not second.take("cheap")
+    replacement = reserve(tmp_path, "40usd")
+    assert started(replacement, "cheap") == taken
+
+
+@pytest.mark.parametrize(("amount", "fits"), [("25tok", True), ("15tok", False)])
+def test_tokens(tmp_path: Path, amount: str, fits: bool) -> None:
+    held = Reserve(tmp_path / "budget", parse_budget(amount), 0, {"cheap": 10.0})
+    assert held.take("cheap")
+    held.give_back("cheap", Usage(1, 7, 3))
+    assert held.take("cheap") is fits
