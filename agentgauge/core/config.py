@@ -31,6 +31,10 @@ class Prices:
     prompt: float = 0.0
     completion: float = 0.0
 
+    def batch(self) -> Prices:
+        """The prices of requests in a batch: half of each."""
+        return Prices(self.prompt / 2, self.completion / 2)
+
 
 @dataclass(frozen=True, slots=True)
 class QuirkTable:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from agentgauge.model.spec import ModelSpec
+
 FILE = "rates"
 """In the run folder, while cases run. The controller removes what an earlier session left."""
 
@@ -98,3 +100,11 @@ class Rates:
             os.ftruncate(file, os.pwrite(file, content, 0))
         finally:
             os.close(file)  # which ends the lock
+
+
+def rates_of(spec: ModelSpec, run: Path) -> Rates | None:
+    """The rates that a model's table names, for all workers of the run folder together."""
+    requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
+    if requests is None and tokens is None:
+        return None
+    return Rates(run / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)

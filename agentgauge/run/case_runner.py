@@ -125,8 +125,8 @@ class CaseRunner:
         return bool(self.problem) or self.stop_file.exists()
 
     def watch(self) -> None:
-        """Note how many requests have waited long."""
-        self._waiting.write(self._clients.older_than(OLD))
+        """Note how many requests have waited long, and where those of batches are."""
+        self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
 
     async def close(self) -> None:
         await self._clients.close()
