@@ -152,10 +152,13 @@ ENDINGS: Mapping[str, Ending] = {
 }
 """The words of OpenAI's batches, which others use too."""
 
+CANCELLED = "batch cancelled"
+"""The cause of a request that a cancelled batch left without an answer."""
+
 _WITHOUT_RESULT: Mapping[Ending, tuple[str, FailureKind, str]] = {
     "completed": ("no result", "again", "the batch is completed and has no result of this request"),
     "expired": ("batch expired", "again", "the batch expired before this request was answered"),
-    "cancelled": ("batch cancelled", "final", "the batch was cancelled before this request was answered"),
+    "cancelled": (CANCELLED, "final", "the batch was cancelled before this request was answered"),
     "failed": ("batch failed", "again", "the batch failed"),
 }
 

@@ -13,6 +13,7 @@ from agentgauge.core.atomic_write import DISK_FULL
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.model import wire
+from agentgauge.model.batch.batch import Line
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
@@ -87,10 +88,16 @@ class BatchModel:
     async def _attempt(self, request: ChatRequest) -> ChatReply | Failure:
         # encoded for each try, because bodies with files would fill the memory while batches are away
         digest, body = await self._encoded(request)
-        line = await self._queue.answer(digest, body)
-        if isinstance(line, Failure):
-            return line
-        result = self._form.result(self._endpoint, line)
+        earlier = await self._queue.earlier_answer(digest)
+        if isinstance(earlier, Failure) and earlier.kind == "final":
+            return earlier
+        outcome = None if earlier is None else self._read(earlier, request)
+        if isinstance(outcome, ChatReply):
+            return outcome
+        return self._read(await self._queue.answer(digest, body), request)
+
+    def _read(self, line: Line | Failure, request: ChatRequest) -> ChatReply | Failure:
+        result = line if isinstance(line, Failure) else self._form.result(self._endpoint, line)
         return result if isinstance(result, Failure) else wire.read_reply(result, self._spec, request.stop)
 
     async def _encoded(self, request: ChatRequest) -> tuple[str, bytes]:

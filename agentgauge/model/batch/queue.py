@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from agentgauge.model.batch.batch import Batch, Line
 from agentgauge.model.batch.counts import Counts
-from agentgauge.model.batch.formats import BatchFormat, Status, without_result
+from agentgauge.model.batch.formats import CANCELLED, BatchFormat, Status, without_result
 from agentgauge.model.batch.journal import Journal, Planned
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
@@ -69,12 +69,17 @@ class BatchQueue:
     def counts(self) -> Counts:
         return Counts(self._waiting, sum(batch.count for batch in self._away), len(self._away), self._done)
 
-    async def answer(self, digest: str, body: bytes) -> Line | Failure:
-        """The line of a request's result, from a batch of an earlier session or from a new one. ``digest`` stands for
-        the request. Raises UsageProblem, and OSError where the journal cannot be written."""
+    async def earlier_answer(self, digest: str) -> Line | Failure | None:
+        """The line of a request's result in a batch of an earlier session, or why there is none; None where the request
+        is in no such batch. ``digest`` stands for the request. A final Failure: the batch may be away."""
         if place := self._journal.take(digest):
             planned, number = place
             return await self._batch_of(planned).answer(number)
+        return None
+
+    async def answer(self, digest: str, body: bytes) -> Line | Failure:
+        """The line of a request's result in a new batch. Raises UsageProblem, and OSError where the journal cannot be
+        written."""
         async with self._submitted:
             await self._submitted.wait_for(lambda: self._held <= 2 * self._largest)
         batch = self._filling
@@ -181,6 +186,8 @@ class BatchQueue:
             batch.failure = replace(found, kind="final")  # it may be away, and would be paid twice
         elif found:
             await self._collect(batch, found)
+            if batch.failure.cause == CANCELLED:
+                batch.failure = replace(batch.failure, kind="again")
 
     async def _collect(self, batch: Batch, identities: list[str]) -> None:
         """Await the results, in the first of these batches that has some."""
