@@ -46,12 +46,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--in-flight": described(
         "N",
-        f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT}; with --batch, requests that wait at a"
-        f" time: {DEFAULT_BATCH})",
+        f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT}; {DEFAULT_BATCH} with --batch)",
         type=int,
     ),
     "--batch": described(
-        None, "send requests in batches, for half the price and answers within a day (default: one by one, at once)"
+        None, "send requests in batches, for half the price and answers within a day (default: one by one)"
     ),
     "--tool-server": described("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": described("DIR", "where this run is written (default: runs/<time>-<model>)"),
