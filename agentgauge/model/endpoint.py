@@ -286,6 +286,8 @@ def _advice(status: int, path: str, spec: ModelSpec) -> str:
         return f" (check the key in {spec.key_env})"
     if status in (401, 403):
         return " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
+    if status == 404 and "batches" in path:
+        return f" (does {spec.url} serve {path.partition('?')[0]}? if not, run without --batch)"
     if status == 404 and path != "/chat/completions":
         return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
     if status == 404:

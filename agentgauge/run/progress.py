@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
 from agentgauge.core.types import Usage
+from agentgauge.model.batch.counts import NONE
 from agentgauge.run.waiting_requests import OLD, Waiting
 
 Write = Callable[[str], object]
@@ -45,6 +46,7 @@ class Progress:
         self._time_left = TimeLeft(planned)
         self._drawn = self._looked = time.monotonic()
         self._shown = 0
+        self._batched = NONE
         self._drawing = threading.Lock()
         self._ended = threading.Event()
 
@@ -66,12 +68,14 @@ class Progress:
 
     def is_late(self) -> bool:
         """Whether ``draw`` is due though no case has ended: the line is PLAIN_SECONDS old, and requests have waited
-        long or are in batches."""
+        long or have been moved to another batch."""
         now = time.monotonic()
         if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
             return False
         self._looked = now
-        return self._waiting() != Waiting()
+        late, batched = self._waiting()
+        is_news, self._batched = batched != self._batched, batched  # a batch may be away for hours
+        return late > 0 or is_news
 
     def watch(self) -> None:
         """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""

@@ -68,6 +68,8 @@ class StandIn:
         self.usd = 0.0
         self.answered = 0  # requests that were paid
         self.seen: list[tuple[str, str, dict[str, str]]] = []
+        self.refusals = 0  # so many of the next creations are refused, because the rate is limited
+        self.out = 0  # so many of the next polls and downloads are answered with an error
         self.changed = threading.Condition()
 
     # -- what a provider does
@@ -156,6 +158,12 @@ class StandIn:
         self.seen.append(
             (request.method, request.path_qs, {key.lower(): value for key, value in request.headers.items()})
         )
+        if self.refusals and request.method == "POST" and request.path.endswith("batches"):
+            self.refusals -= 1
+            return web.json_response({"error": {"message": "too many"}}, status=429, headers={"retry-after": "0"})
+        if self.out and request.method == "GET":
+            self.out -= 1
+            return web.json_response({"error": {"message": "made to be out"}}, status=503)
         return await handler(request)
 
     def wait_for(self, jobs: int, *, polls: int = 0) -> None:

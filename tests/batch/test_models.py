@@ -11,6 +11,8 @@ from agentgauge.model.batch.journal import FILE
 from tests.batch.asking import ask, words
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"w{number}" for number in range(7)]
 
 
@@ -114,6 +116,42 @@ def test_an_answer_that_was_no_reply_is_asked_for_again(server, tmp_path):
     assert before[0].startswith("!")
     server.fate = lambda batch, number: ""
     assert words(ask(server, tmp_path, TEXTS[:1])) == TEXTS[:1]
+
+
+def test_an_interruption_of_polls_and_downloads_is_waited_for(server, tmp_path):
+    server.on_create = lambda job: setattr(server, "out", 40)  # far more than the attempts of one poll
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 1
+
+
+def test_a_lasting_interruption_breaks_the_cases_and_a_resumed_run_asks_again(tmp_path):
+    with OpenAIStandIn() as server:
+        server.out = 1 << 30
+        assert words(ask(server, tmp_path, TEXTS)) == ["! http 503"] * 7
+        server.out = 0
+        assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+        assert len(server.jobs) == 1
+
+
+def test_a_lost_batch_is_not_sent_again_while_the_search_for_it_fails(server, tmp_path):
+    ask(server, tmp_path, TEXTS)
+    journal = tmp_path / FILE
+    journal.write_text("\n".join(line for line in journal.read_text().split("\n") if '"id"' not in line) + "\n")
+    server.out = 1 << 30
+    assert words(ask(server, tmp_path, TEXTS)) == ["! http 503"] * 7
+    server.out = 0
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 1
+
+
+def test_a_refused_creation_is_repeated_without_a_search(server, tmp_path):
+    """A batch of another run with as many requests is not taken for this one."""
+    (tmp_path / "other").mkdir()
+    ask(server, tmp_path / "other", TEXTS)
+    server.refusals = 2
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 2
+    assert not any(method == "GET" and "limit=" in path for method, path, _ in server.seen)
 
 
 def test_a_cancelled_batch_breaks_its_requests(tmp_path):

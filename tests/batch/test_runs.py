@@ -16,6 +16,8 @@ from agentgauge.model.embedded.baseline import baseline_reply
 from tests.batch.stand_ins import COMPLETION, PROMPT, STAND_INS, OpenAIStandIn, StandIn
 from tests.plugin.project import PYTEST, ROOT, Project, Result, interrupt, python, records, summary, without_times
 
+pytestmark = pytest.mark.e2e
+
 KEY = {"TEST_KEY": "a-key-of-the-stand-in-4711"}
 MMAU = str(ROOT / "bench_mmau")
 
@@ -160,6 +162,19 @@ def test_a_resumed_run_with_another_number_of_workers_finds_its_batches(tmp_path
         assert server.answered == 6
 
 
+def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
+    with OpenAIStandIn() as server:
+        project = toy(tmp_path, server)
+        words = ("--model", "m", "--batch", "--in-flight", "2")
+        done = project.run(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)
+        assert done.status == 1, done.output
+        assert "the budget of 0.00001usd is used up" in done.output
+        assert 0 < server.answered < 6
+        assert project.run("--resume", "run", env=KEY).status == 0
+        assert server.answered == 6
+        assert [len(job.items) for job in server.jobs.values()] == [2, 2, 2]
+
+
 def test_progress_says_what_is_where(tmp_path):
     with OpenAIStandIn() as server:
         server.ends = {0: "never"}
@@ -180,7 +195,7 @@ def test_progress_says_what_is_where(tmp_path):
         server.ends = {}
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 0
-        assert "\n6/6 · " in output
+        assert "6/6 · " in output
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ MOST_BYTES = 64 << 20
 """Bytes of a batch. Twice as many may wait for their submission."""
 UPLOADS = 2
 """Batches that are submitted at a time."""
+PATIENCE = 30
+"""Polls in a row that may fail, each after its own retries: an interruption of about an hour."""
+UNKNOWN = ("http 404", "http 410")
+"""The causes that mean that a provider does not know a batch any more. Its requests go into another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,22 +158,20 @@ class BatchQueue:
         if upload:
             self._journal.uploaded(batch.name, upload)
             planned.upload = upload
-        created = False
+        lost = False  # whether the batch may be there, though its creation was not confirmed
 
         async def attempt() -> list[str] | Failure:
-            nonlocal created
-            if created:  # and the answer was lost, perhaps
-                found = await self._find(planned)
-                if found or isinstance(found, Failure):
-                    return found
-            created = True
+            nonlocal lost
+            if lost and (found := await self._find(planned)):
+                return found
             identity = await self._form.create(self._endpoint, upload, batch.items)
-            return identity if isinstance(identity, Failure) else [identity]
+            if isinstance(identity, Failure):
+                lost = lost or identity.kind not in ("limit", "final")
+                return identity
+            self._journal.submitted(batch.name, identity)
+            return [identity]
 
-        found = await persist(attempt, self._policy, self._health)
-        if isinstance(found, list) and len(found) == 1:
-            self._journal.submitted(batch.name, found[0])
-        return found
+        return await persist(attempt, self._policy, self._health)
 
     async def _find(self, planned: Planned) -> list[str] | Failure:
         found = await self._form.find(self._endpoint, planned.upload, planned.at, len(planned.requests))
@@ -194,41 +196,44 @@ class BatchQueue:
         self._away.add(batch)
         try:
             for identity in identities:
-                status = await self._until_ended(identity)
-                failure = status if isinstance(status, Failure) else await self._take_results(batch, status)
-                if batch.answers or len(identities) == 1:
+                failure = await self._await_results(batch, identity)
+                if batch.answers or len(identities) == 1 or failure.kind == "final":
                     batch.failure = failure
-                    self._done += 1
-                    return
+                if batch.answers:
+                    break
         finally:
             self._away.discard(batch)
+        self._done += 1
 
-    async def _until_ended(self, identity: str) -> Status | Failure:
-        polls = 0
+    async def _await_results(self, batch: Batch, identity: str) -> Failure:
+        """What the requests have that have no result."""
+        polls = failures = 0
         while True:
-            status = await self._form.status(self._endpoint, identity)
-            if isinstance(status, Failure):
-                return _of_poll(status)
-            if status.ended:
-                return status
+            outcome = await self._look(batch, identity)
+            if isinstance(outcome, Status):
+                if outcome.ended:
+                    return outcome.failure or without_result(outcome.ended)
+                failures = 0
+            elif outcome.cause in UNKNOWN:
+                return replace(outcome, kind="again")
+            else:  # it may still be away: a resumed run asks for it
+                failures += 1
+                if outcome.kind == "final" or failures > PATIENCE:
+                    return replace(outcome, kind="final")
             await self._pace.pause(polls)
             polls += 1
 
-    async def _take_results(self, batch: Batch, status: Status) -> Failure:
-        """What the requests have that have no result."""
-        assert status.ended is not None
+    async def _look(self, batch: Batch, identity: str) -> Status | Failure:
+        """Where a batch is; if it has ended, its results have been read."""
+        status = await self._form.status(self._endpoint, identity)
+        if isinstance(status, Failure) or not status.ended:
+            return status
         contents = [status.content]
         for path in status.paths:
             content = await self._endpoint.download(path)
             if isinstance(content, Failure):
-                return _of_poll(content)
+                return content
             contents.append(content)
         for content in contents:
             await asyncio.to_thread(batch.take, content)
-        return status.failure or without_result(status.ended)
-
-
-def _of_poll(failure: Failure) -> Failure:
-    """A batch that the provider does not know any more is submitted again. Any other one may still be away: a resumed
-    run asks for it."""
-    return replace(failure, kind="again" if failure.cause in ("http 404", "http 410") else "final")
+        return status
