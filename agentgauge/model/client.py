@@ -78,8 +78,7 @@ class OpenAIModel:
         def read(data: object) -> ChatReply | Failure:
             nonlocal paid
             reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
-            if isinstance(reply, Failure) and isinstance(data, Mapping) and data.get("usage"):
-                paid += wire.read_usage(data["usage"], spec.prices, form.COUNTS)
+            paid += wire.paid_in_vain(data, reply, spec.prices, form.COUNTS)
             return reply
 
         outcome: ChatReply | Failure = await self._endpoint.post(

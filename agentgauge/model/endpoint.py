@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -29,7 +30,7 @@ from agentgauge.model.retry import (
     retry_after_seconds,
 )
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.transport.base import MAX_ANSWER, Answer, Outgoing, Transport, TransportError, Upload
+from agentgauge.model.transport.base import MAX_DOWNLOAD, Answer, Outgoing, Transport, TransportError, Upload
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
 T = TypeVar("T")
@@ -65,21 +66,33 @@ class Endpoint:
     async def post(
         self,
         path: str,
-        body: Mapping[str, Any],
+        body: Mapping[str, Any] | bytes,
         read: Read[T],
         *,
         headers: Mapping[str, str] | None = None,
         file: Upload | None = None,
+        policy: RetryPolicy | None = None,
     ) -> T | Failure:
-        """Send, with retries: ``body`` as JSON, or as the form around a file. The last Failure is returned.
+        """Send, with retries: ``body`` as JSON (bytes: it is JSON already), or as the form around a file. The last
+        Failure is returned. ``policy``: another one than the endpoint's.
 
         Raises UsageProblem for an unusable key, proxy or certificate file, and for a body that JSON cannot carry.
         """
-        if file is None:
-            request = Outgoing("POST", path, self._encoded(body), headers or {})
+        if file is None or isinstance(body, bytes):
+            content = body if isinstance(body, bytes) else self.encoded(body)
+            request = Outgoing("POST", path, content, headers or {})
         else:
             request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
-        return await persist(lambda: self._limited(request, read), self._policy, self._health, self._limiter.resting)
+        return await self._persist(request, lambda answer: self._read(answer, read), policy)
+
+    async def get(self, path: str, read: Read[T]) -> T | Failure:
+        """Fetch a JSON value, which may be as long as a file, with retries. Raises as ``post``."""
+        request = Outgoing("GET", path, largest=MAX_DOWNLOAD)
+        return await self._persist(request, lambda answer: self._read(answer, read))
+
+    async def download(self, path: str) -> bytes | Failure:
+        """Fetch a file, with retries. Raises as ``post``."""
+        return await self._persist(Outgoing("GET", path, largest=MAX_DOWNLOAD), lambda answer: answer.content)
 
     def fault(self, failure: Failure, paid: Usage = Usage()) -> ModelFault:  # noqa: B008 - frozen
         """``paid``: the usage of failed attempts."""
@@ -106,8 +119,9 @@ class Endpoint:
             await self._transport.close()
             self._transport = None
 
-    def _encoded(self, body: Mapping[str, Any]) -> bytes:
-        """Once for all tries. Lone surrogates, which no JSON in UTF-8 can carry, become question marks."""
+    def encoded(self, body: Mapping[str, Any]) -> bytes:
+        """The JSON of a body, once for all tries. Lone surrogates, which no JSON in UTF-8 can carry, become question
+        marks. Raises UsageProblem."""
         try:
             text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except (TypeError, ValueError) as error:
@@ -117,7 +131,13 @@ class Endpoint:
             ) from None
         return text.encode("utf-8", "replace")
 
-    async def _limited(self, request: Outgoing, read: Read[T]) -> T | Failure:
+    async def _persist(
+        self, request: Outgoing, read: Callable[[Answer], T | Failure], policy: RetryPolicy | None = None
+    ) -> T | Failure:
+        attempt = partial(self._limited, request, read)
+        return await persist(attempt, policy or self._policy, self._health, self._limiter.resting)
+
+    async def _limited(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
             assumed = await rates.wait() if rates else 0.0
@@ -139,7 +159,7 @@ class Endpoint:
                     self._limiter.open()
             return outcome
 
-    async def _attempt(self, request: Outgoing, read: Read[T]) -> T | Failure:
+    async def _attempt(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
         """One attempt. What goes wrong on the way comes back as a Failure."""
         if self._transport is None:
             self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
@@ -151,10 +171,10 @@ class Endpoint:
         except TimeoutError:
             answer = TransportError("timeout")
         if isinstance(answer, TransportError):
-            return self._no_answer(answer, seconds)
+            return self._no_answer(answer, seconds, request.largest)
         if not 200 <= answer.status < 300:
-            return self._read_error(answer, request.path)
-        return self._read(answer, read)
+            return self.read_error(answer, request.path)
+        return read(answer)
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
         try:
@@ -172,7 +192,8 @@ class Endpoint:
             return _failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after)
         return outcome
 
-    def _read_error(self, answer: Answer, path: str) -> Failure:
+    def read_error(self, answer: Answer, path: str) -> Failure:
+        """What an answer with the status of an error means."""
         status = answer.status
         try:
             data = json.loads(answer.content)
@@ -191,10 +212,10 @@ class Endpoint:
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return _failure(f"http {status}", message, kind, wait)
 
-    def _no_answer(self, error: TransportError, seconds: float) -> Failure:
+    def _no_answer(self, error: TransportError, seconds: float, largest: int) -> Failure:
         message, kind = _MESSAGES[error.cause]
         place = urlsplit(self._spec.url or "").netloc
-        message = message.format(place=place, detail=error.detail, seconds=f"{seconds:g}", size=MAX_ANSWER >> 20)
+        message = message.format(place=place, detail=error.detail, seconds=f"{seconds:g}", size=largest >> 20)
         return _failure(error.cause, message, kind)
 
 
@@ -267,6 +288,8 @@ def _advice(status: int, path: str, spec: ModelSpec) -> str:
         return f" (check the key in {spec.key_env})"
     if status in (401, 403):
         return " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
+    if status == 404 and "batches" in path:
+        return f" (does {spec.url} serve {path.partition('?')[0]}? if not, run without --batch)"
     if status == 404 and path != "/chat/completions":
         return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
     if status == 404:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agentgauge.model.shared_json import shared_json
+from agentgauge.model.spec import ModelSpec
 
 FILE = "rates"
 """In the run folder, while cases run. The controller removes what an earlier session left."""
@@ -83,3 +84,11 @@ class Rates:
         """The model's part of the file, which no other process changes meanwhile, where the file system has locks."""
         with shared_json(self._file) as entries:
             yield entries.setdefault(self._model, {"request_at": 0.0, "token_at": 0.0, "replies": 0, "tokens": 0})
+
+
+def rates_of(spec: ModelSpec, run: Path) -> Rates | None:
+    """The rates that a model's table names, for all workers of the run folder together."""
+    requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
+    if requests is None and tokens is None:
+        return None
+    return Rates(run / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)

@@ -13,7 +13,8 @@ from agentgauge.core.config import Prices
 from agentgauge.model.prices import PriceList
 from agentgauge.model.providers import Quirks
 
-ModelKind = Literal["openai", "azure", "oracle", "baseline", "scripted"]
+ModelKind = Literal["openai", "azure", "anthropic", "oracle", "baseline", "scripted"]
+"""``anthropic``: Anthropic's own interface, which only batches use; its models are else asked as ``openai``."""
 Api = Literal["chat", "responses"]
 PdfForm = Literal["pages", "file"]
 TransportName = Literal["lean", "openai"]

@@ -217,6 +217,13 @@ _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens"
 """Where Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
 
 
+def paid_in_vain(data: object, reply: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:
+    """The usage of an answer without a reply, where the answer names it. ``reply``: what was read of the answer."""
+    if isinstance(reply, Failure) and isinstance(data, Mapping) and data.get("usage"):
+        return read_usage(data["usage"], prices, keys)
+    return Usage()
+
+
 def _count(counts: Mapping[str, Any], key: str) -> int:
     number = counts.get(key)
     return int(number) if isinstance(number, int | float) and 0 <= number < 1e12 else 0

@@ -65,7 +65,7 @@ class CaseRunner:
         self._waiting = WaitingRequests(self.folder.path, worker.number)
         self._reserve = open_reserve(settings, worker.number, tasks)
         hosted = settings.spec is not None and not settings.spec.embedded
-        self._first_replies = FirstReplies(active=hosted and settings.attempts > 1)
+        self._first_replies = FirstReplies(active=hosted and settings.attempts > 1 and not settings.batch)
         self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
         self._solver = Solver(
             settings=CaseSettings(
@@ -142,8 +142,8 @@ class CaseRunner:
         return bool(self.problem) or self.stop_file.exists()
 
     def watch(self) -> None:
-        """Note how many requests have waited long."""
-        self._waiting.write(self._clients.older_than(OLD))
+        """Note how many requests have waited long, and where those of batches are."""
+        self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
 
     async def close(self) -> None:
         await self._clients.close()

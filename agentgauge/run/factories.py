@@ -18,15 +18,16 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import announced_in, find_task
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
+from agentgauge.model.batch.counts import Counts
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
+    from agentgauge.model.batch.model import BatchModel
     from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.limits import AdaptiveLimiter
-    from agentgauge.model.rates import Rates
     from agentgauge.model.spec import ModelSpec
 
 SERVICES = "services.json"
@@ -199,6 +200,7 @@ class Clients:
         self._folder = folder
         self._width = width
         self._limiters: list[AdaptiveLimiter] = []
+        self._batched: list[BatchModel] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
@@ -239,6 +241,10 @@ class Clients:
         """How many requests to models were sent more than ``seconds`` ago and have no answer yet."""
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
 
+    def batched(self) -> Counts:
+        """Where the requests of batches are."""
+        return Counts.sum(model.counts for model in self._batched)
+
     def ready(self, task: Task) -> bool:
         """Whether one more case of a task can start: its tool server is ready, or the case is needed to find that
         out.
@@ -276,8 +282,6 @@ class Clients:
     def _make_model(self, role: str) -> ChatModel:
         from agentgauge.model.cassette import RecordingModel, ReplayModel
         from agentgauge.model.cassette_file import CassetteWriter
-        from agentgauge.model.client import OpenAIModel
-        from agentgauge.model.limits import START, AdaptiveLimiter
 
         if self._settings.replay:
             name = str(self._settings.options[role]) if role else self._settings.model.name
@@ -286,25 +290,32 @@ class Clients:
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
             spec = spec.served_at(self._addresses()[role or "model"])
-        # START is for all workers together, whose shares may differ by one
-        limiter = AdaptiveLimiter(
-            self._width, start=START * self._width // self._settings.in_flight, timeout=spec.timeout
-        )
-        limiter.on_rest = self.on_rest
-        self._limiters.append(limiter)
-        on_reply = None if role else self.on_reply
-        model: ChatModel = OpenAIModel(spec, limiter, rates=self._rates(spec), on_reply=on_reply)
+        model = self._batch_model(spec) or self._live_model(spec, None if role else self.on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))
         return model
 
-    def _rates(self, spec: ModelSpec) -> Rates | None:
-        from agentgauge.model.rates import FILE, Rates
-
-        requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
-        if requests is None and tokens is None:
+    def _batch_model(self, spec: ModelSpec) -> ChatModel | None:
+        """With --batch, unless the provider has none: models of roles may have other providers."""
+        if not self._settings.batch:
             return None
-        return Rates(self._folder.path / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)
+        from agentgauge.model.batch.model import batch_model
+
+        model = batch_model(spec, self._folder.path, most=self._settings.in_flight)
+        self._batched += [model] if model else []
+        return model
+
+    def _live_model(self, spec: ModelSpec, on_reply: Callable[[CaseKey], None] | None) -> ChatModel:
+        from agentgauge.model.client import OpenAIModel
+        from agentgauge.model.limits import START, AdaptiveLimiter
+        from agentgauge.model.rates import rates_of
+
+        # START is for all workers together, whose shares may differ by one
+        start = START * self._width // self._settings.in_flight
+        limiter = AdaptiveLimiter(self._width, start=start, timeout=spec.timeout)
+        limiter.on_rest = self.on_rest
+        self._limiters.append(limiter)
+        return OpenAIModel(spec, limiter, rates=rates_of(spec, self._folder.path), on_reply=on_reply)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 DEFAULT_IN_FLIGHT = 32
+DEFAULT_BATCH = 5000
+"""Requests of a batch. All of them wait at a time; each takes some 20 KB."""
 
 PREFIX = "--agentgauge-"
 """Each option is there under this prefix too, whatever other plugins and the project call theirs."""
@@ -42,7 +44,14 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--shard": described(
         "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
     ),
-    "--in-flight": described("N", f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT})", type=int),
+    "--in-flight": described(
+        "N",
+        f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT}; {DEFAULT_BATCH} with --batch)",
+        type=int,
+    ),
+    "--batch": described(
+        None, "send requests in batches, for half the price and answers within a day (default: one by one)"
+    ),
     "--tool-server": described("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": described("DIR", "where this run is written (default: runs/<time>-<model>)"),
     "--resume": described("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),

@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
 from agentgauge.core.types import Usage
-from agentgauge.run.waiting_requests import OLD
+from agentgauge.model.batch.counts import NONE
+from agentgauge.run.waiting_requests import OLD, Waiting
 
 Write = Callable[[str], object]
 
@@ -24,7 +25,8 @@ class Progress:
     """Counts finished cases and shows the progress of the run.
 
     ``write`` puts text on the screen as it is; ``live`` is True on a terminal. Without ``write`` nothing is shown.
-    ``planned``: task → its cases. ``waiting`` returns how many requests have waited long for an answer.
+    ``planned``: task → its cases. ``waiting`` returns how many requests have waited long for an answer, and where those
+    of batches are.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Progress:
         *,
         live: bool,
         planned: Mapping[str, int],
-        waiting: Callable[[], int] = lambda: 0,
+        waiting: Callable[[], Waiting] = Waiting,
     ) -> None:
         self.total = sum(planned.values())
         self.usage = Usage()
@@ -44,6 +46,7 @@ class Progress:
         self._time_left = TimeLeft(planned)
         self._drawn = self._looked = time.monotonic()
         self._shown = 0
+        self._batched = NONE
         self._drawing = threading.Lock()
         self._ended = threading.Event()
 
@@ -65,12 +68,14 @@ class Progress:
 
     def is_late(self) -> bool:
         """Whether ``draw`` is due though no case has ended: the line is PLAIN_SECONDS old, and requests have waited
-        long."""
+        long or have been moved to another batch."""
         now = time.monotonic()
         if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
             return False
         self._looked = now
-        return self._waiting() > 0
+        late, batched = self._waiting()
+        is_news, self._batched = batched != self._batched, batched  # a batch may be away for hours
+        return late > 0 or is_news
 
     def watch(self) -> None:
         """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""
@@ -84,9 +89,10 @@ class Progress:
         left = self._time_left.estimate(time.monotonic())
         about = f" · {short_time(left)} left" if left else ""
         tokens = self.usage.prompt_tokens + self.usage.completion_tokens
+        waiting = self._waiting()
         cost = f" · ${self.usage.usd:.2f}" if self.usage.usd else ""
         return (
-            f"{self.done}/{self.total}{late_requests(self._waiting())}"
+            f"{self.done}/{self.total}{late_requests(waiting.late)}{waiting.batched}"
             f" · passed {self.counts['passed']} · wrong {self.counts['wrong']} · broken {self.counts['broken']}"
             f" · {short_count(tokens)} tokens{cost}{about}"
         )

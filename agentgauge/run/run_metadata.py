@@ -30,7 +30,12 @@ MANY = 3
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The lines about the run that the terminal shows at its start."""
-    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {settings.in_flight} concurrent requests"
+    sent = (
+        f"batches of up to {settings.in_flight} requests"
+        if settings.batch
+        else f"{settings.in_flight} concurrent requests"
+    )
+    how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
@@ -92,6 +97,7 @@ def run_json(
     tasks = sorted({task for task, _, _ in plan})
     kept = stored_settings(settings, more.pop("tools", {})) | {
         "in_flight": settings.in_flight,
+        "batch": settings.batch,
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
     }

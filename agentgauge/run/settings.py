@@ -28,13 +28,14 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
+from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
-from agentgauge.run.options import DEFAULT_IN_FLIGHT, destination
+from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
 
@@ -68,6 +69,7 @@ class Settings:
     limit: int | None
     shard: Shard | None  # None: the whole plan
     in_flight: int
+    batch: bool
     tool_server: str | None = field(repr=False)  # with its login, if it has one
     run_dir: Path
     resume: bool
@@ -119,7 +121,12 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     model, spec = _model(option, earlier, file)
+    batch = bool(option.batch or resumed.get("batch"))
+    if spec and batch:
+        check_batches(spec)
+        spec = with_batch_prices(spec)
     assignment = Assignment.given()
+    roles = _roles(options, file, assignment) if spec else {}
     if spec and assignment:
         spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
@@ -141,7 +148,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
         limit=_at_least_one("--limit", option.limit),
         shard=chosen_shard(option, about),
-        in_flight=_at_least_one("--in-flight", option.in_flight) or resumed.get("in_flight") or DEFAULT_IN_FLIGHT,
+        in_flight=_at_least_one("--in-flight", option.in_flight) or _usual_in_flight(resumed, batch=batch),
+        batch=batch,
         tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
         resume=bool(option.resume),
@@ -153,7 +161,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
         options=options,
-        roles=_roles(options, file, assignment) if spec else {},
+        roles={name: with_batch_prices(role) for name, role in roles.items()} if batch else roles,
         launch=launch,
         assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
@@ -218,6 +226,12 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
 def _fingerprint(settings: Settings, option: str) -> str | bool:
     """Of an option's value: a model's is more than its name."""
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
+
+
+def _usual_in_flight(resumed: Mapping[str, Any], *, batch: bool) -> int:
+    """That of the resumed run, unless it sent its requests the other way."""
+    earlier: int | None = resumed.get("in_flight") if bool(resumed.get("batch")) == batch else None
+    return earlier or (DEFAULT_BATCH if batch else DEFAULT_IN_FLIGHT)
 
 
 def _roles(options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None) -> dict[str, ModelSpec]:
@@ -293,11 +307,14 @@ _EXCLUSIVE = (
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
     ("replay", "tool_server", "a replayed run calls no tool server"),
+    ("batch", "replay", "a replayed run sends no requests"),
+    ("batch", "rescore", "a rescored run sends no requests"),
 )
 
 
 _NOT_LAUNCHED = (
     ("record", "exchanges are made on other machines"),
+    ("batch", "a batch needs one process that waits for it; give it to pytest"),
     ("rescore", "a rescored run asks no model; give it to pytest"),
 )
 

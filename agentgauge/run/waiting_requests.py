@@ -1,6 +1,7 @@
-"""How many requests have waited long for their answer, from the workers to the progress line.
+"""How many requests have waited long for their answer, and where those of batches are, from the workers to the progress
+line.
 
-Each worker keeps its number in a file of the run folder, which is made when a request first waits so long.
+Each worker keeps its numbers in a file of the run folder, which is made when there is something to tell.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ import os
 import struct
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+
+from agentgauge.model.batch.counts import NONE, Counts
 
 FILE = "waiting"
 OLD = 120.0
 """Seconds from which a request has waited long. It is named in the progress line, and may still be answered."""
 
-_ENTRY = struct.Struct("<i")
+_ENTRY = struct.Struct("<5i")
+
+
+class Waiting(NamedTuple):
+    late: int = 0  # requests that have waited long for an answer
+    batched: Counts = NONE
 
 
 class WaitingRequests:
@@ -23,28 +32,31 @@ class WaitingRequests:
     def __init__(self, folder: Path, number: int) -> None:
         self._path = folder / FILE
         self._number = number
-        self._written = -1 if self._path.exists() else 0  # a worker that died may have left its entry
+        # a worker that died may have left its entry
+        self._written: Waiting | None = None if self._path.exists() else Waiting()
 
-    def write(self, count: int) -> None:
-        if count == self._written:
+    def write(self, late: int, batched: Counts = NONE) -> None:
+        waiting = Waiting(late, batched)
+        if waiting == self._written:
             return
-        self._written = count
+        self._written = waiting
         with suppress(OSError):  # a full disk, say, which records will name; this is for the screen alone
-            self._put(count)
+            self._put(waiting)
 
-    def _put(self, count: int) -> None:
+    def _put(self, waiting: Waiting) -> None:
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.pwrite(file, _ENTRY.pack(count), _ENTRY.size * self._number)
+            os.pwrite(file, _ENTRY.pack(waiting.late, *waiting.batched), _ENTRY.size * self._number)
         finally:
             os.close(file)
 
 
-def waiting_requests(folder: Path) -> int:
+def waiting_requests(folder: Path) -> Waiting:
     """The sum over all workers."""
     try:
         content = (folder / FILE).read_bytes()
     except FileNotFoundError:
-        return 0
+        return Waiting()
     whole = len(content) // _ENTRY.size * _ENTRY.size
-    return sum(count for (count,) in _ENTRY.iter_unpack(content[:whole]))
+    entries = list(_ENTRY.iter_unpack(content[:whole]))
+    return Waiting(sum(late for late, *_ in entries), Counts.sum(Counts(*batched) for _, *batched in entries))

@@ -6,30 +6,34 @@ import threading
 
 import pytest
 
+from agentgauge.model.batch.counts import Counts
 from agentgauge.run import progress
 from agentgauge.run import waiting_requests as waiting
 from agentgauge.run.progress import Progress, late_requests
-from agentgauge.run.waiting_requests import FILE, WaitingRequests, waiting_requests
+from agentgauge.run.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
 from tests.plugin.conftest import slow
 
 
 def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
-    assert waiting_requests(tmp_path) == 0
+    assert waiting_requests(tmp_path) == Waiting()
     workers = [WaitingRequests(tmp_path, number) for number in range(3)]
     for one in workers:
         one.write(0)
     assert not (tmp_path / FILE).exists()  # as in most runs
     workers[2].write(5)
     workers[0].write(2)
-    assert waiting_requests(tmp_path) == 7
+    assert waiting_requests(tmp_path) == Waiting(7)
     workers[2].write(1)
-    assert waiting_requests(tmp_path) == 3
+    assert waiting_requests(tmp_path) == Waiting(3)
+    workers[1].write(0, Counts(1, 20, 1, 3))
+    workers[0].write(2, Counts(0, 5, 1, 0))
+    assert waiting_requests(tmp_path) == Waiting(3, Counts(1, 25, 2, 3))
 
 
 def test_a_replacement_takes_up_the_entry_of_the_worker_that_died(tmp_path):
     WaitingRequests(tmp_path, 1).write(4)
     WaitingRequests(tmp_path, 1).write(0)
-    assert waiting_requests(tmp_path) == 0
+    assert waiting_requests(tmp_path) == Waiting()
 
 
 def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
@@ -44,6 +48,19 @@ def test_words(count, text):
     assert late_requests(count) == text
 
 
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        (Counts(), ""),
+        (Counts(waiting=1), " · 1 request waits for a batch"),
+        (Counts(12, 500, 1, 2), " · 12 requests wait for a batch · 500 in 1 batch away · 2 batches done"),
+        (Counts(0, 700, 2, 1), " · 700 in 2 batches away · 1 batch done"),
+    ],
+)
+def test_where_the_requests_of_batches_are(counts, text):
+    assert str(counts) == text
+
+
 def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
     monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.05)
     written, drawn = [], threading.Event()
@@ -52,7 +69,7 @@ def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
         written.append(text)
         drawn.set()
 
-    shown = Progress(write, live=False, planned={"t": 5}, waiting=lambda: 3)
+    shown = Progress(write, live=False, planned={"t": 5}, waiting=lambda: Waiting(3))
     shown.watch()
     assert drawn.wait(10)
     shown.finish()

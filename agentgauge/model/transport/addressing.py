@@ -16,6 +16,7 @@ from agentgauge.core.redaction import register_login
 from agentgauge.model.spec import ModelSpec
 
 _OPENAI = "api.openai.com"
+_ANTHROPIC_VERSION = "2023-06-01"  # of its own interface, the only one so far
 _DEPLOYED = "/chat/completions"  # what Azure serves below a deployment; everything else is below /openai
 
 
@@ -25,7 +26,8 @@ def url_of(spec: ModelSpec, path: str) -> str:
     if spec.kind != "azure":
         return base + path
     deployment = f"/deployments/{quote(spec.deployment or '', safe='')}" if path == _DEPLOYED else ""
-    return f"{base}/openai{deployment}{path}?api-version={quote(spec.api_version or '', safe='')}"
+    sign = "&" if "?" in path else "?"
+    return f"{base}/openai{deployment}{path}{sign}api-version={quote(spec.api_version or '', safe='')}"
 
 
 def standing_headers(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> dict[str, str]:
@@ -37,6 +39,9 @@ def standing_headers(spec: ModelSpec, key: str | None, environ: Mapping[str, str
     headers = {"Accept": "application/json", "User-Agent": "AgentGauge"}
     if spec.kind == "azure":
         return _merged(headers, spec.headers, {"api-key": key} if key else {})
+    if spec.kind == "anthropic":
+        named = {"x-api-key": key} if key else {}
+        return _merged(headers, {"anthropic-version": _ANTHROPIC_VERSION}, spec.headers, named)
     authorization = {"Authorization": f"Bearer {key}"} if key else {}
     if urlsplit(spec.url or "").hostname != _OPENAI:
         return _merged(headers, spec.headers, authorization)

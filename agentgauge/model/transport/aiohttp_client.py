@@ -16,7 +16,7 @@ from yarl import URL
 
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.transport.addressing import Proxy, own_tls_context, proxy_for, standing_headers, url_of
-from agentgauge.model.transport.base import MAX_ANSWER, MAX_REDIRECTS, Answer, Outgoing, TransportError
+from agentgauge.model.transport.base import MAX_REDIRECTS, Answer, Outgoing, TransportError
 from agentgauge.model.transport.transport_errors import AnswerTooLong, transport_error
 from agentgauge.model.wire import excerpt
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _IDLE = 4.0
 """Seconds that a connection is kept for a next request. Common model servers close it after 5."""
 _LARGE = 1 << 20  # bytes; aiohttp sends more than this piece by piece, if it is asked to
-_SECRET_HEADERS = ("authorization", "api-key")
+_SECRET_HEADERS = ("authorization", "api-key", "x-api-key")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 Body = bytes | io.BytesIO | aiohttp.FormData | None
@@ -56,7 +56,9 @@ class AiohttpTransport:
         sends_body = True
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                answer = await self._once(method, address, headers, _body(request) if sends_body else None)
+                answer = await self._once(
+                    method, address, headers, _body(request) if sends_body else None, request.largest
+                )
                 location = answer.headers.get("Location")
                 if answer.status not in _REDIRECTS or location is None:
                     return answer
@@ -75,7 +77,7 @@ class AiohttpTransport:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _once(self, method: str, address: str, headers: Mapping[str, str], body: Body) -> Answer:
+    async def _once(self, method: str, address: str, headers: Mapping[str, str], body: Body, largest: int) -> Answer:
         url, proxy = self._way(address)
         if proxy and url.scheme == "http":
             headers = {**headers, **proxy.headers}  # aiohttp gives its own proxy headers to tunnels only
@@ -92,7 +94,7 @@ class AiohttpTransport:
             # Plain HTTP needs no certificates.
             ssl=True if url.scheme == "http" and not proxy else self._tls or True,
         ) as answer:
-            return Answer(answer.status, answer.reason or "", answer.headers, await _read(answer))
+            return Answer(answer.status, answer.reason or "", answer.headers, await _read(answer, largest))
 
     def _way(self, address: str) -> tuple[URL, Proxy | None]:
         """Looked up once: nearly all requests go to one address."""
@@ -144,14 +146,14 @@ def _is_readable(connection: Connection) -> bool:
     return bool(poll.poll(0))
 
 
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
+async def _read(answer: aiohttp.ClientResponse, largest: int) -> bytes:
     """The body. Raises AnswerTooLong."""
     chunks: list[bytes] = []
     size = 0
     while chunk := await answer.content.readany():
         chunks.append(chunk)
         size += len(chunk)
-        if size > MAX_ANSWER:
+        if size > largest:
             raise AnswerTooLong
     return b"".join(chunks)
 

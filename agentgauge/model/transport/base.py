@@ -27,6 +27,8 @@ ErrorCause = Literal[
 
 MAX_ANSWER = 32 * 1024 * 1024
 """Bytes of one answer, unpacked. Far more than any reply, and little enough for many at once."""
+MAX_DOWNLOAD = 512 * 1024 * 1024
+"""Bytes of a file of results, of which a client fetches one at a time."""
 MAX_REDIRECTS = 20  # as the ``openai`` package follows
 
 
@@ -36,12 +38,13 @@ class Outgoing:
     instead.
     """
 
-    method: Literal["POST", "DELETE"]
+    method: Literal["GET", "POST", "DELETE"]
     path: str  # below the base address, with its first slash, percent-encoded
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)  # of this request; no secrets
     fields: Mapping[str, str] = field(default_factory=dict)
     file: Upload | None = None
+    largest: int = MAX_ANSWER  # bytes of the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,9 @@ class OpenAITransport:
             "options": {"headers": {**request.headers, **self._auth}},
         }
         try:
-            if request.method == "DELETE":
-                answer = await self._client.delete(request.path, **options)
+            if request.method != "POST":
+                send = self._client.get if request.method == "GET" else self._client.delete
+                answer = await send(request.path, **options)
             elif request.file is None:
                 answer = await self._client.post(request.path, content=request.content, **options)
             else:

@@ -1,0 +1,33 @@
+"""Where the requests of batches are, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Counts(NamedTuple):
+    waiting: int = 0  # requests that are not submitted yet
+    away: int = 0  # requests in submitted batches
+    batches: int = 0  # submitted
+    done: int = 0  # batches that have ended
+
+    @classmethod
+    def sum(cls, counts: Iterable[Counts]) -> Counts:
+        return cls(*map(sum, zip(NONE, *counts, strict=True)))
+
+    def __str__(self) -> str:
+        """`` · 3 requests wait for a batch · 500 in 1 batch away · 2 batches done``; nothing where there are none."""
+        words = ""
+        if self.waiting:
+            words += f" · {self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch"
+        if self.batches:
+            words += f" · {self.away} in {_batches(self.batches)} away"
+        return words + (f" · {_batches(self.done)} done" if self.done else "")
+
+
+NONE = Counts()
+
+
+def _batches(number: int) -> str:
+    return f"{number} {'batch' if number == 1 else 'batches'}"

@@ -1,0 +1,124 @@
+"""A model that is asked in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from agentgauge.core.atomic_write import DISK_FULL
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.errors import Fault, ModelFault
+from agentgauge.core.types import Usage
+from agentgauge.model import wire
+from agentgauge.model.batch.batch import Line
+from agentgauge.model.batch.counts import Counts
+from agentgauge.model.batch.formats import BatchFormat
+from agentgauge.model.batch.journal import FILE, Journal
+from agentgauge.model.batch.providers import FORMATS
+from agentgauge.model.batch.queue import BatchQueue, Pace
+from agentgauge.model.client import HEAVY, case_header
+from agentgauge.model.endpoint import FILTERED, Endpoint
+from agentgauge.model.files.references import holds_files, with_files
+from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
+from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
+
+CONNECTIONS = 8
+"""Concurrent uploads, polls and downloads of a worker."""
+
+
+class BatchModel:
+    """A ChatModel whose requests wait for a batch. Belongs to one event loop. Time-outs and rates of the model's table
+    do not apply to requests in a batch."""
+
+    def __init__(
+        self, spec: ModelSpec, form: BatchFormat, journal: Path, *, most: int, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        """``journal``: the file of the run's batches. ``most``: requests of a batch."""
+        self.name = spec.name
+        self.fingerprint = spec.fingerprint
+        self._form = form
+        self._spec = form.endpoint_spec(spec)
+        patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), transport="lean")
+        limiter = AdaptiveLimiter(CONNECTIONS, start=CONNECTIONS, timeout=patient.timeout)
+        scale = backoff_scale(environ)
+        self._policy = RetryPolicy(max_retries=spec.max_retries, scale=scale)
+        self._endpoint = Endpoint(patient, limiter, self._policy, environ)
+        self._queue = BatchQueue(
+            form, self._endpoint, Journal(journal), self._policy, most=most, pace=Pace(scale=scale)
+        )
+        self._health = EndpointHealth()
+        self._heavy = asyncio.Semaphore(HEAVY)
+        self._inline = InlineFiles(spec)
+
+    def __repr__(self) -> str:
+        return f"BatchModel({self.name!r})"
+
+    @property
+    def counts(self) -> Counts:
+        return self._queue.counts
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Ask, with retries, each in another batch. Raises ModelFault with a short cause, SandboxFault where a file
+        cannot be rendered, UsageProblem for an unusable key or a package that rendering files needs."""
+        if holds_files(request.messages) and not self._form.takes_files:
+            raise ModelFault(
+                f"model {self.name}: a batch of {self._form.title} takes no files, and this request shows some; run"
+                " this task without --batch",
+                cause="files in a batch",
+            )
+        paid: list[Usage] = []  # for answers that are of no use
+        try:
+            outcome = await persist(lambda: self._attempt(request, paid), self._policy, self._health)
+        except OSError as error:
+            raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
+        usage = sum(paid, Usage())
+        if isinstance(outcome, ChatReply):
+            return replace(outcome, usage=usage + outcome.usage)
+        if outcome.cause == FILTERED:
+            return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=usage)
+        raise self._endpoint.fault(outcome, usage)
+
+    async def close(self) -> None:
+        await self._queue.close()
+        await self._endpoint.close()
+
+    async def _attempt(self, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
+        # encoded for each try, because bodies with files would fill the memory while batches are away
+        digest, body = await self._encoded(request)
+        earlier = await self._queue.earlier_answer(digest)
+        if isinstance(earlier, Failure) and earlier.kind == "final":
+            return earlier
+        outcome = None if earlier is None else self._read(earlier, request, paid)
+        if isinstance(outcome, ChatReply):
+            return outcome
+        return self._read(await self._queue.answer(digest, body), request, paid)
+
+    def _read(self, line: Line | Failure, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
+        result = line if isinstance(line, Failure) else self._form.result(self._endpoint, line)
+        if isinstance(result, Failure):
+            return result
+        reply = wire.read_reply(result, self._spec, request.stop)
+        paid.append(wire.paid_in_vain(result, reply, self._spec.prices))
+        return reply
+
+    async def _encoded(self, request: ChatRequest) -> tuple[str, bytes]:
+        """The body of a request, and the digest that finds it in a batch of an earlier session: of the body, the case
+        and the number of the request in it."""
+        if holds_files(request.messages):
+            async with self._heavy:
+                request = replace(request, messages=await with_files(request.messages, self._inline, MAX_INLINE))
+        body = self._endpoint.encoded(self._form.request_body(wire.request_body(self._spec, request)))
+        case = case_header(request.case) if request.case else ""
+        return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
+
+
+def batch_model(spec: ModelSpec, run: Path, *, most: int) -> BatchModel | None:
+    """A model of a run, or None where its provider has no batches. ``run``: the run folder."""
+    form = FORMATS.get(spec.provider)
+    return BatchModel(spec, form, run / FILE, most=most) if form else None

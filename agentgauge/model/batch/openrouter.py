@@ -1,0 +1,67 @@
+"""OpenRouter's batches: the requests are sent with the batch, and the results come with its status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from agentgauge.model.batch.formats import (
+    ENDINGS,
+    ONCE,
+    BatchFormat,
+    Item,
+    Status,
+    failed,
+    lines,
+    list_batches,
+    read_id,
+    read_object,
+)
+from agentgauge.model.endpoint import Endpoint
+from agentgauge.model.retry import Failure
+
+
+@dataclass(frozen=True)
+class OpenRouterBatches(BatchFormat):
+    """Found again by the results, which hold our ids. Pictures must have an address there, which ours do not have."""
+
+    title: str = "OpenRouter"
+    most: int = 10_000
+    largest: int = 50_000_000
+    takes_files: bool = False
+    is_found_by_upload: bool = False
+
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
+        # the server reads the body as it comes, so the requests are last
+        head: dict[str, Any] = {"endpoint": "/v1/chat/completions", "model": json.loads(items[0].body)["model"]}
+        head["completion_window"] = "24h"
+        start = endpoint.encoded(head).removesuffix(b"}")
+        requests = b",".join(lines(items, b'{"custom_id":"%s","body":%s}'))
+        return await endpoint.post("/batches", start + b',"requests":[' + requests + b"]}", read_id, policy=ONCE)
+
+    async def find(self, endpoint: Endpoint, upload: str, since: float, count: int) -> list[str] | Failure:
+        found = await list_batches(endpoint, "/batches", since)
+        if isinstance(found, Failure):
+            return found
+        return [str(batch.get("id")) for batch in found if _total(batch) in (0, count)]
+
+    async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
+        about = await endpoint.get(f"/batches/{quote(identity, safe='')}", read_object)
+        if isinstance(about, Failure):
+            return about
+        ending = ENDINGS.get(str(about.get("status")))
+        results = about.get("results") if ending else None
+        content = b"\n".join(map(endpoint.encoded, results)) if isinstance(results, list) else b""
+        return Status(ending, failed(about.get("error")) if ending == "failed" else None, content=content)
+
+
+def _total(batch: Mapping[str, Any]) -> object:
+    """How many requests a batch has; 0 before they are counted."""
+    counts = batch.get("request_counts")
+    return counts.get("total", 0) if isinstance(counts, Mapping) else 0
+
+
+OPENROUTER = OpenRouterBatches()

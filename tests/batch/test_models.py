@@ -1,0 +1,185 @@
+"""A model that is asked in batches, by a stand-in of each provider: answers, faults, lost and resumed batches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentgauge.core.chat import ChatReply
+from agentgauge.model.batch.journal import FILE
+from tests.batch.asking import ask, words
+from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
+
+pytestmark = pytest.mark.slow
+
+TEXTS = [f"w{number}" for number in range(7)]
+
+
+@pytest.fixture(params=STAND_INS, ids=lambda kind: kind.provider)
+def server(request):
+    with request.param() as running:
+        yield running
+
+
+def test_requests_that_wait_together_are_one_batch_at_half_the_price(server, tmp_path):
+    replies = ask(server, tmp_path, TEXTS)
+    assert words(replies) == TEXTS
+    assert [len(job.items) for job in server.jobs.values()] == [7]
+    assert sum(reply.usage.usd for reply in replies) == pytest.approx(server.usd)
+    assert not any(path.endswith("/chat/completions") for _, path, _ in server.seen)
+
+
+def test_a_batch_that_is_full_is_followed_by_another(server, tmp_path):
+    assert words(ask(server, tmp_path, TEXTS, most=3)) == TEXTS
+    assert sorted(len(job.items) for job in server.jobs.values()) == [1, 3, 3]
+
+
+@pytest.mark.parametrize("fate", ["error", "expired", "lost"])
+def test_requests_that_fail_in_a_batch_go_into_the_next_one(server, tmp_path, fate):
+    server.fate = lambda batch, number: fate if batch == 0 and number % 2 else ""
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert [len(job.items) for job in server.jobs.values()] == [7, 3]
+    assert server.answered == 7
+
+
+@pytest.mark.parametrize("end", ["failed", "expired"])
+def test_a_batch_that_fails_as_a_whole_is_sent_again(server, tmp_path, end):
+    if server.provider == "anthropic":
+        pytest.skip("its batches always end with a result for each request")
+    server.ends = {0: end}
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert [len(job.items) for job in server.jobs.values()] == [7, 7]
+
+
+def test_a_request_that_always_fails_is_broken_after_three_batches(server, tmp_path):
+    server.fate = lambda batch, number: "error" if len(server.jobs) > 1 or number == 2 else ""
+    told = words(ask(server, tmp_path, TEXTS))
+    assert [word for word in told if not word.startswith("!")] == [text for text in TEXTS if text != "w2"]
+    assert [len(job.items) for job in server.jobs.values()] == [7, 1, 1]
+
+
+def test_a_batch_whose_creation_has_no_answer_is_found_and_not_created_again(server, tmp_path):
+    server.lose = {0}
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 1
+    assert server.answered == 7
+
+
+def test_a_later_session_finds_the_answers_and_pays_nothing(server, tmp_path):
+    first = ask(server, tmp_path, TEXTS)
+    again = ask(server, tmp_path, TEXTS)
+    assert words(again) == words(first)
+    assert [reply.usage for reply in again] == [reply.usage for reply in first]
+    assert len(server.jobs) == 1
+
+
+@pytest.mark.parametrize("kept", ["planned", "uploaded", "submitted"])
+def test_a_kill_after_each_note_of_the_journal(server, tmp_path, kept):
+    """The journal as a kill left it, with half a line at its end; the batch is away."""
+    ask(server, tmp_path, TEXTS)
+    journal = tmp_path / FILE
+    notes = [json.loads(line) for line in journal.read_text().split("\n") if line]
+    files = "upload" in notes[1]
+    assert ["requests" in notes[0], "id" in notes[-1]] == [True, True]
+    count = {"planned": 1, "uploaded": 1 + files, "submitted": len(notes)}[kept]
+    journal.write_text("".join(f"\n{json.dumps(note)}\n" for note in notes[:count]) + '\n{"batch": "ha')
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    # a file that was uploaded and not noted belongs to no batch, as the kill came before the batch
+    assert len(server.jobs) == (2 if files and kept == "planned" else 1)
+
+
+def test_a_batch_of_another_run_is_not_taken_for_a_lost_one(server, tmp_path):
+    (tmp_path / "other").mkdir()
+    ask(server, tmp_path / "other", [f"x{number}" for number in range(7)])
+    ask(server, tmp_path, TEXTS)
+    journal = tmp_path / FILE
+    lines = [line for line in journal.read_text().split("\n") if line and '"id"' not in line]
+    journal.write_text("\n".join(lines) + "\n")
+    (tmp_path / "third").mkdir()
+    ask(server, tmp_path / "third", [f"y{number}" for number in range(7)])
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 3
+
+
+def test_a_batch_that_the_provider_has_forgotten_is_sent_again(server, tmp_path):
+    ask(server, tmp_path, TEXTS)
+    server.jobs.clear()
+    server.files.clear()
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert server.answered == 14
+
+
+def test_an_answer_that_was_no_reply_is_asked_for_again(server, tmp_path):
+    server.fate = lambda batch, number: "refused" if batch < 3 and number == 0 else ""
+    before = words(ask(server, tmp_path, TEXTS[:1]))
+    assert before[0].startswith("!")
+    server.fate = lambda batch, number: ""
+    assert words(ask(server, tmp_path, TEXTS[:1])) == TEXTS[:1]
+
+
+def test_an_interruption_of_polls_and_downloads_is_waited_for(server, tmp_path):
+    server.on_create = lambda job: setattr(server, "out", 40)  # far more than the attempts of one poll
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 1
+
+
+def test_a_lasting_interruption_breaks_the_cases_and_a_resumed_run_asks_again(tmp_path):
+    with OpenAIStandIn() as server:
+        server.out = 1 << 30
+        assert words(ask(server, tmp_path, TEXTS)) == ["! http 503"] * 7
+        server.out = 0
+        assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+        assert len(server.jobs) == 1
+
+
+def test_a_lost_batch_is_not_sent_again_while_the_search_for_it_fails(server, tmp_path):
+    ask(server, tmp_path, TEXTS)
+    journal = tmp_path / FILE
+    journal.write_text("\n".join(line for line in journal.read_text().split("\n") if '"id"' not in line) + "\n")
+    server.out = 1 << 30
+    assert words(ask(server, tmp_path, TEXTS)) == ["! http 503"] * 7
+    server.out = 0
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 1
+
+
+def test_a_refused_creation_is_repeated_without_a_search(server, tmp_path):
+    """A batch of another run with as many requests is not taken for this one."""
+    (tmp_path / "other").mkdir()
+    ask(server, tmp_path / "other", TEXTS)
+    server.refusals = 2
+    assert words(ask(server, tmp_path, TEXTS)) == TEXTS
+    assert len(server.jobs) == 2
+    assert not any(method == "GET" and "limit=" in path for method, path, _ in server.seen)
+
+
+def test_a_cancelled_batch_breaks_its_requests(tmp_path):
+    with OpenAIStandIn() as server:
+        server.ends = {0: "cancelled"}
+        assert words(ask(server, tmp_path, TEXTS[:2])) == ["! batch cancelled"] * 2
+        assert len(server.jobs) == 1
+
+
+def test_what_a_deployment_and_a_key_look_like(server, tmp_path):
+    ask(server, tmp_path, TEXTS[:1])
+    body = next(iter(server.jobs.values())).items[0][1]
+    assert body["model"] == ("m-deployed" if server.provider == "azure" else "m-1")
+    keys = {"azure": "api-key", "anthropic": "x-api-key"}
+    for _, path, headers in server.seen:
+        assert headers[keys.get(server.provider, "authorization")].endswith("a-key-of-the-stand-in-4711")
+        assert ("api-version=" in path) == (server.provider == "azure")
+
+
+def test_a_short_time_out_and_rates_of_the_table_do_not_apply(tmp_path):
+    with OpenAIStandIn(polls=6) as server:
+        replies = ask(server, tmp_path, TEXTS, timeout=0.05, requests_per_minute=1)
+    assert words(replies) == TEXTS
+
+
+def test_a_reply_is_what_a_chat_completion_gives(server, tmp_path):
+    reply = ask(server, tmp_path, ["hello"])[0]
+    assert isinstance(reply, ChatReply)
+    assert reply.finish_reason == "stop"
+    assert reply.message == {"content": "hello"}
+    assert reply.usage.prompt_tokens > 0

@@ -1,0 +1,228 @@
+"""Runs with --batch, as a user starts them: the same results as without, for half the price, however they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.chat import ChatRequest
+from agentgauge.model.batch.journal import FILE
+from agentgauge.model.embedded.baseline import baseline_reply
+from tests.batch.stand_ins import COMPLETION, PROMPT, STAND_INS, OpenAIStandIn, StandIn
+from tests.plugin.project import PYTEST, ROOT, Project, Result, interrupt, python, records, summary, without_times
+
+pytestmark = pytest.mark.e2e
+
+KEY = {"TEST_KEY": "a-key-of-the-stand-in-4711"}
+MMAU = str(ROOT / "bench_mmau")
+
+
+def toy(path: Path, server: StandIn, samples: int = 6) -> Project:
+    project = Project.make(path, samples)
+    settle(path, server)
+    return project
+
+
+def settle(path: Path, server: StandIn) -> None:
+    """The model ``m``, with prices."""
+    address = "endpoint" if server.provider == "azure" else "url"
+    (path / "agentgauge.toml").write_text(
+        f'[models.m]\nprovider = "{server.provider}"\nmodel = "m-1"\n{address} = "{server.url}"\nkey_env = "TEST_KEY"\n'
+        f"prices = {{prompt = {PROMPT}, completion = {COMPLETION}}}\n"
+    )
+
+
+def figures(run: Path) -> dict[str, Any]:
+    """The summary without times and dollars."""
+
+    def free(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: free(inner) for key, inner in value.items() if key != "usd"}
+        return [free(inner) for inner in value] if isinstance(value, list) else value
+
+    return free(without_times(summary(run)))
+
+
+def answers(run: Path) -> dict[tuple[str, str], Any]:
+    return {(one["task"], one["sample"]): one["transcript"]["output"] for one in records(run)}
+
+
+def usd(run: Path) -> float:
+    return sum(one["transcript"]["usage"]["usd"] for one in records(run))
+
+
+@pytest.fixture(params=STAND_INS, ids=lambda kind: kind.provider)
+def server(request):
+    with request.param() as running:
+        yield running
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_in_batches_is_equal_to_one_without(server, tmp_path, workers):
+    with type(server)() as other:
+        done = toy(tmp_path, other).run("--model", "m", "--run-dir", "plain", env=KEY)
+        assert done.status == 0, done.output
+    project = toy(tmp_path, server)
+    done = project.run("--model", "m", "--batch", "--run-dir", "run", *workers, env=KEY)
+    assert done.status == 0, done.output
+    assert "batches of up to 5000 requests" in done.output
+    assert figures(tmp_path / "run") == figures(tmp_path / "plain")
+    assert answers(tmp_path / "run") == answers(tmp_path / "plain")
+    assert usd(tmp_path / "run") == pytest.approx(server.usd)
+    assert server.usd == pytest.approx(other.usd / 2)
+    assert len(server.jobs) == (2 if workers else 1)
+    assert not any(path.split("?")[0].endswith("/chat/completions") for _, path, _ in server.seen)
+
+
+def baseline(body: dict[str, Any]) -> str:
+    request = ChatRequest(messages=tuple(body["messages"]), tools=tuple(body.get("tools", ())))
+    return baseline_reply(request).text or "I do not know"
+
+
+def run_mmau(*arguments: str, cwd: Path) -> Result:
+    return python(*PYTEST, *mmau(cwd), *arguments, cwd=cwd, env=KEY, seconds=300)
+
+
+def mmau(cwd: Path) -> tuple[str, ...]:
+    """All cases of the bundled data, of a project of its own."""
+    (cwd / "pytest.ini").write_text("[pytest]\n")
+    return ("-c", "pytest.ini", "--rootdir", ".", MMAU, "--data", "mini", "--model", "m")
+
+
+def test_all_of_mmau_killed_in_the_middle_and_resumed(tmp_path):
+    """513 cases, batches that are cut in the middle and lose requests, two kills: the same results for half the
+    dollars, and nothing is paid twice."""
+    with OpenAIStandIn(baseline) as server:
+        settle(tmp_path, server)
+        done = run_mmau("--run-dir", "plain", cwd=tmp_path)
+        assert done.status == 0, done.output
+        price, requests = server.usd, server.answered
+    with OpenAIStandIn(baseline) as server:
+        settle(tmp_path, server)
+        server.fate = lambda batch, number: ("error", "expired", "lost", "")[number % 4] if batch == 1 else ""
+        words = (*PYTEST, *mmau(tmp_path), "--batch", "--in-flight", "200")
+        killed: list[int] = []
+
+        def kill(job):
+            """While the creation of a batch is not answered."""
+            if job.number == 2:
+                killed.append(job.number)
+                process.kill()
+
+        server.on_create = kill
+        process = Project(tmp_path).start("--run-dir", "run", *words[len(PYTEST) :], data="mini", env=KEY)
+        process.communicate()
+        assert killed == [2]
+        process = Project(tmp_path).start("--resume", "run", *words[len(PYTEST) :], data="mini", env=KEY)
+        server.wait_for(4)
+        process.kill()  # batches are away
+        process.communicate()
+        done = run_mmau("--resume", "run", "--batch", cwd=tmp_path)
+        assert done.status == 0, done.output
+        assert figures(tmp_path / "run") == figures(tmp_path / "plain")
+        assert answers(tmp_path / "run") == answers(tmp_path / "plain")
+        assert server.answered == requests
+        assert server.usd == pytest.approx(price / 2)
+        assert usd(tmp_path / "run") == pytest.approx(price / 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_run_may_be_closed_while_batches_are_away(server, tmp_path, number):
+    server.ends = {0: "never"}
+    project = toy(tmp_path, server)
+    process = project.start("--model", "m", "--batch", "--run-dir", "run", env=KEY)
+    server.wait_for(1, polls=1)
+    interrupt(process, number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    server.ends = {}
+    done = project.run("--resume", "run", env=KEY)  # it goes on in batches
+    assert done.status == 0, done.output
+    assert len(server.jobs) == 1
+    assert server.answered == 6
+
+
+def test_a_resumed_run_with_another_number_of_workers_finds_its_batches(tmp_path):
+    with OpenAIStandIn() as server:
+        server.ends = {0: "never", 1: "never"}
+        project = toy(tmp_path, server)
+        process = project.start("--model", "m", "--batch", "--run-dir", "run", "-n", "2", env=KEY)
+        server.wait_for(2, polls=1)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        server.ends = {}
+        done = project.run("--resume", "run", env=KEY)
+        assert done.status == 0, done.output
+        assert len(server.jobs) == 2
+        assert server.answered == 6
+
+
+def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
+    with OpenAIStandIn() as server:
+        project = toy(tmp_path, server)
+        words = ("--model", "m", "--batch", "--in-flight", "2")
+        done = project.run(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)
+        assert done.status == 1, done.output
+        assert "the budget of 0.00001usd is used up" in done.output
+        assert 0 < server.answered < 6
+        assert project.run("--resume", "run", env=KEY).status == 0
+        assert server.answered == 6
+        assert [len(job.items) for job in server.jobs.values()] == [2, 2, 2]
+
+
+def test_progress_says_what_is_where(tmp_path):
+    with OpenAIStandIn() as server:
+        server.ends = {0: "never"}
+        project = toy(tmp_path, server)
+        conftest = tmp_path / "conftest.py"
+        conftest.write_text(
+            conftest.read_text()
+            + "from agentgauge.run import prefetcher, progress\nprefetcher.WATCH_SECONDS = 0.05\n"
+            + "progress.PLAIN_SECONDS = 0.1\n"
+        )
+        process = project.start("--model", "m", "--batch", "--run-dir", "run", env=KEY)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("0/6 · 6 in 1 batch away"):
+                break
+        else:
+            pytest.fail("not said")
+        server.ends = {}
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "6/6 · " in output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--model", "oracle", "--batch"), "no batches are known for --model oracle; they are known for"),
+        (("--batch", "--replay", "x"), "--batch and --replay cannot be used together: a replayed run sends no"),
+        (("--batch", "--rescore", "x"), "--batch and --rescore cannot be used together: a rescored run sends no"),
+        (
+            ("--model", "r", "--batch"),
+            'the batches of --model r hold chat completions; take api = "responses"',
+        ),
+    ],
+)
+def test_what_batches_cannot_do_is_refused_in_one_sentence(tmp_path, options, said):
+    project = Project.make(tmp_path)
+    table = '[models.r]\nprovider = "openai"\nmodel = "m"\nkey_env = "TEST_KEY"\napi = "responses"\n'
+    (tmp_path / "agentgauge.toml").write_text(table)
+    done = project.run(*options, env=KEY)
+    assert done.status == 4
+    assert said in " ".join(done.output.split())
+
+
+def test_the_journal_holds_digests_and_no_text(tmp_path):
+    with OpenAIStandIn() as server:
+        assert toy(tmp_path, server).run("--model", "m", "--batch", "--run-dir", "run", env=KEY).status == 0
+    journal = (tmp_path / "run" / FILE).read_text()
+    assert "word1" not in journal
+    planned = json.loads(journal.split("\n")[1])
+    assert len(planned["requests"]) == 6
