@@ -42,7 +42,7 @@ def figures(run: Path) -> dict[str, Any]:
 
     def free(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: free(inner) for key, inner in value.items() if key != "usd"}
+            return {key: free(inner) for key, inner in value.items() if not key.startswith("usd")}
         return [free(inner) for inner in value] if isinstance(value, list) else value
 
     return free(without_times(summary(run)))
