@@ -46,6 +46,11 @@ class Echo(BatchFormat):
         return Status("completed", content="\n".join(map(json.dumps, rows)).encode())
 
 
+async def answer(queue: BatchQueue, number: int, body: bytes) -> Any:
+    batch, place = await queue.add(str(number), body)
+    return await batch.answer(place)
+
+
 @given(
     sizes=st.lists(st.integers(min_value=1, max_value=150), min_size=1, max_size=60),
     most=st.integers(min_value=1, max_value=12),
@@ -69,7 +74,7 @@ def test_each_request_is_in_one_batch_within_the_bounds(tmp_path_factory, sizes,
         for number, size in enumerate(sizes):
             if number in pauses:
                 await asyncio.sleep(0)
-            tasks.append(asyncio.create_task(queue.answer(str(number), b"%03d" % number + b"x" * (size - 3))))
+            tasks.append(asyncio.create_task(answer(queue, number, b"%03d" % number + b"x" * (size - 3))))
         answers = await asyncio.gather(*tasks)
         await queue.close()
         assert queue.counts == (0, 0, 0, len(form.batches))

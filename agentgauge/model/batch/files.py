@@ -26,6 +26,8 @@ from agentgauge.model.spec import ModelSpec
 
 _UNREADY = ("pending", "running", "notrunning")
 """Statuses of a file that Azure has not read yet."""
+_LOOKS = 60
+"""Polls of such a file: an hour."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,16 @@ class FileBatches(BatchFormat):
         file = (f"{name}.jsonl", b"".join(lines(items, line)), "application/jsonl")
         form = {"purpose": self.purpose, **({"file_name": file[0]} if self.upload_fields else {}), **self.upload_fields}
         identity = await endpoint.post(self.upload_path, form, read_id, file=file)
-        polls = 0
-        while isinstance(identity, str) and self.reads_files:
+        if isinstance(identity, Failure) or not self.reads_files:
+            return identity
+        for polls in range(_LOOKS):
             about = await endpoint.get(file_path(identity), read_object)
             if isinstance(about, Failure):
                 return about
             if str(about.get("status")).lower() not in _UNREADY:
-                break
+                return identity
             await pause(polls)
-            polls += 1
-        return identity
+        return Failure("unread file", f"the endpoint has not read the file of a batch after {_LOOKS} polls", "final")
 
     async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
         body = {"input_file_id": upload, "endpoint": self.request_path, "completion_window": "24h"}

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+from urllib.parse import quote
 
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
@@ -121,7 +122,7 @@ async def list_batches(
         found += [batch for batch in batches if seconds_of(batch.get("created_at")) >= since - SKEW]
         if not last or not batches or seconds_of(batches[-1].get("created_at")) < since - SKEW:
             break
-        after = f"&{cursor}={last}"
+        after = f"&{cursor}={quote(last, safe='')}"
     return found
 
 

@@ -14,7 +14,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
-from agentgauge.model.batch.batch import Line
+from agentgauge.model.batch.batch import Batch, Line
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
@@ -89,15 +89,22 @@ class BatchModel:
         await self._endpoint.close()
 
     async def _attempt(self, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
-        # encoded for each try, because bodies with files would fill the memory while batches are away
-        digest, body = await self._encoded(request)
-        earlier = await self._queue.earlier_answer(digest)
-        if isinstance(earlier, Failure) and earlier.kind == "final":
-            return earlier
-        outcome = None if earlier is None else self._read(earlier, request, paid)
-        if isinstance(outcome, ChatReply):
+        batch, number, is_new = await self._place(request, renewed=False)
+        line = await batch.answer(number)
+        outcome = self._read(line, request, paid)
+        # what failed in a batch of an earlier session is asked again, unless that batch may be away
+        if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.kind == "final"):
             return outcome
-        return self._read(await self._queue.answer(digest, body), request, paid)
+        batch, number, _ = await self._place(request, renewed=True)
+        return self._read(await batch.answer(number), request, paid)
+
+    async def _place(self, request: ChatRequest, *, renewed: bool) -> tuple[Batch, int, bool]:
+        """The batch of a request, its number there, and whether the batch is of this session. The body is encoded for
+        each try and not kept, because bodies with files would fill the memory while batches are away."""
+        digest, body = await self._encoded(request)
+        if not renewed and (earlier := self._queue.earlier(digest)):
+            return *earlier, False
+        return *await self._queue.add(digest, body), True
 
     def _read(self, line: Line | Failure, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
         result = line if isinstance(line, Failure) else self._form.result(self._endpoint, line)

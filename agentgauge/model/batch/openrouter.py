@@ -26,7 +26,8 @@ from agentgauge.model.retry import Failure
 
 @dataclass(frozen=True)
 class OpenRouterBatches(BatchFormat):
-    """Found again by the results, which hold our ids. Pictures must have an address there, which ours do not have."""
+    """Found again by the results, which hold our ids. Pictures must have an address there, which ours do not have. The
+    bounds are our own, as no others are published."""
 
     title: str = "OpenRouter"
     most: int = 10_000

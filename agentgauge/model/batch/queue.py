@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 
-from agentgauge.model.batch.batch import Batch, Line
+from agentgauge.model.batch.batch import Batch
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import CANCELLED, BatchFormat, Status, without_result
 from agentgauge.model.batch.journal import Journal, Planned
@@ -73,17 +73,15 @@ class BatchQueue:
     def counts(self) -> Counts:
         return Counts(self._waiting, sum(batch.count for batch in self._away), len(self._away), self._done)
 
-    async def earlier_answer(self, digest: str) -> Line | Failure | None:
-        """The line of a request's result in a batch of an earlier session, or why there is none; None where the request
-        is in no such batch. ``digest`` stands for the request. A final Failure: the batch may be away."""
-        if place := self._journal.take(digest):
-            planned, number = place
-            return await self._batch_of(planned).answer(number)
-        return None
+    def earlier(self, digest: str) -> tuple[Batch, int] | None:
+        """The batch of an earlier session that a request is in, and its number there. ``digest`` stands for the
+        request. Without an answer, its failure is final if the batch may be away."""
+        place = self._journal.take(digest)
+        return place and (self._batch_of(place[0]), place[1])
 
-    async def answer(self, digest: str, body: bytes) -> Line | Failure:
-        """The line of a request's result in a new batch. Raises UsageProblem, and OSError where the journal cannot be
-        written."""
+    async def add(self, digest: str, body: bytes) -> tuple[Batch, int]:
+        """Add a request to a new batch, as soon as there is room. Returns the batch, and the request's number there.
+        Its answer raises UsageProblem, and OSError where the journal cannot be written."""
         async with self._submitted:
             await self._submitted.wait_for(lambda: self._held <= 2 * self._largest)
         batch = self._filling
@@ -98,7 +96,7 @@ class BatchQueue:
         if batch.count >= self._most:
             batch.full.set()
             self._filling = None
-        return await batch.answer(number)
+        return batch, number
 
     async def close(self) -> None:
         """Leave the batches that are away to a resumed run."""
