@@ -67,9 +67,7 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield ""
     if full or len(benchmarks) == 1:
         yield from combined(summary)
-    if spent := cost(summary["usage"]):
-        yield from fill("", spent, width, hanging="  ")
-        yield ""
+    yield from _costs(summary, benchmarks, width, full=full)
     if not full and len(tasks) > FEW:
         count = len(not_comparable(summary, tasks))
         why = (
@@ -87,35 +85,38 @@ def overview(summary: Mapping[str, Any]) -> list[Row]:
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
     head = ("task", "cases", "passed", "broken", "", "value", "95 %", "n")
     parts = summary["tasks"]
-    rows = [
-        (task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task])), *_dollars([parts[task.name]]))
-        for task in tasks
+    return [
+        head,
+        *((task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task]))) for task in tasks),
     ]
-    return _same_width([head, *rows])
 
 
 def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     rows: list[Row] = [("benchmark", "tasks", "cases", "passed", "broken", "", "value", "95 %", "n")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
-        figure = _cells(headline(summary, benchmark, tasks))
-        rows.append((benchmark, str(len(tasks)), *_ends(parts), *figure, *_dollars(parts)))
-    return _same_width(rows)
+        rows.append((benchmark, str(len(tasks)), *_ends(parts), *_cells(headline(summary, benchmark, tasks))))
+    return rows
 
 
-def _dollars(parts: Sequence[Mapping[str, Any]]) -> Row:
-    """What the tasks cost, in all and for each passed case; nothing where that is not known."""
-    usd = sum(part.get("usage", {}).get("usd", 0.0) for part in parts)  # earlier versions have it only of the run
-    passed = sum(part["passed"] for part in parts)
-    return (f"${usd:.4f}", f"${usd / passed:.4f}" if passed else "–") if usd else ()
-
-
-def _same_width(rows: list[Row]) -> list[Row]:
-    """With columns for the costs, if any row has some."""
-    head, *others = rows
-    if all(len(row) == len(head) for row in others):
-        return rows
-    return [(*head, "cost", "per passed"), *((*row, *("",) * (len(head) + 2 - len(row))) for row in others)]
+def _costs(
+    summary: Mapping[str, Any], benchmarks: Mapping[str, Sequence[Task]], width: int, *, full: bool
+) -> Iterator[str]:
+    """What each benchmark did cost, or each task as in ``overview``, and the whole run; nothing where it is unknown."""
+    names = {title: [task.name for task in tasks] for title, tasks in benchmarks.items()}
+    if full or len(names) == 1:
+        names = {name: [name] for name in summary["tasks"]}
+    if summary["usage"].get("usd") and len(names) > 1:
+        rows = []
+        for title, of in names.items():
+            parts = [summary["tasks"][name] for name in of]
+            usd, passed = sum(part["usage"]["usd"] for part in parts), sum(part["passed"] for part in parts)
+            rows.append((title, f"${usd:.4f}", f"${usd / passed:.4f}" if passed else "–"))
+        yield from aligned([("", "cost", "per passed case"), *rows])
+        yield ""
+    if spent := cost(summary["usage"]):
+        yield from fill("", spent, width, hanging="  ")
+        yield ""
 
 
 def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:

@@ -105,8 +105,7 @@ def test_the_examples_run_twice_and_compare_the_second_with_the_first(tmp_path, 
     wrapper.write_text(
         f"""#!/bin/sh
 for word; do shift
-case $word in --model=gpt-4o) word=--model=baseline;; --limit=20) word=--limit=1;;
-  --budget=5usd) word=--budget=9min;; esac
+case $word in --model=gpt-4o) word=--model=baseline;; --limit=20) word=--limit=1;; --budget=5usd) continue;; esac
 set -- "$@" "$word"; done
 exec {sys.executable} -m pytest -c /dev/null --rootdir . "$@"
 """

@@ -141,6 +141,20 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
     assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
 
 
+def test_costs_have_a_line_for_each_benchmark_and_with_v_for_each_task(tasks):
+    spent = several()
+    for name, usd in (("toy.say", 0.25), ("toy.wide", 0.5), ("other.say", 0.0)):
+        spent["tasks"][name]["usage"] = {"usd": usd}
+    spent["tasks"]["other.say"]["passed"] = 0
+    spent["usage"] = {"usd": 0.75, "usd_per_passed": 0.125, "prompt_tokens": 200, "cached_tokens": 50}
+    last = "cost: $0.7500, $0.1250 per passed case; 25% of the prompt tokens came from the"
+    short, full = list(end_screen(spent)), list(end_screen(spent, full=True))
+    assert last in short and last in full
+    assert ["Toy", "$0.7500", "$0.1250"] in [line.split() for line in short]
+    shown = [line.split() for line in full]
+    assert ["toy.say", "$0.2500", "$0.0833"] in shown and ["other.say", "$0.0000", "–"] in shown
+
+
 @pytest.mark.parametrize(("kind", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("openai", "")])
 def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, kind, told):
     found = summary(toy_say=part({}))

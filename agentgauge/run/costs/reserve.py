@@ -22,6 +22,13 @@ CAUTION = 10.0
 """By how much the assumptions may be off before any case has ended: a reasoning model writes that much more."""
 
 
+UNSEEN = 3.0
+"""By how much the assumptions about one task may differ from those about the others."""
+
+_NONE = (0, 0.0, 0.0)
+"""Of the finished cases of a task: their number, their cost, the cost of the dearest."""
+
+
 class Reserve:
     """The reserve of a budget, for one worker. Amounts are dollars or tokens, as the budget counts them."""
 
@@ -42,14 +49,14 @@ class Reserve:
             for cases in ledger["running"].values():
                 running.update(cases)
             finished = ledger.get("finished", {})
-            if finished or running.total():  # the first case has to show what cases cost
-                known = sum(count for count, _, _ in finished.values())
-                unsure = 1 + running.total() / known if known else 1.0  # the first cases that end may be the cheap ones
-                reserved = unsure * sum(count * self._dear(finished, of) for of, count in running.items())
-                doubt = 1 if running.total() else 0  # no other case will end, so what is known decides
-                if _spent(finished) + reserved + self._mean(finished, task, doubt) > self._budget.limit:
-                    ledger["exhausted"] = not running.total()
-                    return False
+            if running.total():
+                reserved = sum(self._bound(finished, of, count) for of, count in running.items())
+                needed = reserved + self._bound(finished, task, 1)
+            else:  # no other case will end and show more; the first case shows what cases cost
+                needed = self._mean(finished, task) if finished else 0.0
+            if _spent(finished) + needed > self._budget.limit:
+                ledger["exhausted"] = not running.total()
+                return False
             own = ledger["running"].setdefault(self._worker, {})
             own[task] = own.get(task, 0) + 1
             ledger["exhausted"] = False
@@ -61,25 +68,30 @@ class Reserve:
         with shared_json(self._file) as ledger:
             own = ledger["running"].setdefault(self._worker, {})
             own[task] = own.get(task, 0) - 1
-            count, total, largest = ledger.setdefault("finished", {}).get(task, (0, 0.0, 0.0))
+            count, total, largest = ledger.setdefault("finished", {}).get(task, _NONE)
             ledger["finished"][task] = (count + 1, total + used, max(largest, used))
 
-    def _mean(self, finished: Mapping[str, Any], task: str, doubt: int = 1) -> float:
-        """The expected cost of a case, as if ``doubt`` more cases had ended that cost CAUTION times what is assumed."""
-        assumed = self._assumed[task]
-        expected = doubt * assumed + sum(
-            count * self._assumed.get(of, assumed) for of, (count, _, _) in finished.items()
-        )
-        scale = (_spent(finished) + doubt * CAUTION * assumed) / expected if expected else 0.0
-        count, total, _ = finished.get(task, (0, 0.0, 0.0))
-        weight = doubt if count else 1
-        return float((total + weight * scale * assumed) / (count + weight))
+    def _mean(self, finished: Mapping[str, Any], task: str) -> float:
+        """The expected cost of a case, if any has ended."""
+        count, total, _ = finished.get(task, _NONE)
+        expected = sum(self._assumed.get(of, 0.0) * count for of, (count, _, _) in finished.items())
+        return float(total / count if count else self._assumed[task] * _spent(finished) / (expected or 1.0))
 
-    def _dear(self, finished: Mapping[str, Any], task: str) -> float:
-        """What a running case may cost: as much as the dearest so far. Cheap cases end first, so the mean of the
-        finished ones says too little of those that still run."""
-        _, _, largest = finished.get(task, (0, 0.0, 0.0))
-        return max(self._mean(finished, task), float(largest))
+    def _bound(self, finished: Mapping[str, Any], task: str, running: int) -> float:
+        """What so many running cases of a task may cost.
+
+        Each as much as the dearest so far, since cheap cases end first; and more as long as few have ended. One further
+        case is imagined that cost CAUTION times what is assumed.
+        """
+        count, total, largest = finished.get(task, _NONE)
+        assumed = self._assumed[task]
+        expected = assumed + sum(self._assumed.get(of, 0.0) * count for of, (count, _, _) in finished.items())
+        imagined = assumed * (_spent(finished) + CAUTION * assumed) / expected if expected else 0.0
+        if count:
+            each = max(largest, (total + imagined) / (count + 1)) * (1 + (running - 1) / count)
+        else:
+            each = imagined * (UNSEEN if finished else 1.0)
+        return float(running * each)
 
 
 def exhausted(file: Path) -> bool:
