@@ -70,13 +70,17 @@ def pytest_load_initial_conftests(
         refuse_mistyped(parser, args)
 
 
-def pytest_cmdline_main(config: pytest.Config) -> None:
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session."""
     if _is_wanted(config):
+        from agentgauge.pytest_plugin.several import run_several
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
+        if (status := run_several(config)) is not None:
+            return status
         limit_workers(config)
         limit_restarts(config)
+    return None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -20,6 +20,7 @@ from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
+from agentgauge.run.several.shared_services import made_service
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -89,7 +90,8 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     for name in sorted(tasks):
         backend = settings.similarity[name]
         if command := _similarity_server(name, backend):
-            server = Service("similarity server", command, folder.path / "logs" / "similarity.log")
+            log = folder.path / "logs" / "similarity.log"
+            server = made_service("similarity server", command, log, settings.shared)
             services.setdefault(_served(backend), server)
     if settings.spec is not None and settings.tool_server is None:
         services |= _tool_servers(settings, folder, tasks)
@@ -106,7 +108,7 @@ def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dic
             command = tool_command(settings, task)
             if command not in by_command:
                 log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
-                by_command[command] = Service("tool server", command, log)
+                by_command[command] = made_service("tool server", command, log, settings.shared)
             servers.setdefault("tools", by_command[command])
             servers[_tools_of(name)] = by_command[command]
     return servers
@@ -301,7 +303,9 @@ class Clients:
         requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
         if requests is None and tokens is None:
             return None
-        return Rates(self._folder.path / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)
+        shared = self._settings.shared
+        file = Path(shared.rates) if shared else self._folder.path / FILE
+        return Rates(file, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
@@ -313,7 +317,8 @@ class Clients:
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec
-        waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        started = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        waited_for = started and not self._settings.shared
         return box if waited_for else PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
     def _cassette(self) -> CassetteReader:

@@ -93,6 +93,7 @@ def run_json(
         "in_flight": settings.in_flight,
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
+        "temperature": settings.temperature,
     }
     return {
         "format": FORMAT,
