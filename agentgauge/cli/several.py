@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 from collections.abc import Container, Sequence
+from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 
 from agentgauge_reports.several.end import end_of
@@ -14,112 +16,86 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
-from agentgauge.run.budget import parse_budget
+from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.several.command_line import read_command_line
-from agentgauge.run.several.launcher import LOGS, Launcher
-from agentgauge.run.several.parent import FILE, Member, is_parent, named, read, write
+from agentgauge.run.several.launcher import LOGS, Launch, Launcher
+from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.folder_names import new_folder
 
-INTERRUPTED = 2
-"""pytest's exit status after Ctrl-C."""
-
 
 def run_of_pytest(words: Sequence[str], models: Sequence[str], short: Container[str], root: Path) -> int | None:
     """Run the models of a command line of pytest. Returns the worst exit status; None if it asks for one run only.
 
-    ``models``: those of the command line and of the settings of the project, which count where the command line has
-    none. ``short``: our options that have a name without the prefix. ``root``: the folder of ``agentgauge.toml``.
-    Raises UsageProblem.
+    ``models``: those of the project's settings and of the command line, whose own ones count where it has any.
+    ``short``: our options that have a name without the prefix. ``root``: the folder of ``agentgauge.toml``. Raises
+    UsageProblem.
     """
     line = read_command_line(words, short)
-    if line.resume and is_parent(Path(line.resume)):
-        if line.models:
-            raise UsageProblem(f"--resume={line.resume} goes on with the models of that folder; leave --model out")
-        parent = Path(line.resume)
-        members, in_flight = read(parent)
-        members = [Member(one.name, one.model, (*one.words, *line.words)) for one in members]
-    elif len(models := line.models or tuple(models)) < 2:
+    models = line.models or tuple(models)
+    resumes = bool(line.resume) and is_parent(Path(line.resume or ""))
+    if len(models) < 2 and not resumes:
         return None
-    else:
-        if line.resume:
-            raise UsageProblem(
-                f"--resume={line.resume} is one run; name the folder of several runs, or give no --model besides"
-            )
-        parent, in_flight = Path(line.run_dir) if line.run_dir else new_folder(f"{len(models)}-models"), None
-        members = [Member(name, model, line.words) for name, model in zip(named(models), models, strict=True)]
     line.check()
-    if line.resume and line.run_dir:
-        raise UsageProblem("--resume and --run-dir cannot be used together: resumed runs stay in their folder")
     if LAUNCH in os.environ:
-        raise UsageProblem("agentgauge launch takes one --model; start it once for each model")
-    return run_members(
-        parent,
-        members,
-        in_flight=int(line.in_flight) if line.in_flight else in_flight,
-        budget=line.budget,
-        root=root,
-        is_new=not line.resume,
-    )
+        raise UsageProblem("agentgauge launch runs one model; start it once for each")
+    if line.resume:
+        if line.models or line.run_dir or not resumes:
+            raise UsageProblem(
+                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
+            )
+        parent, several = Path(line.resume), read(Path(line.resume))
+        members = tuple(replace(one, words=(*one.words, *line.words)) for one in several.members)
+        several = replace(several, members=members)
+    else:
+        parent = Path(line.run_dir) if line.run_dir else new_folder(f"{len(models)}-models")
+        refuse_taken(parent)
+        several = Several(tuple(map(Member, named(models), models, repeat(line.words))))
+    if line.in_flight:
+        several = replace(several, in_flight=int(line.in_flight))
+    return run_members(parent, several, stored=None if resumes else several, budget=line.budget, root=root)
 
 
-def run_members(
-    parent: Path,
-    members: Sequence[Member],
-    *,
-    in_flight: int | None,
-    budget: str | None,
-    root: Path,
-    is_new: bool,
-    side_by_side: int | None = None,
-) -> int:
-    """Run what is not finished of the members, then write and show what all come to. Returns the worst exit status.
+def run_members(parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path) -> int:
+    """Run what is not finished of the members, then write and show what all of them come to. Returns the worst exit
+    status.
 
-    ``in_flight``: concurrent requests to one provider. ``is_new``: the folder must hold no runs yet. Raises
-    UsageProblem.
+    ``stored``: what the folder's file is to say from now on. Raises UsageProblem.
     """
     register_environment()
     limit = parse_budget(budget) if budget else None
-    if in_flight is not None and in_flight < 1:
-        raise UsageProblem(f"--in-flight {in_flight} is too small; give a whole number from 1")
-    width = side_by_side or len(members)
-    todo = launches(
-        parent, members, in_flight=in_flight, side_by_side=width, config=load_config(root=root), live=LiveRun
-    )
-    screen = Screen(sys.stdout)
+    if several.in_flight is not None and several.in_flight < 1:
+        raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
+    todo = launches(parent, several, load_config(root=root), LiveRun)
     try:
         with FolderLock(parent):
-            if is_new:
-                _refuse_taken(parent)
-                write(parent, members, in_flight)
-            kept = len(members) - len(todo)
-            told = f"{len(todo)} runs, up to {min(width, len(todo))} side by side" if todo else "no run is left"
-            screen.say(f"agentgauge: {told}{f', {kept} kept' if kept else ''}; output in {parent}/{LOGS}")
-            launcher = Launcher(parent, todo, screen, side_by_side=width, budget=limit)
-            status = launcher.run() if todo else 0
-            for line in end_of(parent, [member.name for member in members], shutil.get_terminal_size().columns):
-                screen.say(line)
+            if stored:
+                write(parent, stored)
+            return _run(parent, several, todo, limit)
     except OSError as error:
-        raise UsageProblem(
-            f"the folder {error.filename or parent} cannot be written ({error.strerror}); name another with --run-dir"
-        ) from None
+        where = error.filename or parent
+        raise UsageProblem(f"{where} cannot be written ({error.strerror}); make room, or name another folder") from None
+
+
+def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None) -> int:
+    """Raises OSError."""
+    screen, width = Screen(sys.stdout), several.side_by_side or len(several.members)
+    names = [one.name for one in several.members]
+    kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
+    together = f", up to {width} side by side" if width < len(todo) else ""
+    screen.say(f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/")
+    launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
+    status = launcher.run()
+    for line in end_of(parent, names, shutil.get_terminal_size().columns):
+        screen.say(line)
     for launch in todo:
         if launch.status:
             screen.say(f"{launch.name}: exit status {launch.status}, see {parent}/{LOGS}/{launch.name}.log")
         elif launch.status is None:
             screen.say(f"{launch.name}: not run")
-    if launcher.stop_reason:
-        screen.say(f"stopped early: {launcher.stop_reason}; continue with --resume={parent}")
-    return max(status, INTERRUPTED) if launcher.was_interrupted else status
-
-
-def _refuse_taken(parent: Path) -> None:
-    for file in (FILE, "run.json"):
-        if (parent / file).exists():
-            raise UsageProblem(
-                f"{parent} already holds {'runs' if file == FILE else 'a run'}; continue with --resume={parent}, or"
-                " name another --run-dir"
-            )
+    if why := launcher.stop_reason or ("interrupted" if launcher.was_interrupted else ""):
+        screen.say(f"stopped early: {why}; continue with pytest --resume={parent}")
+    return status

@@ -34,8 +34,8 @@ LOOK_SECONDS = 0.25
 """Between two looks at the clock; a process that ends wakes the launcher at once."""
 LOGS = "logs"
 """Folder in the parent: the output of each run, and of the tool servers."""
-NOT_RUN, USAGE_ERROR = 1, 4
-"""Exit statuses of pytest: of a run with missing cases, and where the user must fix something."""
+NOT_RUN, INTERRUPTED, USAGE_ERROR = 1, 2, 4
+"""Exit statuses of pytest: of a run with missing cases, after Ctrl-C, and where the user must fix something."""
 
 
 class Live(Protocol):
@@ -119,10 +119,12 @@ class Launcher:
                 while self._waiting and len(self._running) < self._side_by_side and not self._is_stopping:
                     self._start(self._waiting.popleft(), selector, services)
                 for key, _ in selector.select(LOOK_SECONDS):
-                    key.data()
+                    if key.fd in selector.get_map():  # its process has not just ended
+                        key.data()
                 self._look()
         statuses = [NOT_RUN if launch.status is None else launch.status for launch in self._launches]
-        return max([*statuses, *([USAGE_ERROR] if self._failed else [])])
+        statuses += [INTERRUPTED] if self.was_interrupted else []
+        return max([0, *statuses, *([USAGE_ERROR] if self._failed else [])])
 
     @property
     def _is_stopping(self) -> bool:
@@ -131,7 +133,7 @@ class Launcher:
     def _start(self, launch: Launch, selector: selectors.BaseSelector, services: SharedServices) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         rates = str((self._parent / RATES).resolve())
-        shared = Shared(os.getpid(), theirs.fileno(), rates, self._side_by_side, self._token)
+        shared = Shared(os.getpid(), theirs.fileno(), rates, self._token)
         with theirs, (self._parent / LOGS / f"{launch.name}.log").open("ab") as log:
             pytest = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *launch.words],
@@ -145,15 +147,16 @@ class Launcher:
         process = _Process(launch, pytest, ours, os.pidfd_open(pytest.pid), time.monotonic())
         self._running.append(process)
 
+        if self._signal is not None:  # it came while the process was started
+            pytest.send_signal(self._signal)
+
         def asked() -> None:
-            with suppress(ConnectionError):
-                if services.answer(ours):
-                    return
-            selector.unregister(ours)
+            if not services.answer(ours):
+                selector.unregister(ours)
 
         def ended() -> None:
             selector.unregister(process.end)
-            with suppress(KeyError):
+            if ours in selector.get_map():
                 selector.unregister(ours)
             self._end(process)
 
@@ -168,7 +171,8 @@ class Launcher:
         process.launch.status = status if status >= 0 else 128 - status
         seconds = time.monotonic() - process.began
         self._screen.say(f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}")
-        self._draw()
+        if self._screen.is_live:
+            self._draw()
 
     def _look(self) -> None:
         """Stop all if the budget is used up, and draw the screen if it is late."""

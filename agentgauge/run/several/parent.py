@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,15 @@ class Member:
     words: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Several:
+    """What the folder's file says."""
+
+    members: tuple[Member, ...]
+    in_flight: int | None = None  # concurrent requests to one provider; None: the default
+    side_by_side: int | None = None  # runs at a time; None: all
+
+
 def named(names: Sequence[str]) -> list[str]:
     """Names of folders for names that may hold anything: equal ones get numbers."""
     found: list[str] = []
@@ -41,18 +50,32 @@ def is_parent(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def write(folder: Path, members: Sequence[Member], in_flight: int | None) -> None:
-    """``in_flight``: concurrent requests to one provider, as given. Logins of addresses are left out."""
-    kept = [{**asdict(member), "words": [without_logins(word) for word in member.words]} for member in members]
-    RunFolder(folder).write_json(FILE, {"in_flight": in_flight, "members": kept})
+def refuse_taken(folder: Path) -> None:
+    """Raises UsageProblem where the folder already holds runs."""
+    for file in (FILE, "run.json"):
+        if (folder / file).exists():
+            what = "runs of several models" if file == FILE else "a run"
+            raise UsageProblem(
+                f"{folder} already holds {what}; continue with --resume={folder}, or name another --run-dir"
+            )
 
 
-def read(folder: Path) -> tuple[list[Member], int | None]:
+def without_secrets(member: Member) -> Member:
+    """As it is stored: without logins of addresses."""
+    return replace(member, words=tuple(map(without_logins, member.words)))
+
+
+def write(folder: Path, several: Several) -> None:
+    kept = replace(several, members=tuple(map(without_secrets, several.members)))
+    RunFolder(folder).write_json(FILE, asdict(kept))
+
+
+def read(folder: Path) -> Several:
     """Raises UsageProblem where the file is damaged."""
     try:
         found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
-        members = [Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"]]
-        return members, found["in_flight"]
+        members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
+        return Several(members, found["in_flight"], found["side_by_side"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,23 +12,16 @@ from agentgauge.model.presets import resolve
 from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch, Live
-from agentgauge.run.several.parent import Member, is_begun, is_finished
+from agentgauge.run.several.parent import Several, is_begun, is_finished
 
 
-def launches(
-    parent: Path,
-    members: Sequence[Member],
-    *,
-    in_flight: int | None,
-    side_by_side: int,
-    config: Config,
-    live: Callable[[Path], Live],
-) -> list[Launch]:
-    """The runs that are not finished, to be begun or resumed. Members at one host share ``in_flight``.
+def launches(parent: Path, several: Several, config: Config, live: Callable[[Path], Live]) -> list[Launch]:
+    """The runs that are not finished, to be begun or resumed. Members at one host share the concurrent requests.
 
     Raises UsageProblem for a model that is not known or lacks its key.
     """
-    left = [member for member in members if not is_finished(parent / member.name)]
+    in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
+    left = [member for member in several.members if not is_finished(parent / member.name)]
     hosts = [_host(member.model, config) for member in left]
     found, before = [], Counter[str]()
     for member, host in zip(left, hosts, strict=True):

@@ -19,14 +19,14 @@ class Screen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._live = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self.is_live = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._drawn = time.monotonic()
         self._height = 0  # lines that the next drawing replaces
 
     @property
     def is_late(self) -> bool:
         """Whether the lines should be drawn again."""
-        return time.monotonic() - self._drawn >= (LIVE_SECONDS if self._live else PLAIN_SECONDS)
+        return time.monotonic() - self._drawn >= (LIVE_SECONDS if self.is_live else PLAIN_SECONDS)
 
     def draw(self, lines: Sequence[str]) -> None:
         self._drawn = time.monotonic()
@@ -40,12 +40,12 @@ class Screen:
         self._write([line])
 
     def _erase(self) -> None:
-        if self._live and self._height:
+        if self.is_live and self._height:
             self._stream.write(f"\x1b[{self._height}F\x1b[J")
         self._height = 0
 
     def _write(self, lines: Sequence[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1 if self._live else None
+        width = shutil.get_terminal_size().columns - 1 if self.is_live else None
         for line in lines:
             self._stream.write(f"{line[:width]}\n")
         self._stream.flush()

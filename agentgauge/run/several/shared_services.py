@@ -9,6 +9,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
@@ -67,7 +68,11 @@ class SharedServices:
     def answer(self, asked: socket.socket) -> bool:
         """Answer one order of a run. False if the run has closed its end. Called in the launcher's main thread: a
         service ends with the thread that has started it."""
-        if not (message := asked.recv(_LARGEST)):
+        try:
+            message = asked.recv(_LARGEST)
+        except ConnectionError:
+            message = b""
+        if not message:
             return False
         order = json.loads(message)
         hide(map(Path, filter(None, order["hidden"].split(os.pathsep))))
@@ -75,7 +80,8 @@ class SharedServices:
             answer = {"url": self._of(order["name"], tuple(order["command"]), order["log"])}
         except (UsageProblem, OSError) as problem:
             answer = {"problem": str(problem)}
-        asked.send(json.dumps(answer).encode())
+        with suppress(OSError):  # the run has been killed
+            asked.send(json.dumps(answer).encode())
         return True
 
     def stop(self) -> None:
