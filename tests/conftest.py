@@ -33,6 +33,7 @@ FOLDERS = {
     "packaging": "e2e",
     "run_folders": "e2e",
     "launch": "e2e",
+    "several": "e2e",
     "tools": "slow",
 }
 

@@ -19,8 +19,8 @@ from agentgauge.core.redaction import register_environment
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.several.command_line import read_command_line
-from agentgauge.run.several.launcher import LOGS, Launch, Launcher
-from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken, write
+from agentgauge.run.several.launcher import Launch, Launcher
+from agentgauge.run.several.parent import LOGS, Member, Several, is_parent, named, read, refuse_taken, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock

@@ -26,14 +26,13 @@ from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.run.budget import Budget
 from agentgauge.run.launch_settings import Shared
+from agentgauge.run.several.parent import LOGS
 from agentgauge.run.several.screen import Screen, progress_line
 from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.stopping import MESSAGE, StopFile
 
 LOOK_SECONDS = 0.25
 """Between two looks at the clock; a process that ends wakes the launcher at once."""
-LOGS = "logs"
-"""Folder in the parent: the output of each run, and of the tool servers."""
 NOT_RUN, INTERRUPTED, USAGE_ERROR = 1, 2, 4
 """Exit statuses of pytest: of a run with missing cases, after Ctrl-C, and where the user must fix something."""
 
@@ -168,6 +167,8 @@ class Launcher:
         process.asked.close()
         os.close(process.end)
         self._running.remove(process)
+        if status == INTERRUPTED and self.stop_reason and not self.was_interrupted:
+            status = NOT_RUN  # pytest ends so where a worker stops, which did not know that others used up the budget
         process.launch.status = status if status >= 0 else 128 - status
         seconds = time.monotonic() - process.began
         self._screen.say(f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}")

@@ -15,6 +15,9 @@ from agentgauge.store.folder_names import file_name
 FILE = "several.json"
 """In the folder: its members."""
 
+LOGS = "logs"
+"""Folder in it: what each run and each tool server prints."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -36,14 +39,15 @@ class Several:
 
 def named(names: Sequence[str]) -> list[str]:
     """Names of folders for names that may hold anything: equal ones get numbers."""
-    found: list[str] = []
+    found = [LOGS]
     for name in map(file_name, names):
+        name = name if name.strip(".") else "model"
         number, free = 1, name
         while free in found:
             number += 1
             free = f"{name}-{number}"
         found.append(free)
-    return found
+    return found[1:]
 
 
 def is_parent(folder: Path) -> bool:
