@@ -15,7 +15,7 @@ FULL = """
 models = ["a", "x/b"]
 dialects = ["native", "react"]
 temperatures = [0, 0.7]
-pytest = ["bench", "-k", "one or two"]
+arguments = ["bench", "-k", "one or two"]
 """
 
 
@@ -52,10 +52,16 @@ def test_every_combination_is_a_run(tmp_path):
         ('models = ["a"]\nattempts = [true]', "attempts must be a list of whole numbers, not [True]"),
         ('models = ["a"]\nside_by_side = 0', "side_by_side must be a whole number from 1, not 0"),
         ('models = ["a"]\nbudget = 5', "budget must be a text, not 5"),
-        ('models = ["a"]\npytest = ["--model=b"]', "pytest must not have --model; the file has the key models for it"),
-        ('models = ["a"]\npytest = ["--budget=1usd"]', "pytest must not have --budget; the file has the key budget"),
-        ('models = ["a"]\npytest = ["--run-dir=x"]', "--run-dir and --resume; the file has the key folder for it"),
-        ('models = ["a"]\npytest = ["--replay=x"]', "--replay and several models cannot be used together"),
+        (
+            'models = ["a"]\narguments = ["--model=b"]',
+            "arguments must not have --model; the file has the key models for it",
+        ),
+        (
+            'models = ["a"]\narguments = ["--budget=1usd"]',
+            "arguments must not have --budget; the file has the key budget",
+        ),
+        ('models = ["a"]\narguments = ["--run-dir=x"]', "--run-dir and --resume; the file has the key folder for it"),
+        ('models = ["a"]\narguments = ["--replay=x"]', "--replay and several models cannot be used together"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):
@@ -76,7 +82,9 @@ def sweep(project, *words: str) -> Result:
 
 def test_a_sweep_goes_on_where_it_was(project):
     file = project.path / "first.toml"
-    text = 'models = ["oracle", "baseline"]\nattempts = [1, 2]\npytest = ["--data=toy", "--limit=4"]\nfolder = "out"\n'
+    text = (
+        'models = ["oracle", "baseline"]\nattempts = [1, 2]\narguments = ["--data=toy", "--limit=4"]\nfolder = "out"\n'
+    )
     file.write_text(f'{text}budget = "50tok"\nside_by_side = 1\nin_flight = 1\n')
     first = sweep(project)
     assert first.status == 1 and "stopped early: the budget of 50tok is used up" in first.output

@@ -19,7 +19,7 @@ _LISTS: Mapping[str, tuple[type, ...]] = {
     "dialects": (str,),
     "temperatures": (int, float),
     "attempts": (int,),
-    "pytest": (str,),
+    "arguments": (str,),
 }
 _SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "side_by_side": int}
 
@@ -32,7 +32,7 @@ class Sweep:
     dialects: tuple[str, ...] = ()
     temperatures: tuple[float, ...] = ()
     attempts: tuple[int, ...] = ()
-    pytest: tuple[str, ...] = ()  # arguments of every run
+    arguments: tuple[str, ...] = ()  # of pytest, for every run
     folder: str = ""  # of the runs
     budget: str | None = None  # of all runs together
     in_flight: int | None = None  # concurrent requests to one provider
@@ -51,7 +51,7 @@ class Sweep:
             settings = list(zip(given, values, strict=True))
             name = "-".join([model.rpartition("/")[2], *(form.format(value) for (_, form, _), value in settings)])
             words = tuple(f"{PREFIX}{option}={value}" for (option, _, _), value in settings)
-            found.append((name, model, (*self.pytest, *words)))
+            found.append((name, model, (*self.arguments, *words)))
         names = named([name for name, _, _ in found])
         members = (Member(name, model, words) for name, (_, model, words) in zip(names, found, strict=True))
         return Several(tuple(members), self.in_flight, self.side_by_side)
@@ -78,7 +78,7 @@ def read_sweep(path: Path) -> Sweep:
         raise UsageProblem(f'{path} names no model; add models = ["gpt-4o", "..."]')
     lists = {key: tuple(data[key]) for key in _LISTS if key in data}
     sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists})
-    _check_pytest(path, sweep)
+    _check_arguments(path, sweep)
     return sweep
 
 
@@ -87,7 +87,7 @@ def _check(path: Path, key: str, value: Any) -> None:
         if not isinstance(value, list) or not all(_is(item, _LISTS[key]) for item in value):
             kind = "texts" if _LISTS[key] == (str,) else "numbers" if float in _LISTS[key] else "whole numbers"
             raise UsageProblem(f"{path}: {key} must be a list of {kind}, not {value!r}")
-        if twice := [item for item in value if value.count(item) > 1 and key != "pytest"]:
+        if twice := [item for item in value if value.count(item) > 1 and key != "arguments"]:
             raise UsageProblem(f"{path}: {key} has {twice[0]!r} twice; give each value once")
     elif not _is(value, (_SINGLE[key],)) or (_SINGLE[key] is int and value < 1):
         kind = "a whole number from 1" if _SINGLE[key] is int else "a text"
@@ -98,9 +98,9 @@ def _is(value: object, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _check_pytest(path: Path, sweep: Sweep) -> None:
+def _check_arguments(path: Path, sweep: Sweep) -> None:
     """Raises UsageProblem for arguments of pytest that the file has keys for, or that several runs cannot have."""
-    line = read_command_line(sweep.pytest, OPTIONS)
+    line = read_command_line(sweep.arguments, OPTIONS)
     line.check()
     for given, option, key in (
         (line.models, "--model", "models"),
@@ -109,4 +109,4 @@ def _check_pytest(path: Path, sweep: Sweep) -> None:
         (line.in_flight, "--in-flight", "in_flight"),
     ):
         if given:
-            raise UsageProblem(f"{path}: pytest must not have {option}; the file has the key {key} for it")
+            raise UsageProblem(f"{path}: arguments must not have {option}; the file has the key {key} for it")
