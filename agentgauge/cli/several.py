@@ -75,6 +75,8 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
             if stored:
                 write(parent, stored)
             return _run(parent, several, todo, limit)
+    except BrokenPipeError:  # nothing reads what is printed
+        raise
     except OSError as error:
         where = error.filename or parent
         raise UsageProblem(f"{where} cannot be written ({error.strerror}); make room, or name another folder") from None
@@ -96,6 +98,7 @@ def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget 
             screen.say(f"{launch.name}: exit status {launch.status}, see {parent}/{LOGS}/{launch.name}.log")
         elif launch.status is None:
             screen.say(f"{launch.name}: not run")
-    if why := launcher.stop_reason or ("interrupted" if launcher.was_interrupted else ""):
+    why = "interrupted" if launcher.was_interrupted else launcher.stop_reason
+    if why and any(launch.status != 0 for launch in todo):
         screen.say(f"stopped early: {why}; continue with pytest --resume={parent}")
     return status

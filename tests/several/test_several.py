@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.view.runs import Runs
 
+from agentgauge.run.launch_settings import LAUNCH
 from tests.model.fault_server import FaultServer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import Project, interrupt, records, summary, without_times
@@ -71,6 +73,7 @@ def test_the_end_has_a_row_for_each_model_the_best_first(project):
     assert "baseline: exit status 1, see out/logs/baseline.log" in lines
     board = (project.path / "out" / "leaderboard.md").read_text()
     assert board.index("| **oracle** | 100.00 |") < board.index("| **baseline** | 0.00 |")
+    assert Runs(project.path / "out").names() == ["baseline", "oracle"]  # of `agentgauge view`
     page = (project.path / "out" / "comparison.html").read_text()
     assert "baseline/report.html" in page and "oracle/report.html" in page
 
@@ -103,6 +106,11 @@ def test_what_several_models_cannot_have_is_refused_in_a_sentence(project, words
     result = project.run(*words)
     assert result.status == 4 and said in result.output
     assert not (project.path / "runs").exists()
+
+
+def test_a_launch_on_a_cluster_runs_one_model(project):
+    result = project.run("--model=oracle", "--model=baseline", env={LAUNCH: "{}"})
+    assert result.status == 4 and "agentgauge launch runs one model; start it once for each" in result.output
 
 
 def test_a_folder_that_holds_runs_is_not_written_again(project):

@@ -20,8 +20,6 @@ from types import FrameType
 from typing import Any, Protocol
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.redaction import register
-from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.run.budget import Budget
@@ -30,6 +28,7 @@ from agentgauge.run.several.parent import LOGS
 from agentgauge.run.several.screen import Screen, progress_line
 from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.stopping import MESSAGE, StopFile
+from agentgauge.run.tool_token import make_tool_token
 
 LOOK_SECONDS = 0.25
 """Between two looks at the clock; a process that ends wakes the launcher at once."""
@@ -57,7 +56,7 @@ class Launch:
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
 
     def used(self) -> Usage:
-        """What this session has used."""
+        """What this session and earlier ones have used."""
         state = self.live.state()
         return Usage(prompt_tokens=state["tokens"], usd=state["usd"])
 
@@ -101,10 +100,8 @@ class Launcher:
 
     def run(self) -> int:
         """Until all have ended. Returns the worst exit status, which is the highest."""
-        register(self._token)
         (self._parent / LOGS).mkdir(exist_ok=True)
         (self._parent / RATES).unlink(missing_ok=True)
-        os.environ[TOOL_TOKEN] = self._token  # of the servers that are started here; runs get it by ``Shared``
         self._started = time.time()
         for launch in self._launches:
             launch.live.read(self._started)
@@ -112,8 +109,9 @@ class Launcher:
         services = SharedServices(self._parent, self._service_failed)
         with self._signals(), selectors.DefaultSelector() as selector, ExitStack() as stack:
             stack.callback((self._parent / RATES).unlink, missing_ok=True)
+            stack.callback(make_tool_token(self._token))  # for the servers that are started here
             stack.callback(services.stop)
-            stack.callback(self._kill)  # nothing is left of them if this fails
+            stack.callback(self._end_all)
             while self._running or (self._waiting and not self._is_stopping):
                 while self._waiting and len(self._running) < self._side_by_side and not self._is_stopping:
                     self._start(self._waiting.popleft(), selector, services)
@@ -145,7 +143,6 @@ class Launcher:
             )
         process = _Process(launch, pytest, ours, os.pidfd_open(pytest.pid), time.monotonic())
         self._running.append(process)
-
         if self._signal is not None:  # it came while the process was started
             pytest.send_signal(self._signal)
 
@@ -167,6 +164,7 @@ class Launcher:
         process.asked.close()
         os.close(process.end)
         self._running.remove(process)
+        process.launch.live.read(self._started)
         if status == INTERRUPTED and self.stop_reason and not self.was_interrupted:
             status = NOT_RUN  # pytest ends so where a worker stops, which did not know that others used up the budget
         process.launch.status = status if status >= 0 else 128 - status
@@ -181,7 +179,7 @@ class Launcher:
             return
         for process in self._running:
             process.launch.live.read(self._started)
-        if self._budget and not self.stop_reason:
+        if self._budget and not self.stop_reason and (self._running or self._waiting):
             self.stop_reason = self._budget.spent(self._used(), time.time() - self._started) or ""
         if self.stop_reason:
             self._stop_runs()
@@ -218,9 +216,11 @@ class Launcher:
             yield
             return
         before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
-        yield
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if self._signal else handler)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_IGN if self._signal else handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._signal is not None:
@@ -230,7 +230,9 @@ class Launcher:
         for process in self._running:
             process.pytest.send_signal(number)
 
-    def _kill(self) -> None:
-        for process in list(self._running):
-            process.pytest.kill()
-            self._end(process)
+    def _end_all(self) -> None:
+        """End what is left if the launcher fails: each run sums up what it has."""
+        for process in self._running:
+            process.pytest.terminate()
+        for process in self._running:
+            process.pytest.wait()

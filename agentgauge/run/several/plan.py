@@ -26,13 +26,12 @@ def launches(parent: Path, several: Several, config: Config, live: Callable[[Pat
     found, before = [], Counter[str]()
     for member, host in zip(left, hosts, strict=True):
         folder = parent / member.name
-        words = [*own_paths(member.words, member.name), f"{PREFIX}model={member.model}"]
+        words = [f"{PREFIX}model={member.model}", f"{PREFIX}{'resume' if is_begun(folder) else 'run-dir'}={folder}"]
         sharing = min(side_by_side, hosts.count(host)) if host else 1
         if in_flight or sharing > 1:
             words.append(f"{PREFIX}in-flight={_share(in_flight or DEFAULT_IN_FLIGHT, sharing, before[host])}")
             before[host] += 1
-        words.append(f"{PREFIX}{'resume' if is_begun(folder) else 'run-dir'}={folder}")
-        found.append(Launch(member.name, words, folder, live(folder)))
+        found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder)))
     return found
 
 
