@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-from collections.abc import Container, Sequence
-from dataclasses import replace
-from itertools import repeat
+from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.several.end import end_of
@@ -17,46 +14,11 @@ from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
 from agentgauge.run.budget import Budget, parse_budget
-from agentgauge.run.launch_settings import LAUNCH
-from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.launcher import Launch, Launcher
-from agentgauge.run.several.parent import LOGS, Member, Several, is_parent, named, read, refuse_taken, write
+from agentgauge.run.several.parent import LOGS, Several, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
-from agentgauge.store.folder_names import new_folder
-
-
-def run_of_pytest(words: Sequence[str], models: Sequence[str], short: Container[str], root: Path) -> int | None:
-    """Run the models of a command line of pytest. Returns the worst exit status; None if it asks for one run only.
-
-    ``models``: those of the project's settings and of the command line, whose own ones count where it has any.
-    ``short``: our options that have a name without the prefix. ``root``: the folder of ``agentgauge.toml``. Raises
-    UsageProblem.
-    """
-    line = read_command_line(words, short)
-    models = line.models or tuple(models)
-    resumes = bool(line.resume) and is_parent(Path(line.resume or ""))
-    if len(models) < 2 and not resumes:
-        return None
-    line.check()
-    if LAUNCH in os.environ:
-        raise UsageProblem("agentgauge launch runs one model; start it once for each")
-    if line.resume:
-        if line.models or line.run_dir or not resumes:
-            raise UsageProblem(
-                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
-            )
-        parent, several = Path(line.resume), read(Path(line.resume))
-        members = tuple(replace(one, words=(*one.words, *line.words)) for one in several.members)
-        several = replace(several, members=members)
-    else:
-        parent = Path(line.run_dir) if line.run_dir else new_folder(f"{len(models)}-models")
-        refuse_taken(parent)
-        several = Several(tuple(map(Member, named(models), models, repeat(line.words))))
-    if line.in_flight:
-        several = replace(several, in_flight=int(line.in_flight))
-    return run_members(parent, several, stored=None if resumes else several, budget=line.budget, root=root)
 
 
 def run_members(parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path) -> int:

@@ -121,11 +121,12 @@ def test_a_folder_that_holds_runs_is_not_written_again(project):
     assert "out already holds runs of several models; continue with --resume=out" in result.output
 
 
-def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project):
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project, workers):
     (project.path / "pytest.ini").write_text("[pytest]\naddopts = --model=baseline\n")
-    assert project.run("--model=oracle", "--run-dir=one").status == 0
+    assert project.run("--model=oracle", "--run-dir=one", *workers).status == 0
     assert run_json(project.path / "one")["settings"]["model"]["name"] == "oracle"
-    assert project.run("--model=oracle", "--agentgauge-model=baseline", "--run-dir=two").status == 0
+    assert project.run("--model=oracle", "--agentgauge-model=baseline", "--run-dir=two", *workers).status == 0
     assert sorted(path.name for path in (project.path / "two").glob("*/run.json")) == ["run.json"] * 2
 
 
@@ -178,8 +179,9 @@ def test_a_budget_is_for_all_together(project, two):
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+@pytest.mark.parametrize(
+    ("number", "group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["Ctrl-C", "SIGTERM"]
+)
 def test_a_signal_ends_all_runs_and_all_go_on(project, two, number, group):
     process = project.start(*BOTH, "--in-flight=1")
     wait_for(lambda: begun(project, "slow", "slower"))
