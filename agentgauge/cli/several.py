@@ -14,6 +14,7 @@ from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
 from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import Launch, Launcher
 from agentgauge.run.several.parent import LOGS, Several, write
 from agentgauge.run.several.plan import launches
@@ -28,10 +29,12 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
     ``stored``: what the folder's file is to say from now on. Raises UsageProblem.
     """
     register_environment()
+    config = load_config(root=root)
+    register_tool_secrets(config)  # for the logs of tool servers
     limit = parse_budget(budget) if budget else None
     if several.in_flight is not None and several.in_flight < 1:
         raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
-    todo = launches(parent, several, load_config(root=root), LiveRun)
+    todo = launches(parent, several, config, LiveRun)
     try:
         with FolderLock(parent):
             if stored:

@@ -106,7 +106,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         sandbox.permit_unsafe()
     register_environment()
     file = load_config(root=root)
-    _register_tool_secrets(file)
+    register_tool_secrets(file)
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
@@ -166,7 +166,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     )
 
 
-def _register_tool_secrets(file: FileConfig) -> None:
+def register_tool_secrets(file: FileConfig) -> None:
     """The keys of the services that tools ask: the values of the variables that ``key_env`` names in tables of
     [tools], and logins."""
     for table in file.tools.values():
@@ -311,7 +311,8 @@ def _refuse_together(option: Namespace, launch: LaunchOptions | None) -> None:
         if getattr(option, name):
             raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:
-        if getattr(option, first) and getattr(option, second) is not None and getattr(option, second) is not False:
+        other = getattr(option, second)
+        if getattr(option, first) and other is not None and other is not False:
             names = f"--{first} and --{second}".replace("_", "-")
             raise UsageProblem(f"{names} cannot be used together: {why}")
 

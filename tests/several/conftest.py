@@ -17,7 +17,8 @@ SAMPLES = 12
 
 def tables(project: Project, **urls: str) -> None:
     """Tables of models in ``agentgauge.toml``: name → address."""
-    text = "".join(f'[models.{name}]\nmodel = "m"\nurl = "{url}"\n' for name, url in urls.items())
+    prices = "prices = { prompt = 10, completion = 10 }"  # dollars for a million tokens; an answer has 15
+    text = "".join(f'[models.{name}]\nmodel = "m"\nurl = "{url}"\n{prices}\n' for name, url in urls.items())
     (project.path / "agentgauge.toml").write_text(text)
 
 
@@ -31,8 +32,8 @@ def two(project: Project) -> Iterator[tuple[FaultServer, FaultServer]]:
     """The endpoints of the models ``slow`` and ``slower``."""
     with ExitStack() as stack:
         servers = (
-            stack.enter_context(FaultServer(choose=slow(0.05))),
             stack.enter_context(FaultServer(choose=slow(0.1))),
+            stack.enter_context(FaultServer(choose=slow(0.2))),
         )
         tables(project, slow=servers[0].url, slower=servers[1].url)
         yield servers

@@ -15,6 +15,7 @@ from pathlib import Path
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import Shared
 from agentgauge.run.services import Service
+from agentgauge.run.several.parent import LOGS
 from agentgauge.sandbox import hide
 from agentgauge.sandbox.paths import HIDDEN
 
@@ -92,7 +93,7 @@ class SharedServices:
 
     def _of(self, name: str, command: tuple[str, ...], log: str) -> str:
         if command not in self._by_command:
-            made = Service(name, command, self._folder / "logs" / log)
+            made = Service(name, command, self._folder / LOGS / log)
             made.spawn(self._failed)
             self._by_command[command] = made
         return self._by_command[command].url
