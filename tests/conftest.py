@@ -33,7 +33,6 @@ FOLDERS = {
     "packaging": "e2e",
     "run_folders": "e2e",
     "launch": "e2e",
-    "several": "e2e",
     "tools": "slow",
 }
 

@@ -19,6 +19,8 @@ from tests.plugin.test_tool_server import wait_for
 from tests.plugin.test_tool_servers import CASES, CONFTEST, SERVER
 from tests.several.conftest import SAMPLES, tables
 
+pytestmark = pytest.mark.e2e
+
 BOTH = ("--model=slow", "--model=slower", "--run-dir=out")
 SCRIPT = {"replies": {"*": ["word1"]}}
 

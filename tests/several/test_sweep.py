@@ -80,6 +80,7 @@ def sweep(project, *words: str) -> Result:
     return python(*command, *words, cwd=project.path)
 
 
+@pytest.mark.e2e
 def test_a_sweep_goes_on_where_it_was(project):
     file = project.path / "first.toml"
     text = (

@@ -79,9 +79,10 @@ def joint_leaderboard(summaries: Summaries) -> str:
             source, date = published_in(every, edition)
             told = [f"Published rows: {source}{'' if date in source else f', {date}'}.", ""] if source else []
             parts += [f"### {edition}", "", *told, *table(columns, [*comparable, *published]), ""]
-        if apart or not editions:
-            title = ["### Runs that are not comparable with the published rows", ""] if editions else []
-            parts += [*title, *table(columns, apart or list(rows.values())), ""]
+        if not editions:
+            parts += [*table(columns, list(rows.values())), ""]
+        elif apart:
+            parts += ["### Runs that are not comparable with the published rows", "", *table(columns, apart), ""]
     return "\n".join(parts)
 
 
