@@ -31,6 +31,7 @@ COMMANDS = {
     ),
     "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
     "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
+    "sweep": ("agentgauge.cli.sweep", "run every combination of models and settings that a file lists"),
     "launch": ("agentgauge.cli.launch", "run pytest with its benchmark cases on a Ray cluster"),
     "merge": ("agentgauge.cli.merge", "merge the shards of one run"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),

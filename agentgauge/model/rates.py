@@ -86,9 +86,9 @@ class Rates:
             yield entries.setdefault(self._model, {"request_at": 0.0, "token_at": 0.0, "replies": 0, "tokens": 0})
 
 
-def rates_of(spec: ModelSpec, run: Path) -> Rates | None:
-    """The rates that a model's table names, for all workers of the run folder together."""
+def rates_of(spec: ModelSpec, file: Path) -> Rates | None:
+    """The rates that a model's table names, for all workers that share the file together."""
     requests, tokens = spec.requests_per_minute, spec.tokens_per_minute
     if requests is None and tokens is None:
         return None
-    return Rates(run / FILE, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)
+    return Rates(file, f"{spec.url} {spec.model}", requests=requests, tokens=tokens)

@@ -70,13 +70,22 @@ def pytest_load_initial_conftests(
         refuse_mistyped(parser, args)
 
 
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Runs after xdist's hook and before pytest's own, which runs the whole session."""
-    if _is_wanted(config):
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
+    if _is_wanted(config) and not hasattr(config, "workerinput"):
+        from agentgauge.cli.several_models import run_several_models
+        from agentgauge.core.errors import UsageProblem
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
+        try:
+            words, root = config.invocation_params.args, config.rootpath
+            if (status := run_several_models(config.option, words, root, config.getoption)) is not None:
+                return status
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
         limit_workers(config)
         limit_restarts(config)
+    return None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -39,7 +39,7 @@ def activate(config: pytest.Config) -> None:
         raise pytest.UsageError(str(problem)) from None
     if sent is None:
         if settings.spec and not settings.tool_server:
-            config.add_cleanup(make_tool_token())
+            config.add_cleanup(make_tool_token(settings.shared.token if settings.shared else None))
         controller = Controller(config, settings)
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")

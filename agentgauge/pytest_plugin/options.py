@@ -105,6 +105,7 @@ def refuse_mistyped(parser: pytest.Parser, words: list[str]) -> None:
 def given(option: Namespace) -> Namespace:
     """The given values of our options: as ``run_dir`` for ``--run-dir``, those of benchmarks by their destination."""
     ours = {name: getattr(option, destination(name), None) for name in OPTIONS}
+    ours["--model"] = (ours["--model"] or [None])[-1]  # of a run: the command line's comes behind those of addopts
     short = {name.removeprefix("--").replace("-", "_"): value for name, value in ours.items()}
     return Namespace(**{name: value for name, value in vars(option).items() if name.startswith("agentgauge_")}, **short)
 

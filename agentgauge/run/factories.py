@@ -21,6 +21,7 @@ from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
+from agentgauge.run.several.shared_services import made_service
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -90,7 +91,8 @@ def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str,
     for name in sorted(tasks):
         backend = settings.similarity[name]
         if command := _similarity_server(name, backend):
-            server = Service("similarity server", command, folder.path / "logs" / "similarity.log")
+            log = folder.path / "logs" / "similarity.log"
+            server = made_service("similarity server", command, log, settings.shared)
             services.setdefault(_served(backend), server)
     if settings.spec is not None and settings.tool_server is None:
         services |= _tool_servers(settings, folder, tasks)
@@ -107,7 +109,7 @@ def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dic
             command = tool_command(settings, task)
             if command not in by_command:
                 log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
-                by_command[command] = Service("tool server", command, log)
+                by_command[command] = made_service("tool server", command, log, settings.shared)
             servers.setdefault("tools", by_command[command])
             servers[_tools_of(name)] = by_command[command]
     return servers
@@ -308,14 +310,16 @@ class Clients:
     def _live_model(self, spec: ModelSpec, on_reply: Callable[[CaseKey], None] | None) -> ChatModel:
         from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import START, AdaptiveLimiter
-        from agentgauge.model.rates import rates_of
+        from agentgauge.model.rates import FILE, rates_of
 
         # START is for all workers together, whose shares may differ by one
         start = START * self._width // self._settings.in_flight
         limiter = AdaptiveLimiter(self._width, start=start, timeout=spec.timeout)
         limiter.on_rest = self.on_rest
         self._limiters.append(limiter)
-        return OpenAIModel(spec, limiter, rates=rates_of(spec, self._folder.path), on_reply=on_reply)
+        shared = self._settings.shared
+        rates = rates_of(spec, Path(shared.rates) if shared else self._folder.path / FILE)
+        return OpenAIModel(spec, limiter, rates=rates, on_reply=on_reply)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
@@ -327,7 +331,8 @@ class Clients:
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec
-        waited_for = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        started = self._settings.tool_server or (spec and spec.embedded)  # see await_services
+        waited_for = started and not self._settings.shared
         return box if waited_for else PendingToolBox(box, lambda: self.on_rest and self.on_rest())
 
     def _cassette(self) -> CassetteReader:

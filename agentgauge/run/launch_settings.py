@@ -1,11 +1,12 @@
-"""What a launch tells its processes, by the environment: the driver how to launch, each shard what to do."""
+"""What a launch tells its processes, by the environment: the driver how to launch, each shard what to do, and each of
+several runs side by side what it shares with the others."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
@@ -17,6 +18,8 @@ LAUNCH = "AGENTGAUGE_LAUNCH"
 """Environment variable of the driver: ``LaunchOptions`` as JSON."""
 ASSIGNMENT = "AGENTGAUGE_ASSIGNMENT"
 """Environment variable of the pytest processes of a shard: the file with its ``Assignment`` as JSON."""
+SHARED = "AGENTGAUGE_SHARED"
+"""Environment variable of each of several runs side by side: ``Shared`` as JSON."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,33 @@ class Assignment:
                     f"the data, prompts, options, model or tool settings of {name} differ from those of the driver;"
                     " make them the same on every node"
                 )
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a run shares with those beside it, which one launcher has started."""
+
+    launcher: int  # its process id
+    services: int  # descriptor of the socket at which it is asked for services; see ``run.several.shared_services``
+    rates: str  # file of the rates of all models
+    token: str = field(repr=False)  # of the tool servers that the launcher starts
+    run: int = 0  # process id of the run, once it is known: its workers are told
+
+    @classmethod
+    def given(cls) -> Shared | None:
+        """None in any other run, be it one that a test starts. The process ends with the launcher, and at once if that
+        has ended already; xdist's workers end with their controller."""
+        if not (text := os.environ.get(SHARED)):
+            return None
+        shared = cls(**json.loads(text))
+        if shared.run:
+            return shared if os.getppid() == shared.run and "PYTEST_XDIST_WORKER" in os.environ else None
+        end_with(shared.launcher)
+        if os.getppid() != shared.launcher:
+            raise SystemExit(1)
+        os.set_inheritable(shared.services, False)
+        os.environ |= replace(shared, run=os.getpid()).variables()
+        return shared
+
+    def variables(self) -> dict[str, str]:
+        return {SHARED: json.dumps(asdict(self))}

@@ -28,8 +28,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--model": described(
         "NAME",
         "model to test: gpt-4o, provider/model, a [models.NAME] table of agentgauge.toml, or an embedded one: oracle,"
-        " baseline, scripted:FILE (default: baseline)",
+        " baseline, scripted:FILE; may repeat: then each model has a run of its own, side by side (default: baseline)",
+        action="append",
     ),
+    "--temperature": described("T", "sampling temperature of the tested model (default: the model's)", type=float),
     "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
     "--dialect": described(
         "NAME",
@@ -53,7 +55,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         None, "send requests in batches, for half the price and answers within a day (default: one by one)"
     ),
     "--tool-server": described("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
-    "--run-dir": described("DIR", "where this run is written (default: runs/<time>-<model>)"),
+    "--run-dir": described(
+        "DIR", "where this run is written, or the runs of several models (default: runs/<time>-<model>)"
+    ),
     "--resume": described("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
     "--rescore": described("DIR", "score the stored transcripts of a run again, without a model"),
     "--record": described("FILE", "write every model and tool exchange to a cassette"),

@@ -100,6 +100,7 @@ def run_json(
         "batch": settings.batch,
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
+        "temperature": settings.temperature,
     }
     return {
         "format": FORMAT,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -34,10 +33,11 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.gates import Gate, parse_gate
-from agentgauge.run.launch_settings import Assignment, LaunchOptions
+from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
+from agentgauge.store.folder_names import file_name, new_folder
 
 DEFAULT_MODEL = "baseline"
 _NO_ADDRESS = "is no address; give one such as http://localhost:16181, a password in it percent-encoded"
@@ -86,6 +86,8 @@ class Settings:
     assignment: Assignment | None  # this is elsewhere
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
+    temperature: float | None  # as given by --temperature
+    shared: Shared | None  # with the runs of other models beside this one
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -106,7 +108,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         sandbox.permit_unsafe()
     register_environment()
     file = load_config(root=root)
-    _register_tool_secrets(file)
+    register_tool_secrets(file)
     tasks = known_tasks()
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
@@ -120,7 +122,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     options = configure_tasks(
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
-    model, spec = _model(option, earlier, file)
+    temperature = _checked_temperature(option.temperature, resumed.get("temperature"))
+    model, spec = _model(option, earlier, file, temperature)
     batch = bool(option.batch or resumed.get("batch"))
     if spec and batch:
         check_batches(spec)
@@ -166,10 +169,12 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
+        temperature=temperature,
+        shared=Shared.given(),
     )
 
 
-def _register_tool_secrets(file: FileConfig) -> None:
+def register_tool_secrets(file: FileConfig) -> None:
     """The keys of the services that tools ask: the values of the variables that ``key_env`` names in tables of
     [tools], and logins."""
     for table in file.tools.values():
@@ -267,7 +272,9 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
     return about
 
 
-def _model(option: Namespace, earlier: Mapping[str, Any], file: FileConfig) -> tuple[ModelFacts, ModelSpec | None]:
+def _model(
+    option: Namespace, earlier: Mapping[str, Any], file: FileConfig, temperature: float | None
+) -> tuple[ModelFacts, ModelSpec | None]:
     """The model's facts, and how to reach it where it will be asked."""
     name = option.model or (earlier["model"]["name"] if earlier else DEFAULT_MODEL)
     if option.replay or option.rescore:
@@ -278,6 +285,8 @@ def _model(option: Namespace, earlier: Mapping[str, Any], file: FileConfig) -> t
         return ModelFacts(**earlier["model"]), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
     spec = resolve(name, url=url, config=file)
+    if temperature is not None:
+        spec = replace(spec, temperature=temperature)
     return ModelFacts(spec.name, url, spec.fingerprint, spec.temperature, spec.max_tokens), spec
 
 
@@ -286,14 +295,7 @@ def _run_dir(option: Namespace, model: str) -> Path:
         return Path(option.resume)
     if option.run_dir:
         return Path(option.run_dir)
-    name = model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
-    safe = "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
-    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}"
-    path, count = Path("runs") / stem, 1
-    while path.exists():  # two runs within a second
-        count += 1
-        path = Path("runs") / f"{stem}-{count}"
-    return path
+    return new_folder(file_name(model))
 
 
 _EXCLUSIVE = (
@@ -302,6 +304,7 @@ _EXCLUSIVE = (
     ("resume", "replay", "a resumed run calls a live model"),
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
+    ("rescore", "temperature", "a rescored run calls no model"),
     ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
@@ -309,6 +312,7 @@ _EXCLUSIVE = (
     ("replay", "tool_server", "a replayed run calls no tool server"),
     ("batch", "replay", "a replayed run sends no requests"),
     ("batch", "rescore", "a rescored run sends no requests"),
+    ("replay", "temperature", "a replayed run calls no model"),
 )
 
 
@@ -324,9 +328,16 @@ def _refuse_together(option: Namespace, launch: LaunchOptions | None) -> None:
         if getattr(option, name):
             raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
     for first, second, why in _EXCLUSIVE:
-        if getattr(option, first) and getattr(option, second):
+        other = getattr(option, second)
+        if getattr(option, first) and other is not None and other is not False:
             names = f"--{first} and --{second}".replace("_", "-")
             raise UsageProblem(f"{names} cannot be used together: {why}")
+
+
+def _checked_temperature(given: float | None, earlier: float | None) -> float | None:
+    if given is not None and not 0 <= given < float("inf"):
+        raise UsageProblem(f"--temperature {given} is no temperature; give a number from 0, such as 0.7")
+    return earlier if given is None else given
 
 
 def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:

@@ -25,10 +25,11 @@ def take_tool_token(settings: Settings) -> Settings:
     return replace(settings, tool_server=address)
 
 
-def make_tool_token() -> Callable[[], None]:
-    """Make a token for the run's own tool server, before any worker is started. Returns what undoes it."""
+def make_tool_token(given: str | None = None) -> Callable[[], None]:
+    """Make a token for the run's own tool server, before any worker is started. ``given``: the token of a server that
+    several runs share. Returns what undoes it."""
     before = os.environ.get(TOOL_TOKEN)
-    os.environ[TOOL_TOKEN] = secrets.token_urlsafe(32)
+    os.environ[TOOL_TOKEN] = given or secrets.token_urlsafe(32)
     register(os.environ[TOOL_TOKEN])
 
     def undo() -> None:

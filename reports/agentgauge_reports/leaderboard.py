@@ -19,11 +19,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     parts = [f"# {model}", ""]
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
-        ours = {
-            column: None if mostly_broken(part) else part["metrics"][name]["value"]
-            for column, (task, name) in our_columns(summary, tasks).items()
-            for part in [summary["tasks"][task.name]]
-        }
+        ours = figures(summary, tasks)
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
         our_row = {"model": f"**{model} (this run)**", **ours}
@@ -33,10 +29,10 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
             source, date = published_in(tasks, edition)
             told = source if date in source else f"{source}, {date}"
             parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
-            parts += [*_table(list(ours), published if apart else [our_row, *published]), ""]
+            parts += [*table(list(ours), published if apart else [our_row, *published]), ""]
         if not editions or apart:
             title = ["### This run (not comparable with the published rows)", ""] if editions else []
-            parts += [*title, *_table(list(ours), [our_row]), ""]
+            parts += [*title, *table(list(ours), [our_row]), ""]
     return "\n".join(parts)
 
 
@@ -46,6 +42,15 @@ def by_benchmark(summary: Mapping[str, Any]) -> dict[str, list[Task]]:
     for task in map(find_task, summary["tasks"]):
         found.setdefault(presentation_of(task).benchmark, []).append(task)
     return found
+
+
+def figures(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, float | None]:
+    """The run's figures for the leaderboard's columns; None where most cases of a task are broken."""
+    return {
+        column: None if mostly_broken(part) else part["metrics"][name]["value"]
+        for column, (task, name) in our_columns(summary, tasks).items()
+        for part in [summary["tasks"][task.name]]
+    }
 
 
 def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, tuple[Task, str]]:
@@ -145,7 +150,8 @@ def is_comparable(summary: Mapping[str, Any], task: Task) -> bool:
     return isinstance(task, PublishedRows) and not not_comparable(summary, [task])
 
 
-def _table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table of Markdown. ``rows``: column → figure, and ``model``."""
     head = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     return head + [
         f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows

@@ -69,6 +69,7 @@ AFTERWARDS = (
 ELSEWHERE = (
     "pytest bench_gta --model=gpt-4o --dialect=react --data=DIR",
     "pytest -m gta_workflow --model=gpt-4o --judge-model=gpt-5.2 --data=DIR",
+    "pytest bench_wild --model=gpt-4o --model=gpt-4o-mini",
     "pytest --model=gpt-4o --tool-server=URL",
     "pytest sums.py --model=oracle",
     "pytest bench_wild --model=NAME --data=generated",

@@ -81,6 +81,7 @@ def _options(settings: Settings) -> list[str]:
     given = {
         "model": settings.model.name,
         "model-url": settings.model.url,
+        "temperature": settings.temperature,
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,

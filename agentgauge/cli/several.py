@@ -1,0 +1,69 @@
+"""Several runs with one command: of pytest with several ``--model``, or of ``agentgauge sweep``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgauge_reports.several.end import end_of
+from agentgauge_reports.view.live import LiveRun
+
+from agentgauge.core.config import load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import register_environment
+from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.settings import register_tool_secrets
+from agentgauge.run.several.launcher import Launch, Launcher
+from agentgauge.run.several.parent import LOGS, Several, write
+from agentgauge.run.several.plan import launches
+from agentgauge.run.several.screen import Screen
+from agentgauge.store.folder_lock import FolderLock
+
+
+def run_members(parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path) -> int:
+    """Run what is not finished of the members, then write and show what all of them come to. Returns the worst exit
+    status.
+
+    ``stored``: what the folder's file is to say from now on. Raises UsageProblem.
+    """
+    register_environment()
+    config = load_config(root=root)
+    register_tool_secrets(config)  # for the logs of tool servers
+    limit = parse_budget(budget) if budget else None
+    if several.in_flight is not None and several.in_flight < 1:
+        raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
+    todo = launches(parent, several, config, LiveRun)
+    try:
+        with FolderLock(parent):
+            if stored:
+                write(parent, stored)
+            return _run(parent, several, todo, limit)
+    except BrokenPipeError:  # nothing reads what is printed
+        raise
+    except OSError as error:
+        where = error.filename or parent
+        raise UsageProblem(f"{where} cannot be written ({error.strerror}); make room, or name another folder") from None
+
+
+def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None) -> int:
+    """Raises OSError."""
+    screen, width = Screen(sys.stdout), several.side_by_side or len(several.members)
+    names = [one.name for one in several.members]
+    kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
+    together = f", up to {width} side by side" if width < len(todo) else ""
+    screen.say(f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/")
+    launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
+    status = launcher.run()
+    for line in end_of(parent, names, shutil.get_terminal_size().columns):
+        screen.say(line)
+    for launch in todo:
+        if launch.status:
+            screen.say(f"{launch.name}: exit status {launch.status}, see {parent}/{LOGS}/{launch.name}.log")
+        elif launch.status is None:
+            screen.say(f"{launch.name}: not run")
+    why = "interrupted" if launcher.was_interrupted else launcher.stop_reason
+    if why and any(launch.status != 0 for launch in todo):
+        screen.say(f"stopped early: {why}; continue with pytest --resume={parent}")
+    return status

@@ -1,0 +1,65 @@
+"""pytest with several ``--model``: its process starts one pytest for each of them.
+
+Imports nothing heavy, because each run of pytest asks whether there are several.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.launch_settings import LAUNCH
+from agentgauge.run.options import OPTIONS, destination
+from agentgauge.run.several.command_line import CommandLine, read_command_line
+from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken
+from agentgauge.store.folder_names import new_folder
+
+
+def run_several_models(
+    option: Namespace, words: Sequence[str], root: Path, look_up: Callable[[str, Any], Any]
+) -> int | None:
+    """Run the models of a command line of pytest. Returns the worst exit status; None where one run is asked for.
+
+    ``option``: pytest's parsed options, with those of the project's settings. ``words``: the command line alone, whose
+    models count where it has any. ``root``: the folder of ``agentgauge.toml``. ``look_up``: an option's value by the
+    name on the command line, which may be that of another plugin's option. Raises UsageProblem.
+    """
+    ours = {name: getattr(option, destination(name)) for name in OPTIONS}
+    models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
+    if option.help or option.collectonly or not (len(models) > 1 or is_parent(resumed)):
+        return None
+    line = read_command_line(words, [name for name, value in ours.items() if look_up(name, None) == value])
+    models = line.models or models
+    resumes = bool(line.resume) and is_parent(resumed)
+    if len(models) < 2 and not resumes:
+        return None
+    line.check()
+    if LAUNCH in os.environ:
+        raise UsageProblem("agentgauge launch runs one model; start it once for each")
+    from agentgauge.cli.several import run_members
+
+    if line.resume:
+        if line.models or line.run_dir or not resumes:
+            raise UsageProblem(
+                f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
+            )
+        several = _resumed(resumed, line)
+        return run_members(resumed, several, stored=None, budget=line.budget, root=root)
+    parent = Path(line.run_dir) if line.run_dir else new_folder(f"{len(models)}-models")
+    refuse_taken(parent)
+    members = tuple(map(Member, named(models), models, repeat(line.words)))
+    several = Several(members, int(line.in_flight) if line.in_flight else None)
+    return run_members(parent, several, stored=several, budget=line.budget, root=root)
+
+
+def _resumed(parent: Path, line: CommandLine) -> Several:
+    """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
+    several = read(parent)
+    members = tuple(replace(one, words=(*one.words, *line.words)) for one in several.members)
+    return replace(several, members=members, in_flight=int(line.in_flight) if line.in_flight else several.in_flight)

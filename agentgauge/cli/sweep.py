@@ -1,0 +1,51 @@
+"""``agentgauge sweep``: every combination of models and settings that a file lists, as runs that can be compared."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentgauge_reports.text import aligned
+
+from agentgauge.cli.several import run_members
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.several.matrix import read_sweep
+from agentgauge.run.several.parent import Member, is_begun, is_finished, is_parent, read, refuse_taken, without_secrets
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="agentgauge sweep",
+        description="Run every combination of the models, dialects, temperatures and attempts that a TOML file lists:"
+        " one run for each, some side by side, one comparison and one leaderboard at the end. The same command again"
+        " goes on: finished runs are kept.",
+        epilog="example: agentgauge sweep examples/sweep.toml --dry-run",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="TOML file with a list of models")
+    parser.add_argument("--dry-run", action="store_true", help="list the runs and start none")
+    options = parser.parse_args(argv)
+    sweep = read_sweep(options.file)
+    parent, several = Path(sweep.folder), sweep.runs()
+    earlier: dict[str, Member] = {}
+    if is_parent(parent):
+        earlier = {member.name: member for member in read(parent).members}
+    else:
+        refuse_taken(parent)
+    for member in several.members:
+        if earlier.pop(member.name, kept := without_secrets(member)) != kept:
+            raise UsageProblem(
+                f"{parent} has a run {member.name} with other settings than {options.file}; give the file another"
+                " folder, or restore its settings"
+            )
+    if options.dry_run:
+        rows = [(member.name, _state(parent / member.name), " ".join(member.words)) for member in several.members]
+        print("\n".join(aligned(rows, left=(0, 1, 2))))
+        return 0
+    stored = replace(several, members=(*several.members, *earlier.values()))
+    return run_members(parent, several, stored=stored, budget=sweep.budget, root=Path.cwd())
+
+
+def _state(folder: Path) -> str:
+    return "finished" if is_finished(folder) else "goes on" if is_begun(folder) else "new"

@@ -1,0 +1,72 @@
+"""The command line of several runs: what the launcher reads of it, and what each run gets."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.options import PREFIX
+
+_REFUSED = {
+    "model-url": "it is the address of one model; give each model a table with a url in agentgauge.toml",
+    "record": "a cassette holds the exchanges of one run; record each model by itself",
+    "replay": "a cassette holds the exchanges of one run; replay each model by itself",
+    "rescore": "it scores one run; score each by itself",
+}
+
+_FOLDERS = ("--alluredir", "--basetemp")
+_FILES = ("--junitxml", "--junit-xml", "--html", "--report-log", "--log-file")
+"""Options of pytest and its plugins that name what a run writes: each run gets a folder of its own there."""
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    models: tuple[str, ...]
+    run_dir: str | None
+    resume: str | None
+    budget: str | None
+    in_flight: str | None
+    words: tuple[str, ...]  # all else
+    refused: Mapping[str, str]  # options that several runs cannot have → why
+
+    def check(self) -> None:
+        """Raises UsageProblem for what several runs cannot have."""
+        for name, why in self.refused.items():
+            raise UsageProblem(f"--{name} and several models cannot be used together: {why}")
+        for model in self.models:
+            if self.models.count(model) > 1:
+                raise UsageProblem(f"--model={model} is given twice; give each model once")
+
+
+def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLine:
+    """Arguments of pytest. ``short``: our options that have a name without the prefix here."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, fromfile_prefix_chars="@")
+
+    def add(name: str, **more: str) -> None:
+        forms = [PREFIX + name, *([f"--{name}"] if f"--{name}" in short else [])]
+        parser.add_argument(*forms, dest=name.replace("-", "_"), **more)  # type: ignore[arg-type]
+
+    add("model", action="append")
+    for name in ("run-dir", "resume", "budget", "in-flight", *_REFUSED):
+        add(name)
+    found, others = parser.parse_known_args(list(words))
+    refused = {name: why for name, why in _REFUSED.items() if getattr(found, name.replace("-", "_")) is not None}
+    more = (found.run_dir, found.resume, found.budget, found.in_flight)
+    return CommandLine(tuple(found.model or ()), *more, tuple(others), refused)
+
+
+def own_paths(words: Sequence[str], name: str) -> list[str]:
+    """The words with a folder of the run's own in the paths that it writes to: ``--alluredir=out`` becomes
+    ``--alluredir=out/NAME``, and ``--junitxml=out/junit.xml`` becomes ``--junitxml=out/NAME/junit.xml``."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in (*_FOLDERS, *_FILES):
+        parser.add_argument(option, dest=option)
+    found, others = parser.parse_known_args(list(words))
+    for option, value in vars(found).items():
+        if value:
+            path = Path(value)
+            others.append(f"{option}={path / name if option in _FOLDERS else path.parent / name / path.name}")
+    return others

@@ -1,0 +1,112 @@
+"""The file of ``agentgauge sweep``: models, dialects, temperatures and attempts, whose combinations are runs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.run.options import OPTIONS, PREFIX
+from agentgauge.run.several.command_line import read_command_line
+from agentgauge.run.several.parent import Member, Several, named
+
+_LISTS: Mapping[str, tuple[type, ...]] = {
+    "models": (str,),
+    "dialects": (str,),
+    "temperatures": (int, float),
+    "attempts": (int,),
+    "arguments": (str,),
+}
+_SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "side_by_side": int}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the file says. Lists that it lacks are empty."""
+
+    models: tuple[str, ...]
+    dialects: tuple[str, ...] = ()
+    temperatures: tuple[float, ...] = ()
+    attempts: tuple[int, ...] = ()
+    arguments: tuple[str, ...] = ()  # of pytest, for every run
+    folder: str = ""  # of the runs
+    budget: str | None = None  # of all runs together
+    in_flight: int | None = None  # concurrent requests to one provider
+    side_by_side: int = 4  # runs at a time
+
+    def runs(self) -> Several:
+        """One for each combination, in the order of the file. The name has each value that the file lists."""
+        known = (
+            ("dialect", "{}", self.dialects),
+            ("temperature", "t{:g}", self.temperatures),
+            ("attempts", "k{}", self.attempts),
+        )
+        given = [(option, form, values) for option, form, values in known if values]
+        found: list[tuple[str, str, tuple[str, ...]]] = []
+        for model, values in product(self.models, list(product(*(values for _, _, values in given)))):
+            settings = list(zip(given, values, strict=True))
+            name = "-".join([model.rpartition("/")[2], *(form.format(value) for (_, form, _), value in settings)])
+            words = tuple(f"{PREFIX}{option}={value}" for (option, _, _), value in settings)
+            found.append((name, model, (*self.arguments, *words)))
+        names = named([name for name, _, _ in found])
+        members = (Member(name, model, words) for name, (_, model, words) in zip(names, found, strict=True))
+        return Several(tuple(members), self.in_flight, self.side_by_side)
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Raises UsageProblem for a file that cannot be read, and for what is wrong in it."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(
+            f"the sweep {path} cannot be read ({error.strerror}); give the path of a TOML file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
+    known = [field.name for field in fields(Sweep)]
+    for key, value in data.items():
+        if key not in known:
+            raise UsageProblem(
+                f"{path} has no setting {key!r}{did_you_mean(key, known)}; accepted are {', '.join(known)}"
+            )
+        _check(path, key, value)
+    if not data.get("models"):
+        raise UsageProblem(f'{path} names no model; add models = ["gpt-4o", "..."]')
+    lists = {key: tuple(data[key]) for key in _LISTS if key in data}
+    sweep = Sweep(**{"folder": f"runs/{path.stem}", **data, **lists})
+    _check_arguments(path, sweep)
+    return sweep
+
+
+def _check(path: Path, key: str, value: Any) -> None:
+    if key in _LISTS:
+        if not isinstance(value, list) or not all(_is(item, _LISTS[key]) for item in value):
+            kind = "texts" if _LISTS[key] == (str,) else "numbers" if float in _LISTS[key] else "whole numbers"
+            raise UsageProblem(f"{path}: {key} must be a list of {kind}, not {value!r}")
+        if twice := [item for item in value if value.count(item) > 1 and key != "arguments"]:
+            raise UsageProblem(f"{path}: {key} has {twice[0]!r} twice; give each value once")
+    elif not _is(value, (_SINGLE[key],)) or (_SINGLE[key] is int and value < 1):
+        kind = "a whole number from 1" if _SINGLE[key] is int else "a text"
+        raise UsageProblem(f"{path}: {key} must be {kind}, not {value!r}")
+
+
+def _is(value: object, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _check_arguments(path: Path, sweep: Sweep) -> None:
+    """Raises UsageProblem for arguments of pytest that the file has keys for, or that several runs cannot have."""
+    line = read_command_line(sweep.arguments, OPTIONS)
+    line.check()
+    for given, option, key in (
+        (line.models, "--model", "models"),
+        (line.run_dir or line.resume, "--run-dir and --resume", "folder"),
+        (line.budget, "--budget", "budget"),
+        (line.in_flight, "--in-flight", "in_flight"),
+    ):
+        if given:
+            raise UsageProblem(f"{path}: arguments must not have {option}; the file has the key {key} for it")

@@ -1,0 +1,99 @@
+"""The folder of several runs: which runs it has, with which arguments, and which of them are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.redaction import without_logins
+from agentgauge.store import RunFolder
+from agentgauge.store.folder_names import file_name
+
+FILE = "several.json"
+"""In the folder: its members."""
+
+LOGS = "logs"
+"""Folder in it: what each run and each tool server prints."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of several. ``name``: of its folder. ``words``: pytest's arguments besides model and folder."""
+
+    name: str
+    model: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Several:
+    """What the folder's file says."""
+
+    members: tuple[Member, ...]
+    in_flight: int | None = None  # concurrent requests to one provider; None: the default
+    side_by_side: int | None = None  # runs at a time; None: all
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """Names of folders for names that may hold anything: equal ones get numbers."""
+    found = [LOGS]
+    for name in map(file_name, names):
+        name = name if name.strip(".") else "model"
+        number, free = 1, name
+        while free in found:
+            number += 1
+            free = f"{name}-{number}"
+        found.append(free)
+    return found[1:]
+
+
+def is_parent(folder: Path) -> bool:
+    return (folder / FILE).is_file()
+
+
+def refuse_taken(folder: Path) -> None:
+    """Raises UsageProblem where the folder already holds runs."""
+    for file in (FILE, "run.json"):
+        if (folder / file).exists():
+            what = "runs of several models" if file == FILE else "a run"
+            raise UsageProblem(
+                f"{folder} already holds {what}; continue with --resume={folder}, or name another --run-dir"
+            )
+
+
+def without_secrets(member: Member) -> Member:
+    """As it is stored: without logins of addresses."""
+    return replace(member, words=tuple(map(without_logins, member.words)))
+
+
+def write(folder: Path, several: Several) -> None:
+    kept = replace(several, members=tuple(map(without_secrets, several.members)))
+    RunFolder(folder).write_json(FILE, asdict(kept))
+
+
+def read(folder: Path) -> Several:
+    """Raises UsageProblem where the file is damaged."""
+    try:
+        found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
+        members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
+        return Several(members, found["in_flight"], found["side_by_side"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a member has a run that can be resumed."""
+    return (folder / "run.json").exists()
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a member's run has ended with exit status 0: no case is broken or missing, and all gates hold."""
+    if not (is_begun(folder) and (folder / "summary.json").exists()):
+        return False
+    run = RunFolder(folder)
+    about, summary = run.read_json("run.json"), run.read_json("summary.json")
+    lacking = sum(part["broken"] + part["missing"] for part in summary["tasks"].values())
+    return bool(about["finished"]) and not lacking and not any(gate["problem"] for gate in about["gates"])

@@ -1,0 +1,45 @@
+"""From the members of a folder to the pytest processes that are still to be run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agentgauge.core.config import Config
+from agentgauge.model.presets import resolve
+from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
+from agentgauge.run.several.command_line import own_paths
+from agentgauge.run.several.launcher import Launch, Live
+from agentgauge.run.several.parent import Several, is_begun, is_finished
+
+
+def launches(parent: Path, several: Several, config: Config, live: Callable[[Path], Live]) -> list[Launch]:
+    """The runs that are not finished, to be begun or resumed. Members at one host share the concurrent requests.
+
+    Raises UsageProblem for a model that is not known or lacks its key.
+    """
+    in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
+    left = [member for member in several.members if not is_finished(parent / member.name)]
+    hosts = [_host(member.model, config) for member in left]
+    found, before = [], Counter[str]()
+    for member, host in zip(left, hosts, strict=True):
+        folder = parent / member.name
+        words = [f"{PREFIX}model={member.model}", f"{PREFIX}{'resume' if is_begun(folder) else 'run-dir'}={folder}"]
+        sharing = min(side_by_side, hosts.count(host)) if host else 1
+        if in_flight or sharing > 1:
+            words.append(f"{PREFIX}in-flight={_share(in_flight or DEFAULT_IN_FLIGHT, sharing, before[host])}")
+            before[host] += 1
+        found.append(Launch(member.name, [*words, *own_paths(member.words, member.name)], folder, live(folder)))
+    return found
+
+
+def _share(total: int, sharing: int, number: int) -> int:
+    """Of the ``number``-th of so many, from 0."""
+    return max(1, total // sharing + (number % sharing < total % sharing))
+
+
+def _host(model: str, config: Config) -> str:
+    """Where the model's requests go; empty for an embedded model, whose server is its run's own."""
+    return urlsplit(resolve(model, config=config).url or "").netloc

@@ -1,0 +1,62 @@
+"""What the launcher shows while runs go on: one line for each, redrawn on a terminal, plain lines now and then
+elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from agentgauge.run.progress import PLAIN_SECONDS, short_count, short_time
+
+LIVE_SECONDS = 0.5
+
+
+class Screen:
+    """Lines on ``stream``, which are drawn over one another where it is a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_live = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._drawn = time.monotonic()
+        self._height = 0  # lines that the next drawing replaces
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the lines should be drawn again."""
+        return time.monotonic() - self._drawn >= (LIVE_SECONDS if self.is_live else PLAIN_SECONDS)
+
+    def draw(self, lines: Sequence[str]) -> None:
+        self._drawn = time.monotonic()
+        self._erase()
+        self._write(lines)
+        self._height = len(lines)
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        self._erase()
+        self._write([line])
+
+    def _erase(self) -> None:
+        if self.is_live and self._height:
+            self._stream.write(f"\x1b[{self._height}F\x1b[J")
+        self._height = 0
+
+    def _write(self, lines: Sequence[str]) -> None:
+        width = shutil.get_terminal_size().columns - 1 if self.is_live else None
+        for line in lines:
+            self._stream.write(f"{line[:width]}\n")
+        self._stream.flush()
+
+
+def progress_line(state: Mapping[str, Any]) -> str:
+    """``state``: of a run that goes on, as the live view of a folder of runs has it."""
+    if not state["planned"]:
+        return "starts"
+    counts = state["counts"]
+    told = [f"{sum(counts.values())}/{state['planned']}", *(f"{status} {count}" for status, count in counts.items())]
+    told += [f"{short_count(state['tokens'])} tokens", *([f"${state['usd']:.2f}"] if state["usd"] else [])]
+    told += [f"{state['per_minute']:.0f} a minute", *([f"{short_time(state['left'])} left"] if state["left"] else [])]
+    return " · ".join(told)

@@ -1,0 +1,1 @@
+"""What several runs come to together: one table, one leaderboard, one comparison."""

@@ -1,0 +1,55 @@
+"""The end of several runs: writes what they come to, and tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.store import RunFolder
+from agentgauge_reports.comparison.compare import LETTERS, comparison
+from agentgauge_reports.several.ranking import joint_leaderboard, overview
+from agentgauge_reports.text import WIDTH, aligned
+
+COMPARISON, LEADERBOARD = "comparison.html", "leaderboard.md"
+"""Files in the folder of the runs."""
+
+
+def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+    """Write one comparison and one leaderboard of the runs ``names`` below ``parent``. Yields lines for the terminal.
+
+    Runs without a summary are in neither. Raises OSError.
+    """
+    ended = [name for name in names if (parent / name / "summary.json").exists()]
+    summaries = {name: RunFolder(parent / name).read_json("summary.json") for name in ended}
+    if not summaries:
+        return
+    yield ""
+    yield from overview(summaries, width)
+    gates = [
+        (name, "fails" if gate["problem"] else "holds", gate["problem"] or gate["text"])
+        for name in ended
+        for gate in _gates(parent / name)
+    ]
+    if gates:
+        yield ""
+        yield from aligned([("run", "gate", ""), *gates], left=(0, 1, 2))
+    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries), encoding="utf-8")
+    written = [LEADERBOARD]
+    yield ""
+    try:
+        shown = [parent / name for name in ended[: len(LETTERS)]]
+        (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8")
+        written.insert(0, COMPARISON)
+    except UsageProblem as problem:
+        yield f"no {COMPARISON}: {problem}"
+    else:
+        if ended[len(LETTERS) :]:
+            yield f"{COMPARISON} has the first {len(LETTERS)} of {len(ended)} runs"
+    yield f"results: {parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
+    yield f"next: agentgauge view {parent}"
+
+
+def _gates(run: Path) -> list[dict[str, Any]]:
+    return list(RunFolder(run).read_json("run.json").get("gates", ()))

@@ -1,0 +1,100 @@
+"""Finished runs in the order of a leaderboard, as a table for the terminal and as a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentgauge.core.task import Task
+from agentgauge.run.progress import short_count
+from agentgauge_reports.headlines import Headline, headline
+from agentgauge_reports.leaderboard import by_benchmark, figures, not_comparable, table, task_notes
+from agentgauge_reports.leaderboards import published_editions, published_in
+from agentgauge_reports.text import WIDTH, aligned
+
+Summaries = Mapping[str, Mapping[str, Any]]
+"""Name of a run → its summary."""
+
+Headlines = Mapping[str, Mapping[str, Headline | None]]
+"""Benchmark → name of a run → headline figure."""
+
+
+def headlines(summaries: Summaries) -> dict[str, dict[str, Headline | None]]:
+    found: dict[str, dict[str, Headline | None]] = {}
+    for name, summary in summaries.items():
+        for benchmark, tasks in by_benchmark(summary).items():
+            found.setdefault(benchmark, {})[name] = headline(summary, benchmark, tasks)
+    return found
+
+
+def ranked(figures: Mapping[str, Headline | None]) -> list[str]:
+    """The names of runs, the highest figure first; those without one last, in their order."""
+    values = {name: one.value for name, one in figures.items() if one and one.value is not None}
+    return [*sorted(values, key=lambda name: -values[name]), *(name for name in figures if name not in values)]
+
+
+def overview(summaries: Summaries, width: int = WIDTH) -> list[str]:
+    """A row for each run: the headline figure of each benchmark with its interval, broken and missing cases, tokens,
+    US dollars. Runs are in the order of the first benchmark; intervals are left out where they do not fit."""
+    found = headlines(summaries)
+    names = list(dict.fromkeys(name for figures in found.values() for name in ranked(figures)))
+    for with_intervals in (True, False):
+        lines = list(aligned(_rows(summaries, found, names, with_intervals=with_intervals)))
+        if max(map(len, lines)) <= width:
+            break
+    return lines
+
+
+def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_intervals: bool) -> list[list[str]]:
+    head, *rows = [["run"], *([name] for name in names)]
+    for benchmark, of_runs in found.items():
+        head += [benchmark, *(["95 %"] if with_intervals else [])]
+        for row, name in zip(rows, names, strict=True):
+            figure = of_runs.get(name)
+            texts = figure.texts() if figure else ("–", "")
+            row += texts if with_intervals else texts[:1]
+    costs = any(summary["usage"]["usd"] for summary in summaries.values())
+    head += ["broken", "tokens", *(["cost"] if costs else [])]
+    for row, name in zip(rows, names, strict=True):
+        usage, tasks = summaries[name]["usage"], summaries[name]["tasks"].values()
+        row += [str(sum(part["broken"] + part["missing"] for part in tasks))]
+        row += [short_count(usage["prompt_tokens"] + usage["completion_tokens"])]
+        row += [f"${usage['usd']:.2f}"] if costs else []
+    return [head, *rows]
+
+
+def joint_leaderboard(summaries: Summaries) -> str:
+    """A Markdown page with the rows of all runs beside the published ones, one table per benchmark and edition."""
+    parts = [f"# {', '.join(summaries)}", ""]
+    for benchmark, of_runs in headlines(summaries).items():
+        tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
+        rows = {name: {"model": f"**{name}**", **figures(summaries[name], tasks[name])} for name in tasks}
+        columns = list(dict.fromkeys(column for row in rows.values() for column in row if column != "model"))
+        comparable = [rows[name] for name in tasks if not not_comparable(summaries[name], tasks[name])]
+        apart = [row for row in rows.values() if row not in comparable]
+        parts += [f"## {benchmark}", "", *_notes(summaries, tasks), ""]
+        every = list(dict.fromkeys(task for found in tasks.values() for task in found))
+        editions = published_editions(every)
+        for edition, published in editions.items():
+            source, date = published_in(every, edition)
+            told = [f"Published rows: {source}{'' if date in source else f', {date}'}.", ""] if source else []
+            parts += [f"### {edition}", "", *told, *table(columns, [*comparable, *published]), ""]
+        if not editions:
+            parts += [*table(columns, list(rows.values())), ""]
+        elif apart:
+            parts += ["### Runs that are not comparable with the published rows", "", *table(columns, apart), ""]
+    return "\n".join(parts)
+
+
+def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[str]:
+    """What a reader must know before comparing the rows, one item for each run."""
+    found = []
+    for name, own in tasks.items():
+        parts = [summaries[name]["tasks"][task.name] for task in own]
+        counts = {key: sum(part[key] for part in parts) for key in ("planned", "broken", "missing")}
+        told = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
+        told += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
+        if reasons := list(not_comparable(summaries[name], own)):
+            told.append(f"**not comparable:** {', '.join(reasons)}")
+        found.append(f"- `{name}`: {'; '.join(told)}.")
+    return found

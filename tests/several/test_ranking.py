@@ -1,0 +1,68 @@
+"""Several finished runs in one table and on one leaderboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from agentgauge_reports.several.ranking import joint_leaderboard, overview, ranked
+
+from agentgauge.core.task_registry import known_tasks
+from tests.plugin.toy import Toy
+
+
+class Published(Toy):
+    def published_rows(self):
+        return [{"edition": "first", "model": "theirs", "Acc": 60.0}]
+
+
+def summary(acc: float | None, *, official: bool = True, usd: float = 0.0, broken: int = 0) -> dict[str, Any]:
+    metric = {"value": acc, "low": None if acc is None else acc - 5, "high": None if acc is None else acc + 5, "n": 10}
+    data = {"official": official, "left_out": [], "differences": [], "samples": 10}
+    counts = {"planned": 10, "passed": 10 - broken, "wrong": 0, "broken": broken, "missing": 0}
+    return {
+        "run": {"data": {"toy.say": data}, "dialect": "native", "scoring": "parity", "tools": {}, "options": {}},
+        "tasks": {"toy.say": {**counts, "metrics": {"Acc": metric}}},
+        "capabilities": {},
+        "usage": {"prompt_tokens": 900, "completion_tokens": 100, "usd": usd},
+    }
+
+
+@pytest.fixture
+def task(monkeypatch) -> None:
+    monkeypatch.setitem(known_tasks(), Toy.name, Published())
+
+
+def test_the_table_has_a_row_for_each_run_the_best_first(task):
+    lines = overview({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)})
+    assert [line.split() for line in lines] == [
+        ["run", "Toy", "95", "%", "broken", "tokens", "cost"],
+        ["a", "70.00", "65.0–75.0", "0", "1.0k", "$0.00"],
+        ["b", "50.00", "45.0–55.0", "0", "1.0k", "$0.50"],
+        ["none", "–", "9", "1.0k", "$0.00"],
+    ]
+
+
+def test_intervals_are_left_out_where_they_do_not_fit(task):
+    runs = {"a-model-with-a-long-name": summary(70.0), "b": summary(50.0)}
+    assert "65.0–75.0" in overview(runs, 60)[1]
+    assert [line.split() for line in overview(runs, 50)][1] == ["a-model-with-a-long-name", "70.00", "0", "1.0k"]
+
+
+def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
+    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0), "a": summary(70.0)})
+    before, apart = page.split("### Runs that are not comparable with the published rows")
+    rows = [line for line in before.splitlines() if line.startswith("| ")]
+    assert rows == ["| model | Acc |", "| **a** | 70.00 |", "| **b** | 50.00 |", "| theirs | 60.00 |"]
+    assert "| **mini** | 90.00 |" in apart and "**a**" not in apart
+    assert "- `mini`: 10 cases, 0 broken, 0 missing; **not comparable:** bundled samples instead of" in before
+
+
+def test_without_published_rows_all_runs_are_in_one_table(monkeypatch):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    page = joint_leaderboard({"mini": summary(90.0, official=False), "b": summary(50.0)})
+    assert page.index("| **mini** | 90.00 |") < page.index("| **b** | 50.00 |")
+
+
+def test_runs_without_a_figure_are_last():
+    assert ranked({"x": None, "y": None}) == ["x", "y"]

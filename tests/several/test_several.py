@@ -1,0 +1,292 @@
+"""``--model`` more than once: as many runs, each as if it were alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from agentgauge_reports.view.runs import Runs
+
+from agentgauge.run.launch_settings import LAUNCH
+from tests.model.fault_server import FaultServer, status
+from tests.plugin.conftest import say, slow
+from tests.plugin.project import Project, interrupt, records, run_gta, summary, without_times
+from tests.plugin.test_tool_server import wait_for
+from tests.plugin.test_tool_servers import CASES, CONFTEST, SERVER
+from tests.several.conftest import SAMPLES, tables
+
+pytestmark = pytest.mark.e2e
+
+BOTH = ("--model=slow", "--model=slower", "--run-dir=out")
+SCRIPT = {"replies": {"*": ["word1"]}}
+
+
+def run_json(folder: Path) -> dict:
+    return json.loads((folder / "run.json").read_text())
+
+
+def begun(project: Project, *names: str) -> bool:
+    """Whether each of the runs has a record."""
+    return all(any(file.stat().st_size for file in (project.path / "out" / name).glob("records/*")) for name in names)
+
+
+def processes(project: Project) -> list[str]:
+    """The processes that work in a project's folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if path.readlink() == project.path.resolve():
+                found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_three_models_in_one_command_equal_three_runs(project, workers):
+    (project.path / "script.json").write_text(json.dumps(SCRIPT))
+    models = {"oracle": "oracle", "baseline": "baseline", "script.json": "scripted:script.json"}
+    together = project.run(*(f"--model={model}" for model in models.values()), "--run-dir=out", *workers)
+    assert together.status == 0, together.output
+    for name, model in models.items():
+        alone = project.run(f"--model={model}", f"--run-dir=alone/{name}", *workers)
+        assert alone.status == 0, alone.output
+        one, other = project.path / "out" / name, project.path / "alone" / name
+        assert without_times(summary(one)) == without_times(summary(other))
+        assert (one / "leaderboard.md").read_bytes() == (other / "leaderboard.md").read_bytes()
+        assert run_json(one)["settings"] == run_json(other)["settings"]
+        assert run_json(one)["configs"] == run_json(other)["configs"]
+
+
+def test_the_end_has_a_row_for_each_model_the_best_first(project):
+    result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "--gate=toy.say.Acc>=50")
+    assert result.status == 1, result.output
+    lines = result.output.splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("run "))
+    assert lines[head].split() == ["run", "Toy", "95", "%", "broken", "tokens"]
+    assert [line.split()[:2] for line in lines[head + 1 : head + 3]] == [["oracle", "100.00"], ["baseline", "0.00"]]
+    gates = next(place for place, line in enumerate(lines) if line.startswith("run       gate"))
+    assert [line.split()[:2] for line in lines[gates + 1 : gates + 3]] == [["baseline", "fails"], ["oracle", "holds"]]
+    assert "baseline: exit status 1, see out/logs/baseline.log" in lines
+    board = (project.path / "out" / "leaderboard.md").read_text()
+    assert board.index("| **oracle** | 100.00 |") < board.index("| **baseline** | 0.00 |")
+    assert Runs(project.path / "out").names() == ["baseline", "oracle"]  # of `agentgauge view`
+    page = (project.path / "out" / "comparison.html").read_text()
+    assert "baseline/report.html" in page and "oracle/report.html" in page
+
+
+def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
+    two[1].script, two[1].choose = [status(400, "no such model")], None
+    result = project.run(*BOTH)
+    assert result.status == 1, result.output
+    assert summary(project.path / "out" / "slow")["tasks"]["toy.say"]["broken"] == 0
+    assert summary(project.path / "out" / "slower")["tasks"]["toy.say"]["broken"] == SAMPLES
+    assert "slower: exit status 1, see out/logs/slower.log" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model=oracle", "--model=no-such"), "unknown model 'no-such'"),
+        (("--model=oracle", "--model=oracle"), "--model=oracle is given twice; give each model once"),
+        (("--model=oracle", "--model=m", "--model-url=http://x/v1"), "--model-url and several models cannot be used"),
+        (("--model=oracle", "--model=baseline", "--record=c"), "--record and several models cannot be used together"),
+        (("--model=oracle", "--model=baseline", "--replay=c"), "--replay and several models cannot be used together"),
+        (("--model=oracle", "--model=baseline", "--rescore=c"), "--rescore and several models cannot be used together"),
+        (("--model=oracle", "--model=baseline", "--resume=c"), "--resume=c goes on with the models of that folder"),
+        (("--model=oracle", "--model=baseline", "--in-flight=0"), "--in-flight 0 is too small"),
+        (("--model=oracle", "--model=baseline", "--budget=5"), "--budget '5' cannot be read"),
+        (("--model=oracle", "--temperature=-1"), "--temperature -1.0 is no temperature"),
+    ],
+)
+def test_what_several_models_cannot_have_is_refused_in_a_sentence(project, words, said):
+    result = project.run(*words)
+    assert result.status == 4 and said in result.output
+    assert not (project.path / "runs").exists()
+
+
+def test_a_launch_on_a_cluster_runs_one_model(project):
+    result = project.run("--model=oracle", "--model=baseline", env={LAUNCH: "{}"})
+    assert result.status == 4 and "agentgauge launch runs one model; start it once for each" in result.output
+
+
+def test_a_folder_that_holds_runs_is_not_written_again(project):
+    words = ("--model=oracle", "--model=baseline", "--run-dir=out", "--limit=1")
+    assert project.run(*words).status == 0
+    result = project.run(*words)
+    assert result.status == 4
+    assert "out already holds runs of several models; continue with --resume=out" in result.output
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project, workers):
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --model=baseline\n")
+    assert project.run("--model=oracle", "--run-dir=one", *workers).status == 0
+    assert run_json(project.path / "one")["settings"]["model"]["name"] == "oracle"
+    assert project.run("--model=oracle", "--agentgauge-model=baseline", "--run-dir=two", *workers).status == 0
+    assert sorted(path.name for path in (project.path / "two").glob("*/run.json")) == ["run.json"] * 2
+
+
+def test_cases_are_listed_once(project):
+    result = project.run("--model=oracle", "--model=baseline", "--collect-only", "-q")
+    assert result.status == 0 and result.output.count("test_say[s0]") == 1
+
+
+def test_results_for_other_programs_lie_in_a_folder_for_each_model(project):
+    words = ("--alluredir", "allure", "--junitxml=junit.xml")
+    assert project.run("--model=oracle", "--model=baseline", "--run-dir=out", *words).status == 0
+    for name in ("oracle", "baseline"):
+        assert len(list((project.path / "allure" / name).glob("*-result.json"))) == SAMPLES
+        assert f'tests="{SAMPLES}"' in (project.path / name / "junit.xml").read_text()
+
+
+def test_models_at_one_host_share_the_concurrent_requests(project):
+    with FaultServer(choose=say) as one, FaultServer(choose=say) as other:
+        tables(project, a=one.url, b=one.url, c=other.url)
+        result = project.run("--model=a", "--model=b", "--model=c", "--in-flight=5", "--run-dir=out")
+    assert result.status == 0, result.output
+    found = {name: run_json(project.path / "out" / name)["settings"]["in_flight"] for name in "abc"}
+    assert found == {"a": 3, "b": 2, "c": 5}
+
+
+def test_rates_hold_over_all_runs(project):
+    asked = []
+
+    def choose(seen):
+        asked.append(time.monotonic())
+        return say(seen)
+
+    with FaultServer(choose=choose) as endpoint:
+        table = f'model = "m"\nurl = "{endpoint.url}"\nrequests_per_minute = 1200\n'
+        (project.path / "agentgauge.toml").write_text(f"[models.a]\n{table}[models.b]\n{table}")
+        result = project.run("--model=a", "--model=b", "--run-dir=out", "-n", "2")
+    assert result.status == 0, result.output
+    assert len(asked) == 2 * SAMPLES
+    assert max(asked) - min(asked) >= 0.9 * (2 * SAMPLES - 1) * 60 / 1200
+    assert not (project.path / "out" / "rates").exists()
+
+
+# -- stopped early
+
+
+@pytest.mark.parametrize("budget", ["150tok", "0.0015usd"])
+def test_a_budget_is_for_all_together(project, two, budget):
+    result = project.run(*BOTH, "--in-flight=1", f"--budget={budget}")
+    assert result.status == 1, result.output
+    assert f"stopped early: the budget of {budget} is used up; continue with pytest --resume=out" in result.output
+    used = [summary(project.path / "out" / name)["usage"] for name in ("slow", "slower")]
+    spent = sum(one["prompt_tokens"] + one["completion_tokens"] for one in used)
+    assert 150 <= spent < 2 * SAMPLES * 15
+    assert project.run("--resume=out").status == 0
+    for name in ("slow", "slower"):
+        assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_a_signal_ends_all_runs_and_all_go_on(project, two, number, group):
+    process = project.start(*BOTH, "--in-flight=1")
+    wait_for(lambda: begun(project, "slow", "slower"))
+    interrupt(process, number, group=group)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert "stopped early: interrupted; continue with pytest --resume=out" in output
+    before = {name: records(project.path / "out" / name) for name in ("slow", "slower")}
+    assert all(0 < len([one for one in found if one["status"] != "missing"]) < SAMPLES for found in before.values())
+    asked = [len(server.requests) for server in two]
+    result = project.run("--resume=out")
+    assert result.status == 0, result.output
+    for server, asked_before, found in zip(two, asked, before.values(), strict=True):
+        kept = len([one for one in found if one["status"] != "missing"])
+        assert len(server.requests) - asked_before <= SAMPLES - kept
+    alone = project.run("--model=slow", "--run-dir=alone")
+    assert alone.status == 0
+    assert without_times(summary(project.path / "out" / "slow")) == without_times(summary(project.path / "alone"))
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_runs_end_with_a_launcher_that_is_killed(project, two, workers):
+    process = project.start(*BOTH, "--in-flight=2", *workers)
+    wait_for(lambda: begun(project, "slow", "slower"))
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for(lambda: not processes(project))
+    result = project.run("--resume=out", *workers)
+    assert result.status == 0, result.output
+    for name in ("slow", "slower"):
+        assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
+
+
+def test_finished_runs_are_kept_and_runs_that_never_began_begin(project, two):
+    assert project.run(*BOTH, "--limit=3").status == 0
+    kept = (project.path / "out" / "slow" / "run.json").stat().st_mtime_ns
+    for path in sorted((project.path / "out" / "slower").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    result = project.run("--resume=out")
+    assert result.status == 0, result.output
+    assert "1 to do, 1 finished" in result.output
+    assert (project.path / "out" / "slow" / "run.json").stat().st_mtime_ns == kept
+    assert summary(project.path / "out" / "slower")["tasks"]["toy.say"]["planned"] == 3
+
+
+# -- shared tool servers
+
+
+def toolbox(project: Project, server: str) -> None:
+    (project.path / "conftest.py").write_text(CONFTEST)
+    (project.path / "server.py").write_text(server)
+    (project.path / "test_toy.py").write_text(CASES.partition("def test_of_the_project")[0])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_runs_share_the_server_of_each_command(project, workers):
+    toolbox(project, SERVER)
+    models = ("--model=baseline", "--model=oracle")
+    result = project.run(*models, "--limit=2", "--run-dir=out", *workers)
+    assert result.status == 0, result.output
+    found = [json.loads((project.path / "out" / name / "services.json").read_text()) for name in ("baseline", "oracle")]
+    tools = [{name: url for name, url in one.items() if name.startswith("tools")} for one in found]
+    assert tools[0] == tools[1] and len(set(tools[0].values())) == 2
+    for name in ("baseline", "oracle"):
+        run = project.path / "out" / name
+        assert {(one["task"], one["transcript"]["output"]["answer"]) for one in records(run)} == {
+            ("toy.one", "good"),
+            ("bad.two", "bad"),
+            ("toy.three", "good"),
+        }
+    wait_for(lambda: not processes(project))
+
+
+def test_runs_with_real_tools_equal_runs_with_servers_of_their_own(tmp_path):
+    words = ("-m", "gta_atomic_e2e", "-k", "10 or 33")  # whose tools load nothing heavy
+    run_gta(*words, "--model=oracle", "--model=baseline", "--run-dir=out", cwd=tmp_path)
+    assert (tmp_path / "out" / "logs" / "tools.log").exists()
+    for name in ("oracle", "baseline"):
+        run_gta(*words, f"--model={name}", f"--run-dir=alone/{name}", cwd=tmp_path)
+        one, other = tmp_path / "out" / name, tmp_path / "alone" / name
+        assert without_times(summary(one)) == without_times(summary(other))
+        assert run_json(one)["settings"] == run_json(other)["settings"]
+
+
+def test_a_server_that_does_not_start_ends_all_runs(project):
+    toolbox(project, "raise SystemExit('no room')")
+    result = project.run("--model=baseline", "--model=oracle", "--limit=2", "--run-dir=out")
+    assert result.status == 4, result.output
+    assert "the tool server did not start (status 1): no room" in result.output
+
+
+def test_a_temperature_is_the_models_and_stays_with_the_run(project):
+    with FaultServer(choose=slow(0.0)) as endpoint:
+        tables(project, m=endpoint.url)
+        assert project.run("--model=m", "--temperature=0.25", "--run-dir=run", "--limit=2").status == 0
+        assert [one.body["temperature"] for one in endpoint.requests] == [0.25, 0.25]
+        warm = run_json(project.path / "run")["settings"]["model"]
+        assert project.run("--resume=run").status == 0
+        refused = project.run("--resume=run", "--temperature=0.5")
+        assert project.run("--model=m", "--run-dir=plain", "--limit=2").status == 0
+    assert refused.status == 4 and "that run has model settings" in refused.output
+    assert warm["temperature"] == 0.25
+    assert run_json(project.path / "plain")["settings"]["model"]["fingerprint"] != warm["fingerprint"]

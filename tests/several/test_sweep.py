@@ -1,0 +1,113 @@
+"""``agentgauge sweep``: what its file may say, and runs of every combination that go on where they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.several.matrix import read_sweep
+from tests.plugin.project import ROOT, Result, python, records, summary
+
+FULL = """
+models = ["a", "x/b"]
+dialects = ["native", "react"]
+temperatures = [0, 0.7]
+arguments = ["bench", "-k", "one or two"]
+"""
+
+
+def read(tmp_path: Path, text: str):
+    (tmp_path / "first.toml").write_text(text)
+    return read_sweep(tmp_path / "first.toml")
+
+
+def test_every_combination_is_a_run(tmp_path):
+    sweep = read(tmp_path, FULL)
+    runs = sweep.runs()
+    assert [one.name for one in runs.members] == [
+        *("a-native-t0", "a-native-t0.7", "a-react-t0", "a-react-t0.7"),
+        *("b-native-t0", "b-native-t0.7", "b-react-t0", "b-react-t0.7"),
+    ]
+    words = ("bench", "-k", "one or two", "--agentgauge-dialect=react", "--agentgauge-temperature=0.7")
+    assert (runs.members[-1].model, runs.members[-1].words) == ("x/b", words)
+    assert (sweep.folder, sweep.budget, runs.in_flight, runs.side_by_side) == ("runs/first", None, None, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", 'names no model; add models = ["gpt-4o", "..."]'),
+        ("models = [", "is not valid TOML"),
+        (
+            'models = ["a"]\ndialect = ["native"]',
+            "no setting 'dialect' (did you mean dialects?); accepted are",
+        ),
+        ('models = "a"', "models must be a list of texts, not 'a'"),
+        ('models = ["a", "a"]', "models has 'a' twice; give each value once"),
+        ('models = ["a"]\ntemperatures = ["hot"]', "temperatures must be a list of numbers, not ['hot']"),
+        ('models = ["a"]\nattempts = [1.5]', "attempts must be a list of whole numbers, not [1.5]"),
+        ('models = ["a"]\nattempts = [true]', "attempts must be a list of whole numbers, not [True]"),
+        ('models = ["a"]\nside_by_side = 0', "side_by_side must be a whole number from 1, not 0"),
+        ('models = ["a"]\nbudget = 5', "budget must be a text, not 5"),
+        (
+            'models = ["a"]\narguments = ["--model=b"]',
+            "arguments must not have --model; the file has the key models for it",
+        ),
+        (
+            'models = ["a"]\narguments = ["--budget=1usd"]',
+            "arguments must not have --budget; the file has the key budget",
+        ),
+        ('models = ["a"]\narguments = ["--run-dir=x"]', "--run-dir and --resume; the file has the key folder for it"),
+        ('models = ["a"]\narguments = ["--replay=x"]', "--replay and several models cannot be used together"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):
+    with pytest.raises(UsageProblem) as problem:
+        read(tmp_path, text)
+    assert said in str(problem.value)
+
+
+def test_the_example_can_be_read():
+    sweep = read_sweep(ROOT / "examples" / "sweep.toml")
+    assert len(sweep.runs().members) == len(sweep.models) * len(sweep.dialects) * len(sweep.temperatures)
+
+
+def sweep(project, *words: str) -> Result:
+    command = ("-m", "agentgauge.cli.main", "--tasks=conftest.py", "sweep", "first.toml")
+    return python(*command, *words, cwd=project.path)
+
+
+@pytest.mark.e2e
+def test_a_sweep_goes_on_where_it_was(project):
+    file = project.path / "first.toml"
+    text = (
+        'models = ["oracle", "baseline"]\nattempts = [1, 2]\narguments = ["--data=toy", "--limit=4"]\nfolder = "out"\n'
+    )
+    file.write_text(f'{text}budget = "50tok"\nside_by_side = 1\nin_flight = 1\n')
+    first = sweep(project)
+    assert first.status == 1 and "stopped early: the budget of 50tok is used up" in first.output
+    assert "baseline-k2: not run" in first.output
+    listed = sweep(project, "--dry-run").output
+    assert "baseline-k2  new" in listed and "oracle-k1    finished" in listed, listed
+    file.write_text(f"{text}side_by_side = 2\n")
+    second = sweep(project)
+    assert second.status == 0, second.output
+    found = {path.name: summary(path) for path in (project.path / "out").iterdir() if (path / "summary.json").exists()}
+    assert sorted(found) == ["baseline-k1", "baseline-k2", "oracle-k1", "oracle-k2"]
+    assert {name: part["tasks"]["toy.say"]["planned"] for name, part in found.items()} == {
+        **{"baseline-k1": 4, "baseline-k2": 8, "oracle-k1": 4, "oracle-k2": 8}
+    }
+    assert len(records(project.path / "out" / "oracle-k2")) == 8
+    assert "baseline-k2/report.html" in (project.path / "out" / "comparison.html").read_text()
+    third = sweep(project)
+    assert third.status == 0 and "0 to do, 4 finished" in third.output
+    file.write_text(text.replace("limit=4", "limit=5"))
+    changed = sweep(project)
+    assert changed.status == 4 and "out has a run oracle-k1 with other settings than first.toml" in changed.output
+    file.write_text(text.replace('"baseline"', '"baseline", "scripted:s.json"'))
+    (project.path / "s.json").write_text(json.dumps({"replies": {"*": ["word1"]}}))
+    more = sweep(project)
+    assert more.status == 0 and "2 to do, 4 finished" in more.output, more.output
