@@ -10,13 +10,10 @@ written.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,12 +21,14 @@ from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json
+from agentgauge.run.external_agent.command import Command
+from agentgauge.run.external_agent.command import read_command as resolved
+from agentgauge.run.external_agent.process import AgentSettings, run_agent
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, read_answer
 from bench_gta.pack.file_selection import escaped, made_harmless, plain_files, problem_of
-from bench_gta.pack.process import AgentSettings, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
@@ -44,41 +43,13 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _BRACED = re.compile(r"\{([a-z_]+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command with placeholders. ``readable``: files that its words name."""
-
-    words: tuple[str, ...]
-    readable: tuple[Path, ...]
-
-    @property
-    def program(self) -> str:
-        return Path(self.words[0]).name
-
-
 def read_command(text: str) -> Command:
-    """Cut a command into words as a shell would; no shell runs it.
-
-    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
-    another folder. Raises UsageProblem for a missing program and for unknown placeholders.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
-    if not words:
-        example = "'my-agent --task {prompt_file}'"
-        raise UsageProblem(f"--command is empty; write the agent's program and its arguments, such as {example}")
+    """The command with its placeholders. Raises UsageProblem for a missing program and for unknown placeholders."""
+    command = resolved(text, "--command", "my-agent --task {prompt_file}")
     if unknown := [name for name in _BRACED.findall(text) if name not in PLACEHOLDERS]:
         known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
         raise UsageProblem(f"--command: {{{unknown[0]}}} is no placeholder; known are {known}")
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
-    absolute = os.path.abspath  # Path.resolve() would follow links
-    files = {word: absolute(word) for word in words[1:] if Path(word).is_file()}
-    arguments = (files.get(word, word) for word in words[1:])
-    return Command((absolute(program), *arguments), tuple(map(Path, files.values())))
+    return command
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json
 from agentgauge.run.budget import parse_budget
+from agentgauge.run.external_agent.process import AgentSettings
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.agent import STDERR, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of
@@ -22,7 +23,6 @@ from bench_gta.pack.create import Outcome, create, notes_of, read_ids, some, wit
 from bench_gta.pack.deliverables import from_deliverables, new_copies
 from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
-from bench_gta.pack.process import AgentSettings
 from bench_gta.pack.run import Plan, chosen, run_tasks
 from bench_gta.pack.table import read_row, table
 from bench_gta.pack.tasks import SetTask, TaskSet, read_tasks, require_same
