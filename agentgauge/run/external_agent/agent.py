@@ -14,12 +14,14 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import find_task
 from agentgauge.run.external_agent.answer import read_answer
-from agentgauge.run.external_agent.deliveries import FOLDER, take_files
+from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
 from agentgauge.run.external_agent.endpoint import AgentEndpoint
 from agentgauge.run.external_agent.process import run_agent
 from agentgauge.run.external_agent.session import Session
 from agentgauge.run.external_agent.settings import AgentProgram
 from agentgauge.run.external_agent.task_file import write_task
+from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
+from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 
@@ -58,13 +60,15 @@ class ProgramAgent:
             result = await self._run(session, folder, token, gateway)
             await self._end(token, gateway)
             reply, odd = read_answer(folder, result)
+            told = self._trajectory(session, folder)
             await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
         finally:
             await self._end(token, gateway)
             remove_tree(folder)
             with contextlib.suppress(OSError):  # it holds files, or could not be made
                 case.folder.rmdir()
-        self._log(case, result)
+        if result.reason or told or result.stdout or result.stderr:
+            self._log(case, f"{result.reason or 'it ended well'}{told}\n{result.stdout}\n{result.stderr}")
         if not (reply.text or reply.tool_calls):
             if session.fault is not None:
                 raise session.fault
@@ -104,14 +108,22 @@ class ProgramAgent:
         ports = [self._port, *([gateway.port] if gateway else [])]
         return await run_agent(self._program.command.words, folder, process, ports=ports, executor=self._threads)
 
-    def _log(self, case: Case, result: SandboxResult) -> None:
+    def _trajectory(self, session: Session, folder: Path) -> str:
+        """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""
+        if session.requests or (content := plain_file(folder / TRAJECTORY, MOST)) is None:
+            return ""
+        try:
+            session.case.events += read_trajectory(content, self._program.command.program)
+        except ValueError as error:
+            return f"; its {TRAJECTORY} is not used: {error}"
+        return ""
+
+    def _log(self, case: Case, said: str) -> None:
         """Keep what the program printed beside the run's other logs; each call of a case adds to it."""
-        said = f"{result.status} {result.reason}\n{result.stdout}\n{result.stderr}"
-        if result.stdout or result.stderr or result.reason:
-            file = self._logs / case.sample.task / f"{case.folder.name}.log"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8", errors="replace") as log:
-                log.write(redact(said))
+        file = self._logs / case.sample.task / f"{case.folder.name}.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(redact(said))
 
 
 def _why(result: SandboxResult, odd: str) -> str:
