@@ -50,6 +50,7 @@ class AgentSettings:
     env: Mapping[str, str] | None = None
     network: bool = False
     confined: bool = True
+    ports: tuple[int, ...] = ()  # of this machine's loopback, which a confined agent reaches without the network
 
     @property
     def connected(self) -> bool:
@@ -70,6 +71,15 @@ def require_sandbox(settings: AgentSettings) -> None:
         raise UsageProblem(
             f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
             "or let it reach all that you can reach with --no-sandbox"
+        )
+
+
+def require_ports() -> None:
+    """Raises UsageProblem where a confined agent cannot be given single ports."""
+    if not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
+        raise UsageProblem(
+            "an agent in the sandbox cannot reach the tools on this machine, whose kernel gives programs no network of"
+            " their own; add --network or --no-sandbox, or leave --mcp out"
         )
 
 
@@ -115,6 +125,7 @@ async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) 
         env=variables(settings),
         readable=[*programs, *settings.readable],
         network=settings.network,
+        ports=settings.ports,
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
 from agentgauge.run.budget import parse_budget
 from agentgauge.sandbox import scratch_folder
@@ -92,6 +93,8 @@ def run_agent(options: argparse.Namespace) -> int:
     if plan.budget and plan.budget.unit != "s" and run.unpriced:
         not_counted = f"{run.unpriced} tasks, whose usage.json tells no cost"
         print(f"note: the budget of {plan.budget.text} does not count {not_counted}")
+    for line in by_state(run.tool_states):
+        print(f"note: {line}")
     if run.stopped:
         print(f"stopped: {run.stopped}")
     print(f"{run.pack}: {len(run.done)} tasks run now, {len(failed)} of them not to a good end")
@@ -112,6 +115,9 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
     require_count(options.max_tasks)
     command = read_command(options.command)
+    if not options.mcp and (command.needs_tools or options.tool_server):
+        what = "--command names the tools' address" if command.needs_tools else "--tool-server is given"
+        raise UsageProblem(f"{what}, but the agent is offered no tools; add --mcp")
     for path in options.readable:
         if not path.exists():
             raise UsageProblem(f"--readable {path}: there is no such file or folder")
@@ -134,6 +140,8 @@ def _plan(options: argparse.Namespace) -> Plan:
         budget=parse_budget(options.budget) if options.budget else None,
         max_tasks=options.max_tasks,
         retry_failed=options.retry_failed,
+        mcp=options.mcp,
+        tool_server=options.tool_server,
     )
 
 
