@@ -13,6 +13,7 @@ from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record
+from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
@@ -61,6 +62,9 @@ class CaseRunner:
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
         self._clients = Clients(settings, self.folder, self.slots.own)
         self._waiting = WaitingRequests(self.folder.path, worker.number)
+        program = settings.program
+        logs = self.folder.path / "logs" / "agent"
+        self._agent = ProgramAgent(program, logs, settings.in_flight) if program else None
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -77,6 +81,7 @@ class CaseRunner:
             configs={name: config_fingerprint(settings, find_task(name)) for name in tasks},
             models=self._clients.model,
             boxes=self._clients.box,
+            agent=self._agent,
             stored={case: line for case, line in stored.items() if case not in self.finished},
             asks=not settings.rescore,
             earlier=earlier,
@@ -129,6 +134,8 @@ class CaseRunner:
         self._waiting.write(self._clients.older_than(OLD))
 
     async def close(self) -> None:
+        if self._agent:
+            await self._agent.close()
         await self._clients.close()
         self._appender.close()
 

@@ -11,13 +11,10 @@ written.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import shlex
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,13 +24,15 @@ from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json
+from agentgauge.run.external_agent.command import Command
+from agentgauge.run.external_agent.command import read_command as resolved
+from agentgauge.run.external_agent.process import AgentSettings, run_agent
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack import steps
 from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, read_answer
 from bench_gta.pack.file_selection import escaped, made_harmless, plain_files, problem_of
-from bench_gta.pack.process import AgentSettings, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
@@ -54,46 +53,18 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _BRACED = re.compile(r"\{([a-z_]+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command with placeholders. ``readable``: files that its words name."""
-
-    words: tuple[str, ...]
-    readable: tuple[Path, ...]
-
-    @property
-    def needs_tools(self) -> bool:
-        """Whether a placeholder stands for the tools' address."""
-        return any(f"{{{name}}}" in word for name in OF_TOOLS for word in self.words)
-
-    @property
-    def program(self) -> str:
-        return Path(self.words[0]).name
+def needs_tools(command: Command) -> bool:
+    """Whether a placeholder stands for the tools' address."""
+    return any(f"{{{name}}}" in word for name in OF_TOOLS for word in command.words)
 
 
 def read_command(text: str) -> Command:
-    """Cut a command into words as a shell would; no shell runs it.
-
-    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
-    another folder. Raises UsageProblem for a missing program and for unknown placeholders.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
-    if not words:
-        example = "'my-agent --task {prompt_file}'"
-        raise UsageProblem(f"--command is empty; write the agent's program and its arguments, such as {example}")
+    """The command with its placeholders. Raises UsageProblem for a missing program and for unknown placeholders."""
+    command = resolved(text, "--command", "my-agent --task {prompt_file}")
     if unknown := [name for name in _BRACED.findall(text) if name not in PLACEHOLDERS]:
         known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
         raise UsageProblem(f"--command: {{{unknown[0]}}} is no placeholder; known are {known}")
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
-    absolute = os.path.abspath  # Path.resolve() would follow links
-    files = {word: absolute(word) for word in words[1:] if Path(word).is_file()}
-    arguments = (files.get(word, word) for word in words[1:])
-    return Command((absolute(program), *arguments), tuple(map(Path, files.values())))
+    return command
 
 
 def filled(command: Command, task: SetTask, prompt: str, work: Path, invitation: Invitation | None = None) -> list[str]:
@@ -155,12 +126,10 @@ async def solve(
             opened = tools.of_task(tasks, task, {f"{INPUT}/{name}": path for path, name in inputs}, work, here / MADE)
             session = stack.enter_context(opened)
             write_json(work / MCP_SETTINGS, session.invitation.settings)
-            settings = replace(
-                settings, env={**(settings.env or {}), **session.invitation.variables}, ports=(session.port,)
-            )
+            settings = settings.with_more(session.invitation.variables, ())
             register(session.invitation.token)  # so that no file keeps it
-        invitation = session.invitation if session else None
-        result = await run_agent(filled(command, task, prompt, work, invitation), work, settings)
+        words = filled(command, task, prompt, work, session.invitation if session else None)
+        result = await run_agent(words, work, settings, ports=[session.port] if session else ())
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]
     usage, unread = read_usage(work, USAGE)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json, Usage
 from agentgauge.run.budget import Budget
-from bench_gta.pack.agent import Command, solve
+from agentgauge.run.external_agent.command import Command
+from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
+from bench_gta.pack.agent import solve
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.create import create, with_metadata
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 
@@ -66,10 +67,11 @@ async def run_tasks(
     command, task set or confinement, if agents cannot be confined, and if they could read the gold; SandboxFault if an
     agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
-    require_sandbox(plan.settings)
-    if plan.mcp and not plan.settings.connected:
-        require_ports()
-    hide_from_agents(plan.settings, {"the folder of the run": out, "the task set": tasks.root})
+    require_sandbox(plan.settings, "--no-sandbox")
+    if plan.mcp:
+        require_ports(plan.settings, "--network or --no-sandbox, or leave --mcp out")
+    secret = {out: "the folder of the run", tasks.root: "the task set"}
+    hide_from_agents(plan.settings, secret, readable="--readable", command="--command")
     _take(out, tasks, plan)
     waiting = [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
     stopped = ""

@@ -16,14 +16,14 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
 from agentgauge.run.budget import parse_budget
+from agentgauge.run.external_agent.process import AgentSettings
 from agentgauge.sandbox import scratch_folder
-from bench_gta.pack.agent import STDERR, read_command
+from bench_gta.pack.agent import STDERR, needs_tools, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of
 from bench_gta.pack.create import Outcome, create, notes_of, read_ids, some, with_metadata
 from bench_gta.pack.deliverables import from_deliverables, new_copies
 from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
-from bench_gta.pack.process import AgentSettings
 from bench_gta.pack.run import Plan, chosen, run_tasks
 from bench_gta.pack.table import read_row, table
 from bench_gta.pack.tasks import SetTask, TaskSet, read_tasks, require_same
@@ -115,8 +115,8 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
     require_count(options.max_tasks)
     command = read_command(options.command)
-    if not options.mcp and (command.needs_tools or options.tool_server):
-        what = "--command names the tools' address" if command.needs_tools else "--tool-server is given"
+    if not options.mcp and (needs_tools(command) or options.tool_server):
+        what = "--command names the tools' address" if needs_tools(command) else "--tool-server is given"
         raise UsageProblem(f"{what}, but the agent is offered no tools; add --mcp")
     for path in options.readable:
         if not path.exists():

@@ -4,6 +4,11 @@ from agentgauge.core.capabilities.breakdowns import Breakdown as Breakdown
 from agentgauge.core.capabilities.breakdowns import Breakdowns as Breakdowns
 from agentgauge.core.capabilities.breakdowns import Cell as Cell
 from agentgauge.core.capabilities.combined_scores import CombinedScores as CombinedScores
+from agentgauge.core.capabilities.external_agents import Agent as Agent
+from agentgauge.core.capabilities.external_agents import AgentAnswer as AgentAnswer
+from agentgauge.core.capabilities.external_agents import AgentTask as AgentTask
+from agentgauge.core.capabilities.external_agents import ExternalAgents as ExternalAgents
+from agentgauge.core.capabilities.external_agents import ToolUse as ToolUse
 from agentgauge.core.capabilities.failure_kinds import BREAKS as BREAKS
 from agentgauge.core.capabilities.failure_kinds import FAULTS as FAULTS
 from agentgauge.core.capabilities.failure_kinds import kinds as kinds
