@@ -144,7 +144,7 @@ def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) ->
 def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on, no agent can be started."""
 
-    async def none(*_: Any) -> None:
+    async def none(*_: Any, **options: object) -> None:
         raise SandboxFault("the sandbox has gone")
 
     return lambda: monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)

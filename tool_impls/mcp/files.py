@@ -29,12 +29,15 @@ class SampleFiles:
     """Names of files and where the files are."""
 
     def __init__(self, given: Mapping[str, Path]) -> None:
-        """``given``: files by name, the way the agent reads the name in its task."""
+        """``given``: files by name, the way the agent reads the name in its task. Of several names of a file the first
+        one is shown."""
         self._paths = {name: path.absolute() for name, path in given.items()}
-        self._names = {str(path): name for name, path in self._paths.items()}
+        self._names: dict[str, str] = {}
+        for name, path in self._paths.items():
+            self._names.setdefault(str(path), name)
 
     def __iter__(self) -> Iterator[tuple[str, Path]]:
-        return iter(list(self._paths.items()))
+        return iter([(name, Path(path)) for path, name in self._names.items()])
 
     def add(self, path: Path) -> str:
         """The name of a file that a tool made: that of its folder and its own, in the folder ``results``."""
@@ -50,8 +53,9 @@ class SampleFiles:
         """The file behind a name or URI. Raises ToolError with the known names."""
         plain = unquote(name.removeprefix(SCHEME)) if name.startswith(SCHEME) else name.removeprefix("./")
         if plain not in self._paths:
-            shown = ", ".join(list(self._paths)[:_SHOWN]) or "none"
-            more = f" and {len(self._paths) - _SHOWN} more" if len(self._paths) > _SHOWN else ""
+            names = list(self._names.values())
+            shown = ", ".join(names[:_SHOWN]) or "none"
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             raise ToolError(f"there is no file {name[:200]!r} in this task; its files are {shown}{more}")
         return self._paths[plain]
 

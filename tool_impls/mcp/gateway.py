@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentgauge.core.capabilities import OfferedTools
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.redaction import register
 from agentgauge.core.service_process import BACKLOG
 from tool_impls.mcp.server import make_server
 from tool_impls.mcp.session import OpenSession, Session
@@ -73,7 +72,6 @@ class Gateway:
     def open(self, session: Session, token: str | None = None) -> str:
         """Offer a session; the token that reaches it, which is new if none is given."""
         token = token or secrets.token_urlsafe(32)
-        register(token)
         self._sessions[token] = OpenSession(session)
         return token
 

@@ -79,6 +79,16 @@ def require_sandbox(settings: AgentSettings, without: str) -> None:
         )
 
 
+def require_ports(settings: AgentSettings, without: str) -> None:
+    """Raises UsageProblem where a confined agent should reach single ports and this machine cannot do it. ``without``:
+    the options that let it reach them all the same."""
+    if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
+        raise UsageProblem(
+            "an agent in the sandbox cannot reach the tools on this machine, whose kernel gives programs no network of"
+            f" their own; give it more with {without}"
+        )
+
+
 def hide_from_agents(settings: AgentSettings, secret: Mapping[Path, str], *, readable: str, command: str) -> None:
     """Hide folders that hold the gold, also if they lie among installed packages. ``secret``: what each of them is.
 
