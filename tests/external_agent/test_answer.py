@@ -9,6 +9,7 @@ import pytest
 
 from agentgauge.core.chat import ToolCall
 from agentgauge.run.external_agent.answer import MOST, read_answer
+from agentgauge.run.external_agent.deliveries import take_files
 from agentgauge.sandbox import SandboxResult
 
 
@@ -51,7 +52,6 @@ def test_calls_are_read_in_both_forms(tmp_path: Path) -> None:
         ('{"content": 7}', "an object whose content is a text"),
         ('{"tool_calls": {}}', "tool_calls must be a list"),
         ('{"tool_calls": [{"arguments": "{}"}]}', "tool_calls[0] names no function"),
-        ('{"content": "' + "x" * MOST + '"}', "no answer"),
     ],
 )
 def test_a_broken_answer_is_told(content: str, says: str, tmp_path: Path) -> None:
@@ -66,3 +66,20 @@ def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     (tmp_path / "answer.json").symlink_to(secret)
     os.mkfifo(tmp_path / "answer.txt")
     assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
+
+
+def test_an_answer_that_is_too_large_is_none(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text('{"content": "' + "x" * MOST + '"}')
+    assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
+
+
+def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
+    left, taken = tmp_path / "left", tmp_path / "taken"
+    (left / "deep").mkdir(parents=True)
+    (left / "deep" / "report.txt").write_text("done")
+    (left / "link").symlink_to("/etc/passwd")
+    (left / "folder").symlink_to("/etc")
+    os.mkfifo(left / "pipe")
+    (left / os.fsdecode(b"\xff.txt")).write_text("no name")
+    take_files(left, taken)
+    assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]

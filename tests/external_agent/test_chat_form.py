@@ -46,6 +46,8 @@ def test_a_request_of_an_ordinary_client() -> None:
             "a part of a message must be",
             400,
         ),
+        ({"messages": [{"role": "assistant", "tool_calls": ["x"]}]}, "tool_calls of a message", 400),
+        ({"messages": [{"role": "assistant", "tool_calls": "x"}]}, "tool_calls of a message", 400),
         ({"tools": [{"type": "web_search"}]}, "function tools", 400),
         ({"tools": {"a": 1}}, "function tools", 400),
         ({"stop": [1]}, "stop must be", 400),

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agentgauge.core.capabilities import OfferedTools
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import BACKLOG
 from tool_impls.mcp.server import make_server
@@ -73,6 +74,10 @@ class Gateway:
         token = token or secrets.token_urlsafe(32)
         self._sessions[token] = OpenSession(session)
         return token
+
+    def offer(self, offered: OfferedTools, token: str) -> None:
+        """As ``open``, for an agent program. Its token, one of many, is not kept as a secret: it ends with the call."""
+        self._sessions[token] = OpenSession(Session(offered.tools, offered.call, offered.files, offered.refused))
 
     def close_session(self, token: str) -> None:
         """Cancel the calls of a session, and refuse its token from now on."""

@@ -32,5 +32,7 @@ from agentgauge.core.capabilities.presentation import presentation_of as present
 from agentgauge.core.capabilities.prompts import Prompts as Prompts
 from agentgauge.core.capabilities.prompts import prompt_version as prompt_version
 from agentgauge.core.capabilities.published_rows import PublishedRows as PublishedRows
+from agentgauge.core.capabilities.real_tools import OfferedTools as OfferedTools
 from agentgauge.core.capabilities.real_tools import RealTools as RealTools
+from agentgauge.core.capabilities.real_tools import ToolGateway as ToolGateway
 from agentgauge.core.capabilities.similarity import Similarity as Similarity

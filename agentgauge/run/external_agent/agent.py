@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from agentgauge.core.capabilities import AgentAnswer, AgentTask
+from agentgauge.core.capabilities import AgentAnswer, AgentTask, RealTools, ToolGateway
 from agentgauge.core.case import Case
 from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
-from agentgauge.run.external_agent.answer import ANSWER, read_answer
+from agentgauge.core.task_registry import find_task
+from agentgauge.run.external_agent.answer import read_answer
+from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
 from agentgauge.run.external_agent.endpoint import AgentEndpoint
 from agentgauge.run.external_agent.process import run_agent
 from agentgauge.run.external_agent.session import Session
 from agentgauge.run.external_agent.settings import AgentProgram
+from agentgauge.run.external_agent.task_file import write_task
+from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
+from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
 
-FORMAT = 1
-TASK = "task.json"
 _SAID = 2000  # characters of what a failed program printed last
 
 
@@ -36,6 +37,7 @@ class ProgramAgent:
         self._program = program
         self._logs = logs
         self._endpoint = AgentEndpoint()
+        self._gateways: dict[str, ToolGateway | None] = {}
         self._starting = asyncio.Lock()
         self._port = 0
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="agentgauge-agents")
@@ -46,20 +48,27 @@ class ProgramAgent:
         await self._start()
         session = Session(case, task, self._program.requests)
         token = self._endpoint.open(session)
+        gateway = await self._gateway(case.sample.task) if task.tools else None
+        if gateway:
+            gateway.offer(session, token)
         folder = case.folder.with_name(f"{case.folder.name}.agent")
         try:
             remove_tree(folder)
-            folder.mkdir(parents=True, mode=0o700)
+            (folder / FOLDER).mkdir(parents=True)
+            folder.chmod(0o700)
             case.folder.mkdir(parents=True, exist_ok=True)
-            result = await self._run(case, task, folder, token, session.model)
-            await self._endpoint.end(token)
+            result = await self._run(session, folder, token, gateway)
+            await self._end(token, gateway)
             reply, odd = read_answer(folder, result)
+            told = self._trajectory(session, folder)
+            await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
         finally:
-            await self._endpoint.end(token)
+            await self._end(token, gateway)
             remove_tree(folder)
-            if not any(case.folder.iterdir()):
+            with contextlib.suppress(OSError):  # it holds files, or could not be made
                 case.folder.rmdir()
-        self._log(case, result)
+        if result.reason or told or result.stdout or result.stderr:
+            self._log(case, f"{result.reason or 'it ended well'}{told}\n{result.stdout}\n{result.stderr}")
         if not (reply.text or reply.tool_calls):
             if session.fault is not None:
                 raise session.fault
@@ -68,53 +77,53 @@ class ProgramAgent:
         return AgentAnswer(replace(reply, usage=session.usage), tuple(session.uses))
 
     async def close(self) -> None:
+        for gateway in self._gateways.values():
+            if gateway:
+                await gateway.close()
         await self._endpoint.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _end(self, token: str, gateway: ToolGateway | None) -> None:
+        if gateway:
+            gateway.close_session(token)
+        await self._endpoint.end(token)
+
+    async def _gateway(self, name: str) -> ToolGateway | None:
+        """The task's server of the Model Context Protocol, if it has one."""
+        async with self._starting:
+            if name not in self._gateways:
+                task = find_task(name)
+                self._gateways[name] = await task.gateway() if isinstance(task, RealTools) else None
+        return self._gateways[name]
 
     async def _start(self) -> None:
         async with self._starting:
             if not self._port:
                 self._port = await self._endpoint.start()
 
-    async def _run(self, case: Case, task: AgentTask, folder: Path, token: str, model: str) -> SandboxResult:
-        address = f"http://127.0.0.1:{self._port}"
-        told = _task_file(case, task, address, model, self._program)
-        (folder / TASK).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
-        env = {
-            "AGENTGAUGE_TASK": str(folder / TASK),
-            "AGENTGAUGE_ANSWER": str(folder / ANSWER),
-            "AGENTGAUGE_MODEL_URL": f"{address}/v1",
-            "AGENTGAUGE_MODEL_KEY": token,
-            "AGENTGAUGE_MODEL": model,
-            "AGENTGAUGE_TOOLS_URL": f"{address}/tools",
-            "OPENAI_BASE_URL": f"{address}/v1",
-            "OPENAI_API_KEY": token,
-        }
-        process = self._program.process.with_more(env, (*task.files, case.folder))
-        return await run_agent(self._program.command.words, folder, process, ports=[self._port], executor=self._threads)
+    async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
+        program, address = self._program.process, f"http://127.0.0.1:{self._port}"
+        env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
+        process = program.with_more(env, (*session.task.files, session.case.folder))
+        ports = [self._port, *([gateway.port] if gateway else [])]
+        return await run_agent(self._program.command.words, folder, process, ports=ports, executor=self._threads)
 
-    def _log(self, case: Case, result: SandboxResult) -> None:
+    def _trajectory(self, session: Session, folder: Path) -> str:
+        """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""
+        if session.requests or (content := plain_file(folder / TRAJECTORY, MOST)) is None:
+            return ""
+        try:
+            session.case.events += read_trajectory(content, self._program.command.program)
+        except ValueError as error:
+            return f"; its {TRAJECTORY} is not used: {error}"
+        return ""
+
+    def _log(self, case: Case, said: str) -> None:
         """Keep what the program printed beside the run's other logs; each call of a case adds to it."""
-        said = f"{result.status} {result.reason}\n{result.stdout}\n{result.stderr}"
-        if result.stdout or result.stderr or result.reason:
-            file = self._logs / case.sample.task / f"{case.folder.name}.log"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("a", encoding="utf-8", errors="replace") as log:
-                log.write(redact(said))
-
-
-def _task_file(case: Case, task: AgentTask, address: str, model: str, program: AgentProgram) -> Mapping[str, Any]:
-    return {
-        "format": FORMAT,
-        "task": case.sample.task,
-        "messages": [dict(message) for message in task.messages],
-        "files": [str(path) for path in task.files],
-        "functions": [dict(function) for function in task.functions],
-        "tools": list(task.tools),
-        "model": {"name": model, "url": f"{address}/v1"},
-        "tool_server": {"url": f"{address}/tools"},
-        "limits": {"seconds": program.process.seconds, "requests": program.requests},
-    }
+        file = self._logs / case.sample.task / f"{case.folder.name}.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(redact(said))
 
 
 def _why(result: SandboxResult, odd: str) -> str:

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.model.wire import clean_all
+from agentgauge.run.external_agent.deliveries import plain_file
 from agentgauge.sandbox import SandboxResult
 
 ANSWER, TEXT = "answer.json", "answer.txt"
 MOST = 4 << 20
-"""Bytes of an answer; what is longer is cut (text) or unreadable (JSON)."""
+"""Bytes of an answer; a larger file is none."""
 
 
 def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
     """The answer, and what is wrong with it, if anything; a program that did not end well has only what it wrote
     down."""
-    if (content := _plain_file(folder / ANSWER)) is not None:
+    if (content := plain_file(folder / ANSWER, MOST)) is not None:
         try:
-            return _message(json.loads(content[:MOST])), ""
+            return _message(json.loads(content)), ""
         except (ValueError, RecursionError) as error:
             return ChatReply(), f"its {ANSWER} is no answer: {error}"
-    if (content := _plain_file(folder / TEXT)) is not None:
-        return ChatReply(text=_clean(content[:MOST].decode("utf-8", "replace"))), ""
+    if (content := plain_file(folder / TEXT, MOST)) is not None:
+        return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
     return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""
-
-
-def _plain_file(path: Path) -> bytes | None:
-    """None where there is none. The program may have left anything: a link, a pipe."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(MOST + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
 def _clean(text: str) -> str:

@@ -93,10 +93,18 @@ def _messages(messages: object) -> tuple[Message, ...]:
         content = message.get("content")
         if not isinstance(content, str | list | None):
             raise Refused("the content of a message must be a text or a list of parts")
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list | None) or not all(map(_is_call, calls or ())):
+            raise Refused("tool_calls of a message must be a list of calls with a function's name and arguments")
         for part in content if isinstance(content, list) else ():
             if not isinstance(part, dict) or part.get("type") not in _PARTS:
                 raise Refused(f"a part of a message must be an object with a type of {', '.join(sorted(_PARTS))}")
     return tuple(messages)
+
+
+def _is_call(call: object) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return isinstance(function, dict) and all(isinstance(function.get(key), str) for key in ("name", "arguments"))
 
 
 def _number(body: Mapping[str, Any], name: str) -> float | None:

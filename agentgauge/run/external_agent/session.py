@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from agentgauge.agent.actions import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import AgentGaugeError, Fault, ToolError
-from agentgauge.core.types import Usage
+from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.types import Json, Usage
 from agentgauge.run.external_agent.chat_form import Asked, Refused
 
 
@@ -65,13 +69,38 @@ class Session:
         action = read_call(tool, arguments)
         if isinstance(action, CallError):
             return ToolUse(name, action.arguments, None, action.type, action.message)
+        return await self._run(name, action.arguments, action.converted)
+
+    async def _run(self, name: str, arguments: Json, converted: Mapping[str, Any]) -> ToolUse:
         try:
-            return ToolUse(name, action.arguments, await self.case.use(name, action.converted))
+            return ToolUse(name, arguments, await self.case.use(name, converted))
         except ToolError as error:
-            return ToolUse(name, action.arguments, None, "API_ERROR", str(error))
+            return ToolUse(name, arguments, None, "API_ERROR", str(error))
         except Fault as fault:
             self.fault = self.fault or fault
             raise
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        return tuple(self.task.tools.values())
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        return {str(path): path for path in self.task.files}
+
+    async def call(self, name: str, arguments: Mapping[str, Any], /) -> Sequence[ToolOutput]:
+        """Run a real tool whose arguments the gateway has checked. Raises ToolError, and Fault."""
+        async with self._one_by_one:
+            use = await self._run(name, arguments, arguments)
+            self.uses.append(use)
+        if use.outputs is None:
+            raise ToolError(use.message)
+        return use.outputs
+
+    def refused(self, name: str, arguments: Mapping[str, Any], reason: str, /) -> None:
+        self.uses.append(
+            ToolUse(name if name in self.task.tools else INVALID_ACTION, arguments, None, "ARGS_ERROR", reason)
+        )
 
     async def close(self) -> None:
         """Cancel what is still asked: the program has ended, and nothing more may be spent."""
