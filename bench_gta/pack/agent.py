@@ -103,6 +103,7 @@ async def solve(
     folder: Path,
     command: Command,
     settings: AgentSettings,
+    ports: Sequence[int] = (),
     tools: AgentTools | None = None,
 ) -> dict[str, Json]:
     """Let the agent work on one task in a new folder. Returns its record, which is written last: a task with a record
@@ -110,8 +111,8 @@ async def solve(
 
     If the folder holds a record already, time, cost and the number of attempts are added to it, and it stays until the
     new record is written. Raises UsageProblem if the folder cannot be made, and SandboxFault if the agent cannot be
-    started; errors of the agent are in the record. Cancelling leaves no record. ``tools``: what the agent is offered by
-    MCP.
+    started; errors of the agent are in the record. Cancelling leaves no record. ``ports``: of this machine's loopback,
+    which an agent without the network reaches all the same. ``tools``: what the agent is offered by MCP.
     """
     before = read_record(folder)
     here = folder.with_name(f"{folder.name}.retry") if before else folder
@@ -129,7 +130,7 @@ async def solve(
             settings = settings.with_more(session.invitation.variables, ())
             register(session.invitation.token)  # so that no file keeps it
         words = filled(command, task, prompt, work, session.invitation if session else None)
-        result = await run_agent(words, work, settings, ports=[session.port] if session else ())
+        result = await run_agent(words, work, settings, ports=[*ports, *([session.port] if session else [])])
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]
     usage, unread = read_usage(work, USAGE)

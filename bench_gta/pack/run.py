@@ -42,6 +42,7 @@ class Plan:
     budget: Budget | None = None
     max_tasks: int | None = None  # of the tasks that remain
     retry_failed: bool = False  # run those again that did not end well
+    ports: tuple[int, ...] = ()  # of this machine's loopback, which an agent without the network reaches all the same
     mcp: bool = False  # offer agents the task set's tools
     tool_server: str | None = None  # whose tools these are; None: one of our own
 
@@ -68,8 +69,8 @@ async def run_tasks(
     agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
     require_sandbox(plan.settings, "--no-sandbox")
-    if plan.mcp:
-        require_ports(plan.settings, "--network or --no-sandbox, or leave --mcp out")
+    if plan.mcp or plan.ports:
+        require_ports(plan.settings, "--network or --no-sandbox, or leave --mcp and --local-port out")
     secret = {out: "the folder of the run", tasks.root: "the task set"}
     hide_from_agents(plan.settings, secret, readable="--readable", command="--command")
     _take(out, tasks, plan)
@@ -90,7 +91,7 @@ async def run_tasks(
             if plan.budget and (reason := plan.budget.spent(sum(used, Usage()), time.monotonic() - began)):
                 stopped = stopped or reason
                 return
-            record = await solve(task, tasks, out / str(task.id), plan.command, plan.settings, tools)
+            record = await solve(task, tasks, out / str(task.id), plan.command, plan.settings, plan.ports, tools)
             used.append(_usage(record))
             unpriced += "usd" not in record["usage"]
             done.append(task.id)
@@ -157,20 +158,22 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
         )
     if where != _where(now):
         raise UsageProblem(
-            f"{out} holds a run {where}, not {_where(now)}; give another --out, or the same --network, --no-sandbox and"
-            " --mcp"
+            f"{out} holds a run {where}, not {_where(now)}; give another --out, or the same --network, --no-sandbox,"
+            " --local-port and --mcp"
         )
 
 
 def _metadata(plan: Plan) -> dict[str, Json]:
     settings = plan.settings
     where = {"program": plan.command.program, "sandbox": settings.confined, "network": settings.connected}
-    return {**where, "mcp": True} if plan.mcp else where
+    more = {"mcp": plan.mcp, "local_ports": len(plan.ports)}  # another start of a service may have another port
+    return {**where, **{name: value for name, value in more.items() if value}}
 
 
 def _where(run: Mapping[str, Json]) -> str:
     network = "with" if run["network"] else "without"
     tools = " and with the tools" if run.get("mcp") else ""
+    tools += f" and with local ports ({run['local_ports']})" if run.get("local_ports") else ""
     return f"{'in the sandbox' if run['sandbox'] else 'without the sandbox'} {network} the network{tools}"
 
 

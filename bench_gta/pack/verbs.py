@@ -113,6 +113,8 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageProblem(f"--timeout must be {accepted}, not {options.timeout:g}")
     if not LEAST_MEMORY <= options.memory_mb <= MOST_MEMORY:
         raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
+    if wrong := [port for port in options.local_port if not 0 < port < 2**16]:
+        raise UsageProblem(f"--local-port must be from 1 to 65535, not {wrong[0]}")
     require_count(options.max_tasks)
     command = read_command(options.command)
     if not options.mcp and (needs_tools(command) or options.tool_server):
@@ -140,6 +142,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         budget=parse_budget(options.budget) if options.budget else None,
         max_tasks=options.max_tasks,
         retry_failed=options.retry_failed,
+        ports=tuple(dict.fromkeys(options.local_port)),
         mcp=options.mcp,
         tool_server=options.tool_server,
     )

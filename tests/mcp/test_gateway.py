@@ -23,7 +23,7 @@ def test_schemas_are_those_that_models_get() -> None:
         "type": "object",
         "properties": {
             "image": {"type": "string", "description": "path of an image file"},
-            "times": {"type": "integer"},
+            "times": {"type": "integer", "nullable": True},
         },
         "required": ["image"],
         "additionalProperties": False,
@@ -49,7 +49,7 @@ def test_a_picture_goes_in_by_name_and_comes_out_as_picture_and_resource(mode: s
                 len(PICTURE),
             )
             # the result is a file of the session from now on, by its URI and by its name
-            await client.call_tool("Flip", {"image": link.uri})
+            await client.call_tool("Flip", {"image": link.uri, "times": None})
             await client.call_tool("Join", {"paths": "./image/cat.png, results/image/0002.png"})
             await client.call_tool("Report", {"markdown": "![a](results/image/0001.png) ![b](elsewhere.png)"})
             made = sample.made

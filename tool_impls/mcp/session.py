@@ -77,6 +77,8 @@ class OpenSession:
             work.cancel()
 
     def _ready(self, tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not isinstance(tool, SchemaTool):  # null counts as left out
+            arguments = {name: value for name, value in arguments.items() if value is not None}
         errors = Draft202012Validator(input_schema(tool)).iter_errors(arguments)
         if error := next(errors, None):
             where = f"{error.json_path.removeprefix('$.')}: " if error.path else ""
@@ -91,7 +93,6 @@ class OpenSession:
         located = {
             name: self.files.located(inputs[name], value) if isinstance(value, str) else value
             for name, value in arguments.items()
-            if value is not None
         }
         try:
             return convert(tool, located)
@@ -100,6 +101,11 @@ class OpenSession:
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, as models get it; further names are refused."""
+    """The JSON schema of a tool's arguments, as models get it; further names are refused. ``nullable`` is no word of
+    JSON schema: some clients read from it that an input can be left out."""
     schema: dict[str, Any] = function_schema(tool)["function"]["parameters"]
-    return schema if isinstance(tool, SchemaTool) else {**schema, "additionalProperties": False}
+    if isinstance(tool, SchemaTool):
+        return schema
+    optional = {parameter.name: {"nullable": True} for parameter in tool.inputs if parameter.optional}
+    properties = {name: {**given, **optional.get(name, {})} for name, given in schema["properties"].items()}
+    return {**schema, "properties": properties, "additionalProperties": False}
