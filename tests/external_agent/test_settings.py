@@ -52,6 +52,24 @@ def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
         read_agent(option(command(tmp_path)), {}, Config(agent=table), {tmp_path / "gold": "a data set"})
 
 
+def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_path: Path) -> None:
+    """An agent has packages of its own; AgentGauge beside them would bring the bundled gold along."""
+    environment = tmp_path / "other"
+    packages = environment / "lib" / "python3.11" / "site-packages"
+    for name in ("theirs", "bench_gta", "agentgauge"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "data.py").write_text("X = 1")
+    (environment / "bin").mkdir()
+    (environment / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix, 'bin')}\n")
+    (environment / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    code = "import os, theirs.data\n"
+    code += f"print([os.path.exists({str(packages)!r} + name) for name in ('/theirs/data.py', '/bench_gta/data.py')])"
+    (tmp_path / "mine.py").write_text(code)
+    text = f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"
+    _, program = read_agent(option(text), {}, Config(), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False]"
+
+
 @pytest.mark.parametrize(
     ("table", "says"),
     [
