@@ -37,7 +37,7 @@ def test_the_facts_follow_the_program_and_its_limits(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
-    before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d"}}
+    before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d", "confined": True}}
     facts, program = read_agent(option(None), before, Config(), {})
     assert facts is not None and facts.digest != "d" and program is not None
     assert read_agent(option(None, rescore="run"), before, Config(), {}) == (AgentFacts(**before["agent"]), None)

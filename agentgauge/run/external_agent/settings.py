@@ -33,6 +33,7 @@ class AgentFacts:
     text: str  # what --agent was given
     name: str
     digest: str  # of everything about the agent that this machine can tell and that may change an answer
+    confined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def read_agent(
     parts = [command.digest, [str(path) for path in process.readable], sorted(table.env), limits]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     name = point.name if point else _name_of(command)
-    return AgentFacts(redact(text), name, digest), AgentProgram(command, process, table.requests)
+    facts = AgentFacts(redact(text), name, digest, process.confined)
+    return facts, AgentProgram(command, process, table.requests)
 
 
 def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings:
