@@ -82,4 +82,8 @@ def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
     os.mkfifo(left / "pipe")
     (left / os.fsdecode(b"\xff.txt")).write_text("no name")
     take_files(left, taken)
+    link = tmp_path / "gold"
+    link.symlink_to(left)
+    take_files(link, tmp_path / "of-a-link")
+    assert not (tmp_path / "of-a-link").exists()
     assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 from collections.abc import Iterator
@@ -73,10 +74,10 @@ def test_what_is_out_of_reach(code: str, tmp_path: Path, service: int, monkeypat
 
 def test_no_secret_of_this_process_is_in_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-of-the-user-0123456789")
-    said = outcome("dict(os.environ)", tmp_path)
+    said = outcome("json.dumps(dict(os.environ))", tmp_path)
     assert "sk-of-the-user" not in said and "AGENTGAUGE_MODEL_KEY" in said
     known = {"PATH", "HOME", "TMPDIR", "LANG", "MPLBACKEND", "LC_CTYPE"}
-    names = eval(said).keys()
+    names = json.loads(said).keys()
     assert {name for name in names if not name.startswith(("AGENTGAUGE_", "OPENAI_", "PYTHON", "OPENBLAS"))} <= known
 
 

@@ -33,6 +33,22 @@ def test_the_first_agent_solves_what_its_model_solves(tmp_path: Path) -> None:
     assert not list((tmp_path / "run").rglob("*.agent"))  # its folders are gone
 
 
+def test_a_workflow_is_judged_by_what_the_agent_delivers(tmp_path: Path) -> None:
+    code = """
+import os
+from pathlib import Path
+Path(os.environ["AGENTGAUGE_FILES"], "report.md").write_text("of the agent")
+print("I wrote report.md")
+"""
+    few = ("-k", "test_workflow", "--limit=1", "--run-dir=run")
+    run_gta(agent(tmp_path, code), *few, cwd=tmp_path)
+    (record,) = records(tmp_path / "run")
+    output = record["transcript"]["output"]
+    assert [Path(path).name for path in output["delivered"]] == ["report.md"]
+    assert output["prediction"][0][-1] == {"role": "assistant", "content": "I wrote report.md"}
+    assert "an agent program in the model's place" in (tmp_path / "run" / "leaderboard.md").read_text()
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_tasks_of_one_request(workers: tuple[str, ...], tmp_path: Path) -> None:
     few = ("-k", "tool_parallel or dag_planning or contest_parsing or math_comprehend", "--limit=2")

@@ -17,7 +17,9 @@ _MOST_CLEANED = 16 << 20  # bytes of a file that is looked through for keys
 
 def take_files(folder: Path, target: Path) -> None:
     """Copy plain files with UTF-8 names, at any depth, up to the bounds. Links, and what else is no plain file, stay
-    behind."""
+    behind; ``folder`` itself may have become a link, to the gold."""
+    if folder.is_symlink():
+        return
     count = size = 0
     for place, folders, names in os.walk(folder):
         folders.sort()

@@ -84,7 +84,7 @@ def require_ports(settings: AgentSettings, without: str) -> None:
     the options that let it reach them all the same."""
     if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
         raise UsageProblem(
-            "an agent in the sandbox cannot reach the tools on this machine, whose kernel gives programs no network of"
+            "an agent in the sandbox cannot reach a server on this machine, whose kernel gives programs no network of"
             f" their own; give it more with {without}"
         )
 

@@ -17,7 +17,7 @@ from agentgauge.core.config import AgentTable, Config
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import is_secret_name, redact, register
 from agentgauge.run.external_agent.command import Command, read_command
-from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_sandbox
+from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
 
 GROUP = "agentgauge.agents"
 """The entry points of agents that are Python functions."""
@@ -80,6 +80,7 @@ def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings
     """Confined, or not where that is impossible and allowed."""
     try:
         require_sandbox(process, "--allow-unsafe-code")
+        require_ports(process, "network = true in [agent], or --allow-unsafe-code")
     except UsageProblem:
         if allow_unsafe:
             return replace(process, confined=False)
