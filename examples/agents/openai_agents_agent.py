@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK: its tools come by MCP, its model from the endpoint that it is given.
 
-Needs the package openai-agents. The same program works with `pytest --agent` and with `agentgauge pack run --mcp`.
+Needs the package openai-agents. The same program works with `--agent` and with `agentgauge pack run --mcp`.
 """
 
 import asyncio

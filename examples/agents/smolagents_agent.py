@@ -1,6 +1,6 @@
 """An agent of smolagents: its tools come by MCP, its model from the endpoint that it is given.
 
-Needs smolagents[mcp,openai]. The same program works with `pytest --agent` and with `agentgauge pack run --mcp`.
+Needs smolagents[mcp,openai]. The same program works with `--agent` and with `agentgauge pack run --mcp`.
 """
 
 import json

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from tests.gta.pack_data import pack, stored
+from tests.plugin.project import PYTEST, python, records
+from tests.reports.page_runs import chunks
 
 pytestmark = pytest.mark.slow
 
@@ -80,20 +82,14 @@ def test_a_workflow_is_solved_in_the_sandbox(framework: str, tmp_path: Path, mon
     (tmp_path / "ids").write_text("13\n")
     replies = script(tmp_path, framework, [("AddText", call) for call in POSTER_CALLS], POSTER)
     with served(replies) as url:
-        for name, value in {"URL": f"{url}/v1", "KEY": "any-key-will-do", "MODEL": "scripted"}.items():
-            variable = "AGENTGAUGE_MODEL" if name == "MODEL" else f"AGENTGAUGE_MODEL_{name}"
-            monkeypatch.setenv(variable, value)
-        where = (
-            "--out",
-            tmp_path / "run",
-            "--task-ids",
-            tmp_path / "ids",
-            "--readable",
-            python_of(framework).parents[1],
-        )
-        given = ("--env", "AGENTGAUGE_MODEL_URL", "--env", "AGENTGAUGE_MODEL_KEY", "--env", "AGENTGAUGE_MODEL")
-        reach = ("--mcp", "--local-port", url.rpartition(":")[2])
-        status = pack("run", "--command", command_of(framework), *where, *given, *reach)
+        variables = {"": "scripted", "_URL": f"{url}/v1", "_KEY": "any-key-will-do"}
+        given: list[str] = []
+        for name, value in variables.items():
+            monkeypatch.setenv(f"AGENTGAUGE_MODEL{name}", value)
+            given += ["--env", f"AGENTGAUGE_MODEL{name}"]
+        reach = ("--mcp", "--local-port", url.rpartition(":")[2], "--readable", python_of(framework).parents[1])
+        where = ("--out", tmp_path / "run", "--task-ids", tmp_path / "ids")
+        status = pack("run", "--command", command_of(framework), *given, *reach, *where)
     folder = tmp_path / "run" / "13"
     assert status == 0, (folder / "stderr.txt").read_text()
     assert (folder / "final.txt").read_text().strip() == POSTER
@@ -106,3 +102,21 @@ def test_a_workflow_is_solved_in_the_sandbox(framework: str, tmp_path: Path, mon
     summary = stored(tmp_path / "run" / "pack_rules_scores_summary.json")
     assert summary["figures"]["Root SR"] == 100
     assert summary["steps"]["Args accepted"] == summary["steps"]["Tools used"] == 100
+
+
+def test_a_query_is_solved_in_the_models_place(framework: str, tmp_path: Path) -> None:
+    picture = ROOT / "bench_gta" / "atomic" / "mini" / "image" / "receipt_market.jpg"
+    calls = [("OCR", {"image": str(picture)}), ("Calculator", {"expression": "round((29.19 - 6.40) / 3, 2)"})]
+    replies = script(tmp_path, framework, calls, "Each of the other two owes you 7.60 euros.")
+    (tmp_path / "agentgauge.toml").write_text(f"[agent]\nreadable = [{str(python_of(framework).parents[1])!r}]\n")
+    options = (f"--agent={command_of(framework)}", f"--model=scripted:{replies}", "--run-dir=run")
+    where = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), str(ROOT / "bench_gta" / "test_e2e.py"))
+    result = python(*PYTEST, *where, *options, "-k", "test_end_to_end and 0", "--limit=1", cwd=tmp_path, seconds=300)
+    assert "1 planned · 1 passed" in result.output, result.output
+    (record,) = records(tmp_path / "run")
+    events = record["transcript"]["events"]
+    assert [event["name"] for event in events if event["kind"] == "tool"] == ["OCR", "Calculator"]
+    assert not any(event["error"] for event in events)
+    ((case,),) = chunks(tmp_path / "run" / "report.html")
+    shown = [step.get("name") for step in case["said"]["steps"]]
+    assert [name for name in shown if name in ("OCR", "Calculator")] == ["OCR", "Calculator"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -141,14 +142,31 @@ def test_calls_are_in_the_record_and_files_are_delivered(
 def test_an_agent_in_the_sandbox_reaches_the_tools_and_nothing_else(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as other:
         monkeypatch.setenv("OPEN_PORT", str(other.getsockname()[1]))
         status, out = run(tmp_path, data, OTHER_PORTS, "--env", "OPEN_PORT")
     assert status == 0 and (out / "7" / "final.txt").read_text() == "tools reached\n"
     assert "net_ns" in stored(out / "7" / "run.json")["sandbox"]
     assert not stored(out / "7" / "run.json")["network"]
+
+
+def test_an_agent_reaches_a_local_port_that_it_is_given(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    script, out = tmp_path / "agent.py", tmp_path / "run"
+    script.write_text(
+        "import os, socket\nsocket.create_connection(('127.0.0.1', int(os.environ['PORT'])), 5)\nprint('in')"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as model:
+        port = str(model.getsockname()[1])
+        monkeypatch.setenv("PORT", port)
+        words = ["run", "--command", f"{sys.executable} {script}", "--out", str(out), "--data", str(data)]
+        assert pack(*words, "--env", "PORT", "--local-port", port) == 0
+        assert (out / "7" / "final.txt").read_text() == "in\n"
+        assert pack(*words, "--env", "PORT") == 4
+    assert "without the network and with local ports (1), not in the sandbox" in capsys.readouterr().out
+    assert pack(*words, "--local-port", "0") == 4
+    assert "--local-port must be from 1 to 65535, not 0" in capsys.readouterr().out
 
 
 def test_a_run_with_tools_is_not_continued_without(tmp_path: Path, data: Path, capsys: Any) -> None:

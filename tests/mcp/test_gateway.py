@@ -13,7 +13,7 @@ from mcp import MCPError
 from tests.mcp.sessions import FLIP, PICTURE, Sample, connected, started, texts
 from tool_impls.mcp import server
 from tool_impls.mcp.files import files_below
-from tool_impls.mcp.session import Session, input_schema
+from tool_impls.mcp.session import OpenSession, Session, input_schema
 
 MODES = ("auto", "legacy")  # the protocol of 2026 and the one with a handshake
 
@@ -142,6 +142,13 @@ def test_a_folder_gives_its_plain_files(tmp_path: Path) -> None:
     (tmp_path / "link.txt").symlink_to("/etc/passwd")
     (tmp_path / "away").symlink_to("/etc")
     assert list(files_below(tmp_path)) == ["b.txt", "deep/a.txt"]
+
+
+def test_nothing_is_traced() -> None:
+    def none(_: Any) -> OpenSession:
+        raise LookupError
+
+    assert server.make_server(none).middleware == []
 
 
 def test_a_text_file_is_read_as_text(tmp_path: Path) -> None:

@@ -33,30 +33,14 @@ _CLOSING_SECONDS = 1
 class Gateway:
     """A server on this machine. ``start`` makes one; ``close`` ends it."""
 
-    url: str
-    port: int
-
-    def __init__(self, access: Access) -> None:
+    def __init__(self, listener: socket.socket, host: str, access: Access) -> None:
+        """In the event loop that serves."""
+        self.port: int = listener.getsockname()[1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}{PATH}"
         self._access = access
         self._sessions: dict[str, OpenSession] = {}
-        self._server: _Quiet
-        self._serving: asyncio.Task[None]
-
-    @classmethod
-    async def start(cls, *, host: str = "127.0.0.1", port: int = 0, access: Access = WITHOUT_TOKEN) -> Gateway:
-        """Listen on an address; port 0 is any free one. ``access``: further names of the host; its token is not used,
-        since each session has its own. Raises UsageProblem if the address cannot be used."""
-        gateway = cls(access)
-        try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
-        except OSError as error:
-            problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
-            raise UsageProblem(f"the MCP gateway {problem}") from None
-        gateway.port = listener.getsockname()[1]
-        gateway.url = f"http://{f'[{host}]' if ':' in host else host}:{gateway.port}{PATH}"
         config = uvicorn.Config(
-            gateway._application(),
+            self._application(),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -65,9 +49,20 @@ class Gateway:
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
-        gateway._server = _Quiet(config)
-        gateway._serving = asyncio.create_task(gateway._server.serve(sockets=[listener]))
-        return gateway
+        self._server = _Quiet(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+
+    @classmethod
+    async def start(cls, *, host: str = "127.0.0.1", port: int = 0, access: Access = WITHOUT_TOKEN) -> Gateway:
+        """Listen on an address; port 0 is any free one. ``access``: further names of the host; its token is not used,
+        since each session has its own. Raises UsageProblem if the address cannot be used."""
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        except OSError as error:
+            problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
+            raise UsageProblem(f"the MCP gateway {problem}") from None
+        return cls(listener, host, access)
 
     def open(self, session: Session, token: str | None = None) -> str:
         """Offer a session; the token that reaches it, which is new if none is given."""
