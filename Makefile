@@ -4,6 +4,7 @@
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the floors of the packages, dead code
+# make agents  agents of two frameworks, each in an environment of its own, solve bundled tasks by MCP
 # make docs    draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
@@ -25,7 +26,7 @@ BESIDE := $(VENV)/beside
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test faults coverage lint docs screenshots benchmarks perf release-notes
+.PHONY: bench check test agents faults coverage lint docs screenshots benchmarks perf release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -56,6 +57,18 @@ $(BESIDE)/.tried: pyproject.toml
 PROFILE ?= dev
 test: $(DEV) $(NPM) $(BESIDE)/.tried
 	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=$(PROFILE); status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+
+# frameworks pin versions of what our own environment has in others, so each has its own
+$(VENV)/agents-openai/.installed: Makefile
+	@$(PYTHON) install.py $(@D) 'openai-agents>=0.24'
+	@touch $@
+
+$(VENV)/agents-smolagents/.installed: Makefile
+	@$(PYTHON) install.py $(@D) 'smolagents[mcp,openai]>=1.26' 'mcp<2'
+	@touch $@
+
+agents: $(DEV) $(VENV)/agents-openai/.installed $(VENV)/agents-smolagents/.installed
+	$(BIN)/pytest tests/gta/test_frameworks.py tests/external_agent/test_frameworks.py -q -W error
 
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status

@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from agentgauge_reports.results.run import read_run
 
     from agentgauge.core.capabilities import (
+        Agent,
+        AgentAnswer,
+        AgentTask,
         Artifact,
         Breakdown,
         Breakdowns,
         Cell,
         Column,
         CombinedScores,
+        ExternalAgents,
         Leaderboard,
         Oracle,
         OwnOptions,
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
         RealTools,
         Similarity,
         TaskOption,
+        ToolUse,
         role_option,
     )
     from agentgauge.core.case import Case
@@ -47,6 +52,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ROOT_TOKEN",
     "RUN_TOKEN",
+    "Agent",
+    "AgentAnswer",
+    "AgentTask",
     "Artifact",
     "Breakdown",
     "Breakdowns",
@@ -61,6 +69,7 @@ __all__ = [
     "DataProblem",
     "DataSource",
     "Entry",
+    "ExternalAgents",
     "Fault",
     "Index",
     "Leaderboard",
@@ -89,6 +98,7 @@ __all__ = [
     "ToolCall",
     "ToolError",
     "ToolOutput",
+    "ToolUse",
     "UsageProblem",
     "announce",
     "benchmark",
@@ -104,12 +114,16 @@ __all__ = [
 
 _MODULES = {
     "agentgauge.core.capabilities": (
+        "Agent",
+        "AgentAnswer",
+        "AgentTask",
         "Artifact",
         "Breakdown",
         "Breakdowns",
         "Cell",
         "Column",
         "CombinedScores",
+        "ExternalAgents",
         "Leaderboard",
         "Oracle",
         "OwnOptions",
@@ -120,6 +134,7 @@ _MODULES = {
         "RealTools",
         "Similarity",
         "TaskOption",
+        "ToolUse",
         "role_option",
     ),
     "agentgauge.core.case": ("Case",),

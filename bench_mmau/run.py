@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.errors import ModelFault, SandboxFault
@@ -48,9 +49,13 @@ CONTESTS = "contests"
 Output = dict[str, Json]
 
 
-async def direct(case: Case) -> Output:
-    """Send the stored messages once."""
-    return {"responses": [stored(await _ask(case, case.sample.payload["messages"]))]}
+async def direct(case: Case, agent: Agent | None = None) -> Output:
+    """Send the stored messages once, to the model or to an agent program."""
+    messages = case.sample.payload["messages"]
+    if agent:
+        task = AgentTask(messages, functions=case.sample.payload.get("tools") or ())
+        return {"responses": [stored((await agent(case, task)).reply)]}
+    return {"responses": [stored(await _ask(case, messages))]}
 
 
 async def _ask(
@@ -84,8 +89,8 @@ def _text(reply: ChatReply) -> str:
 # -- mathematics
 
 
-async def math(case: Case) -> Output:
-    return await _judged(case, await direct(case))
+async def math(case: Case, agent: Agent | None = None) -> Output:
+    return await _judged(case, await direct(case, agent))
 
 
 async def math_planner(case: Case) -> Output:

@@ -10,9 +10,11 @@ from typing import Any
 
 from agentgauge.core.capabilities import (
     SAME,
+    Agent,
     Chosen,
     CombinedScores,
     Exporter,
+    ExternalAgents,
     Leaderboard,
     Oracle,
     OwnOptions,
@@ -96,7 +98,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         skills: tuple[str, ...],
         *,
         columns: Sequence[tables.Column],
-        runs: Callable[[Case], Coroutine[Any, Any, Output]],
+        runs: Callable[..., Coroutine[Any, Any, Output]],
         judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
         gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
         options: tuple[TaskOption, ...] = (),
@@ -169,10 +171,17 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return average.leaderboards(_HERE / "reference" / "mmau.json")
 
 
+class OneRequest(MmauTask, ExternalAgents):
+    """A task that puts one request to the tested model, so that an agent program can answer in its place."""
+
+    async def run_agent(self, case: Case, agent: Agent) -> Json:
+        return await self._run(case, agent)
+
+
 # Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
 # asked about, an answer in mathematics is judged.
-_tool = partial(MmauTask, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
-_dag = partial(MmauTask, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
+_tool = partial(OneRequest, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
+_dag = partial(OneRequest, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
 _ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
 _contest = partial(
     MmauTask,
@@ -182,7 +191,16 @@ _contest = partial(
     gold=oracle.program,
     requests=run.SAMPLES,
 )
-_math = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=2)
+_math = partial(
+    OneRequest,
+    columns=tables.MATH,
+    judge=judging.mathematics,
+    gold=oracle.mathematics,
+    runs=run.math,
+    options=(JUDGES,),
+    requests=2,
+)
+_shifted = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=3)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
@@ -225,7 +243,7 @@ TASKS: tuple[MmauTask, ...] = (
         requests=3,
     ),
     _contest("contest_standard", "contests", data.CONTESTS, ()),
-    MmauTask(
+    OneRequest(
         "contest_parsing",
         "contests, problem parsing",
         data.CONTEST_PARSING,
@@ -256,32 +274,23 @@ TASKS: tuple[MmauTask, ...] = (
         judge=judging.contest_retry,
         requests=9.6,  # the published models solve 8 % of the problems at first
     ),
-    _math("math_standard", "mathematics", data.MATH, (), runs=run.math, options=(JUDGES,)),
-    _math(
-        "math_comprehend",
-        "mathematics, Comprehend+",
-        data.MATH_COMPREHEND,
-        (_UNDERSTANDING,),
-        runs=run.math,
-        options=(JUDGES,),
-    ),
-    _math(
+    _math("math_standard", "mathematics", data.MATH, ()),
+    _math("math_comprehend", "mathematics, Comprehend+", data.MATH_COMPREHEND, (_UNDERSTANDING,)),
+    _shifted(
         "math_planner",
         "mathematics, planner-shift",
         data.MATH,
         (_REASONING, _PLANNING),
         runs=run.math_planner,
         options=(JUDGES, SOLVERS),
-        requests=3,
     ),
-    _math(
+    _shifted(
         "math_solver",
         "mathematics, solver-shift",
         data.MATH,
         (_SOLVING,),
         runs=run.math_solver,
         options=(JUDGES, PLANNERS),
-        requests=3,
     ),
 )
 """What the entry point ``agentgauge.tasks`` announces."""

@@ -16,6 +16,7 @@ from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.family import parse_reply
+from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.core.types import Json
@@ -262,6 +263,23 @@ def at_once(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 # -- cases
+
+
+async def run_with_agent(case: Case, agent: Agent, sending: Sending = ORIGINAL) -> Json:
+    """Solve a sample with an agent program, which is started for each step: a tool's result is a recorded one, and
+    which result comes next depends on the calls, so the agent states its calls and its process ends. Raises Fault."""
+    session, task = resolve(case.sample)
+    tolerant = case.settings.scoring == "strict"
+    asked = 0
+
+    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+        nonlocal asked
+        asked += 1
+        clock = time.monotonic()
+        reply = (await agent(case, AgentTask(messages, functions=tools))).reply
+        return answer_of(reply, asked, tolerant=tolerant, seconds=round(time.monotonic() - clock, 3))
+
+    return await solve(session, task, ask, sending=sending, tolerant=tolerant)
 
 
 async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:

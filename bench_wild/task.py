@@ -12,10 +12,12 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES, OURS
 from agentgauge.core.capabilities import (
+    Agent,
     Breakdown,
     Breakdowns,
     Chosen,
     Exporter,
+    ExternalAgents,
     Leaderboard,
     Oracle,
     OwnOptions,
@@ -40,7 +42,7 @@ from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.release2025.breakdown import breakdowns
-from bench_wild.run import run_task
+from bench_wild.run import run_task, run_with_agent
 from bench_wild.score import EVALUATORS, Evaluator, score_task
 from bench_wild.tool_lists import FILES as TOOL_LISTS
 from bench_wild.tool_lists import lacks, read_tool_lists
@@ -150,7 +152,7 @@ class WildData(DataSource):
         return read
 
 
-class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, Breakdowns):
+class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, Breakdowns):
     """Four tasks a session, each with the gold history of those before it; results are recorded ones, nothing runs."""
 
     data: WildData
@@ -201,6 +203,9 @@ class Wild(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFil
 
     async def run(self, case: Case) -> Json:
         return await run_task(case, self.sending)
+
+    async def run_agent(self, case: Case, agent: Agent) -> Json:
+        return await run_with_agent(case, agent, self.sending)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         session, task = data.resolve(sample)

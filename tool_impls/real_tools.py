@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
-from agentgauge.core.capabilities import RealTools
+from agentgauge.core.capabilities import RealTools, ToolGateway
 from agentgauge.core.config import Config
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import Json, Scoring
@@ -48,6 +49,14 @@ class LocalTools(RealTools):
         command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
         command += ["--settings", str(self.settings_file(config))]
         return [*command, *(["--allow-unsafe-code"] if allow_unsafe else [])]
+
+    async def gateway(self) -> ToolGateway | None:
+        """None without the package ``mcp``, which the extra of the same name installs."""
+        if find_spec("mcp") is None:
+            return None
+        from tool_impls.mcp.gateway import Gateway
+
+        return await Gateway.start()
 
     def toolbox(self, url: str) -> ToolBox:
         from tool_impls.server.client import ToolServerBox

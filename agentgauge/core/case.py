@@ -90,6 +90,7 @@ class Case:
         template: Mapping[str, Any] | None = None,
         usual: Sampling = Sampling(),  # noqa: B008 - frozen
         stop: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
         draw: int | None = None,
         role: str = "",
     ) -> ChatReply:
@@ -114,6 +115,7 @@ class Case:
             seed=(self.seed + (draw or 0)) & 0x7FFFFFFF,
             repeated=draw is not None or self.settings.attempts > 1,
             stop=tuple(stop),
+            extra=extra or {},
             case=CaseKey(self.sample.task, self.sample.id, self.attempt, self._turn, role),
         )
         self._turn += 1

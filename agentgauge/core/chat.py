@@ -63,6 +63,8 @@ class ChatRequest:
     seed: int | None = None
     repeated: bool = False  # the same request is drawn several times, so that draws need the seed to differ
     stop: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of a chat completion's body, such as ``tool_choice``; the Responses API does not get them."""
     case: CaseKey | None = None
 
 

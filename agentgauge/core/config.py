@@ -104,6 +104,18 @@ class ModelTable:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTable:
+    """The ``[agent]`` table: what the program of ``--agent`` may see and use. The limits are those of one call."""
+
+    readable: tuple[str, ...] = ()  # files and folders, relative to the file
+    env: tuple[str, ...] = ()  # names of environment variables that it gets
+    seconds: float = 600.0
+    memory_mb: int = 4096
+    requests: int = 100  # to the model
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole file. Empty where there is none."""
 
@@ -112,6 +124,7 @@ class Config:
     tools: Mapping[str, Any] = field(default_factory=dict)  # untouched: tool_impls reads it
     prompts: Path | None = None  # folder of texts that replace the built-in wording
     similarity: str | None = None  # backend that compares texts; None: each benchmark's own choice
+    agent: AgentTable = AgentTable()
 
 
 def load_config(path: Path | None = None, *, root: Path) -> Config:
@@ -133,7 +146,7 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         # The text of a TOML error names line and column, not the line's content, so it shows no secret.
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
     reader = _Reader(path)
-    top = reader.table(data, "the file", {"models": dict, "tools": dict, "prompts": dict, "scoring": dict})
+    top = reader.table(data, "the file", dict.fromkeys(("models", "tools", "prompts", "scoring", "agent"), dict))
     models = {name: _model_table(reader, name, table) for name, table in top.get("models", {}).items()}
     scoring = reader.table(top.get("scoring", {}), "[scoring]", {"similarity": str})
     return Config(
@@ -142,7 +155,22 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         tools=top.get("tools", {}),
         prompts=_prompts(reader, top.get("prompts", {})),
         similarity=scoring.get("similarity"),
+        agent=_agent_table(reader, top.get("agent", {})),
     )
+
+
+def _agent_table(reader: _Reader, data: Mapping[str, Any]) -> AgentTable:
+    known = reader.table(data, "[agent]", get_type_hints(AgentTable))
+    for key, low in (("seconds", 1), ("memory_mb", 64), ("requests", 1)):
+        reader.at_least(known, "[agent]", key, low)
+    for key in ("readable", "env"):
+        if not all(isinstance(one, str) for one in known.get(key, ())):
+            raise UsageProblem(f"{reader.path}: [agent] {key} must be a list of texts")
+    if not all(map(_VARIABLE.match, known.get("env", ()))):
+        # A value may be a key put in the wrong place, so it is not shown.
+        raise UsageProblem(f"{reader.path}: [agent] env must be a list of names of environment variables")
+    known["readable"] = tuple(str(reader.path.parent / place) for place in known.get("readable", ()))
+    return AgentTable(**{**known, "env": tuple(known.get("env", ()))})
 
 
 def _prompts(reader: _Reader, data: Mapping[str, Any]) -> Path | None:
@@ -238,6 +266,8 @@ def _rule(annotation: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
         return (str,), get_args(annotation)
     if annotation is float:
         return (int, float), ()
+    if get_origin(annotation) is tuple:
+        return (list,), ()
     return (annotation if annotation in (str, int, bool) else dict,), ()
 
 

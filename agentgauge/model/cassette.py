@@ -83,6 +83,7 @@ def _exchange(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -
     settings = [
         *(request.temperature, request.max_tokens, asdict(request.usual)),
         *(request.seed, list(request.stop), request.raw, dict(request.template)),
+        *([dict(request.extra)] if request.extra else []),  # cassettes of earlier versions know none
     ]
     return ("model", f"{case.task}/{case.sample}/{case.attempt}/{case.turn}" if case else ""), {
         "messages": [digest(pack(by_content(message))) for message in request.messages],

@@ -59,6 +59,7 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         body["seed"] = request.seed
     if request.stop and quirks.stop:
         body["stop"] = list(request.stop)
+    body.update(request.extra)
     body.update(spec.extra_body)
     if request.template and "chat_template_kwargs" in spec.extra_body:
         body["chat_template_kwargs"] = {**request.template, **spec.extra_body["chat_template_kwargs"]}

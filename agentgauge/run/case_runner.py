@@ -15,6 +15,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
+from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
@@ -67,6 +68,9 @@ class CaseRunner:
         hosted = settings.spec is not None and not settings.spec.embedded
         self._first_replies = FirstReplies(active=hosted and settings.attempts > 1 and not settings.batch)
         self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
+        program = settings.program
+        logs = self.folder.path / "logs" / "agent"
+        self._agent = ProgramAgent(program, logs, settings.in_flight) if program else None
         self._solver = Solver(
             settings=CaseSettings(
                 dialect=settings.dialect,
@@ -83,6 +87,7 @@ class CaseRunner:
             configs={name: config_fingerprint(settings, find_task(name)) for name in tasks},
             models=self._clients.model,
             boxes=self._clients.box,
+            agent=self._agent,
             stored={case: line for case, line in stored.items() if case not in self.finished},
             asks=not settings.rescore,
             earlier=earlier,
@@ -146,6 +151,8 @@ class CaseRunner:
         self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
 
     async def close(self) -> None:
+        if self._agent:
+            await self._agent.close()
         await self._clients.close()
         self._appender.close()
 

@@ -33,6 +33,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--temperature": described("T", "sampling temperature of the tested model (default: the model's)", type=float),
     "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
+    "--agent": described(
+        "COMMAND",
+        "test a program in the model's place, or the function of an entry point of agentgauge.agents; --model names the"
+        " model that it may ask (default: test the model)",
+    ),
     "--dialect": described(
         "NAME",
         "how tools are presented to the model and calls are parsed: native, react, or the name of a model family, such"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgauge import sandbox
-from agentgauge.core.capabilities import Breakdowns, Oracle, OwnOptions, RealTools, headline_of
+from agentgauge.core.capabilities import Breakdowns, ExternalAgents, Oracle, OwnOptions, RealTools, headline_of
 from agentgauge.core.errors import AgentGaugeError, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Score, Scoring
 from agentgauge.run.costs.estimate import asked_models, check_dollars
 from agentgauge.run.settings import Settings, runs_here
@@ -23,7 +23,7 @@ from agentgauge.store.jsonl import CaseId
 
 class Checked(NamedTuple):
     tools: dict[str, Mapping[str, Any]]  # what identifies each tool of the run, by its name
-    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no real tool and no program runs on this machine
+    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no tool, program or agent runs on this machine
 
 
 def load_early(settings: Settings, paths: Sequence[Path]) -> None:
@@ -66,6 +66,14 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in here)
     if settings.earlier_tools is None and (runs_code or serves_tools):
         sandbox.look_early()
+    if settings.agent:
+        refused = [name for name, task in chosen.items() if not isinstance(task, ExternalAgents)]
+        if refused:
+            able = [name for name, task in known_tasks().items() if isinstance(task, ExternalAgents)]
+            raise UsageProblem(
+                f"--agent: {', '.join(refused)} cannot be put to an agent program; select tasks that can:"
+                f" {', '.join(able)}"
+            )
     without_gold = [name for name, task in chosen.items() if not isinstance(task, Oracle)]
     if without_gold and settings.spec and settings.spec.kind == "oracle":
         raise UsageProblem(f"--model oracle: {', '.join(without_gold)} has no gold replies; give another model")
@@ -90,7 +98,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
                 allow_unsafe=settings.allow_unsafe_code,
                 server=settings.tool_server,
             )
-    layers = sandbox.layers() if runs_code or serves_tools else ()
+    layers = sandbox.layers() if runs_code or serves_tools or settings.program else ()
     return Checked(_with_those_before(tools, settings.run_dir) if settings.resume else tools, layers)
 
 

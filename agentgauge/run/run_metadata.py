@@ -38,6 +38,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
+    if settings.agent:
+        confined = "" if settings.agent.confined else ", NOT confined"
+        yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from by_state(not_ready(tools))
@@ -128,7 +131,8 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
     """What determines this run's figures. The description is the same for two equal runs, wherever they ran."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     return {
-        "model": settings.model.name,
+        "model": settings.tested,
+        **({"agent": settings.agent.digest} if settings.agent else {}),
         "model_fingerprint": settings.model.fingerprint,
         "dialect": settings.dialect,
         "scoring": settings.scoring,

@@ -32,6 +32,7 @@ from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Gate, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
@@ -60,6 +61,8 @@ class ModelFacts:
 class Settings:
     model: ModelFacts
     spec: ModelSpec | None  # how to reach the model; None where none is called (replay, rescore)
+    agent: AgentFacts | None  # the program that is tested in the model's place, and asks the model; None: the model
+    program: AgentProgram | None  # how to run the agent
     dialect: str
     data: str  # what --data was given, now or in the run that this one starts from
     roots: Mapping[str, Path]  # task name → folder of its data; a task without data is not in it
@@ -88,6 +91,11 @@ class Settings:
     file: FileConfig
     temperature: float | None  # as given by --temperature
     shared: Shared | None  # with the runs of other models beside this one
+
+    @property
+    def tested(self) -> str:
+        """The name of what is tested: the model, or the agent with its model."""
+        return f"{self.agent.name} ({self.model.name})" if self.agent else self.model.name
 
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
@@ -138,10 +146,17 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
     made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
-    sandbox.hide([run_dir, data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())])
+    secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
+    sandbox.hide([run_dir, *secret])
+    named = dict.fromkeys(secret, "a data set") | {run_dir: "the folder of the run"}
+    agent, program = read_agent(option, earlier, file, named)
+    if agent and dialect != "native":
+        raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
     return Settings(
         model=model,
         spec=spec,
+        agent=agent,
+        program=program,
         dialect=dialect,
         data=data,
         roots=roots | dict.fromkeys(made_here, run_dir),
@@ -189,6 +204,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
     """
     return {
         "model": asdict(settings.model),
+        **({"agent": asdict(settings.agent)} if settings.agent else {}),
         "dialect": settings.dialect,
         "data": settings.data,
         "attempts": settings.attempts,
@@ -215,6 +231,7 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "similarity": settings.similarity[task.name],
         "tools": settings.file.tools if isinstance(task, RealTools) else None,
         "options": {option.name: _fingerprint(settings, option.name) for option in options_of(task) if option.matters},
+        **({"agent": settings.agent.digest} if settings.agent else {}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -305,6 +322,7 @@ _EXCLUSIVE = (
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
     ("rescore", "temperature", "a rescored run calls no model"),
+    ("rescore", "agent", "a rescored run starts no agent"),
     ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
     ("rescore", "replay", "a rescored run has no exchanges"),
@@ -319,6 +337,7 @@ _EXCLUSIVE = (
 _NOT_LAUNCHED = (
     ("record", "exchanges are made on other machines"),
     ("batch", "a batch needs one process that waits for it; give it to pytest"),
+    ("agent", "agents run on this machine"),
     ("rescore", "a rescored run asks no model; give it to pytest"),
 )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from agentgauge.agent.converse import converse
 from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
-from agentgauge.core.capabilities import Similarity
+from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.checkpoint import CheckpointFile
@@ -62,6 +62,7 @@ class Solver:
     configs: Mapping[str, str]  # task name → fingerprint of what may change an outcome
     models: Callable[..., ChatModel]  # without an argument the one that is tested, else the one of an option
     boxes: Callable[[Task], ToolBox | None]
+    agent: Agent | None  # the program that is tested in the model's place
     stored: Mapping[CaseId, Line]  # records whose transcripts are scored again, where they are whole
     asks: bool  # the model, for the other cases
     earlier: bool  # the run folder may hold what an earlier session, or a worker that died, has left of a case
@@ -163,13 +164,19 @@ class Solver:
         clock = time.monotonic()
         output: Any = None
         try:
-            output = await planned.task.run(case)
+            output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored
         except Fault as fault:
             record = replace(record, error=str(fault), cause=fault.cause)
         if case.checkpoint_output is not None:
             self.checkpoints.add(planned.id)
         return replace(record, transcript=self.transcript(case, output, time.monotonic() - clock))
+
+    async def _solved(self, task: Task, case: Case) -> Json:
+        if self.agent is None:
+            return await task.run(case)
+        assert isinstance(task, ExternalAgents), "the preflight has refused the others"
+        return await task.run_agent(case, self.agent)
 
     def _recall(self, planned: Planned) -> Record | None:
         line = self.stored.get(planned.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Unpack
 
 from agentgauge.sandbox.launch import Job, Options, Script
@@ -45,9 +46,14 @@ def run(program: Sequence[str] | Script, *, allow_unsafe: bool = False, **option
 
 
 async def run_async(
-    program: Sequence[str] | Script, *, allow_unsafe: bool = False, **options: Unpack[Options]
+    program: Sequence[str] | Script,
+    *,
+    allow_unsafe: bool = False,
+    executor: Executor | None = None,
+    **options: Unpack[Options],
 ) -> SandboxResult:
-    """As ``run``, in a thread; cancelling the task ends the program."""
+    """As ``run``, in a thread; cancelling the task ends the program. ``executor``: whose threads wait for programs that
+    run long; None: the event loop's, which looks up hosts, too."""
 
     def prepare() -> Job:  # in a thread, too: the first call of a process probes the machine
         check_minimum(allow_unsafe=allow_unsafe)
@@ -55,7 +61,7 @@ async def run_async(
 
     job = await asyncio.to_thread(prepare)
     try:
-        return await asyncio.to_thread(job.run)
+        return await asyncio.get_running_loop().run_in_executor(executor, job.run)
     except asyncio.CancelledError:
         job.stop()
         raise

@@ -7,6 +7,7 @@ import marshal
 import math
 import os
 import selectors
+import socket
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
+from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
 from agentgauge.sandbox.processes import Fresh, Holder, Setup, Streams
 from agentgauge.sandbox.report import Report, read_report
@@ -60,6 +62,9 @@ class Options(TypedDict, total=False):
     project and what was given to ``hide`` cannot be read."""
     packages: bool  # default True: installed packages can be read
     network: bool  # default False; True: IP over this machine's network, services on localhost included
+    ports: Sequence[int]
+    """TCP ports of this machine's 127.0.0.1 that the program reaches at the same address; it has no other network.
+    Without meaning where it has the network."""
     steps: Steps | None  # work that is handed over piece by piece
     keep: bool  # default True; False: what the program leaves in the folder may be thrown away
 
@@ -92,7 +97,9 @@ class Job:
     def __init__(self, program: Sequence[str] | Script, setup: Setup, **options: Unpack[Options]) -> None:
         folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
         network = options.get("network", False)
-        self._script = program.text if isinstance(program, Script) and setup.serves and not network else None
+        self._ports = [] if network else list(options.get("ports", ()))
+        prepared = isinstance(program, Script) and setup.serves and not (network or self._ports)
+        self._script = program.text if isinstance(program, Script) and prepared else None
         argv = [sys.executable, "-s", "-S", "-P", "-c", program.text] if isinstance(program, Script) else list(program)
         if not argv or not Path(argv[0]).is_absolute():
             named = repr(argv[0]) if argv else "nothing"
@@ -113,6 +120,7 @@ class Job:
             "folder": where,
             "mounts": list(seen.mounts),
             "network": network,
+            "ports": self._ports,
             "refuse": setup.refuse,
             "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "prepared": self._script is not None,
@@ -158,11 +166,12 @@ class Job:
                     giving = ours.enter_context(os.fdopen(given, "wb", buffering=0))
                     self._lifeline = os.dup(given)
                     (stdout, out), (stderr, err), (status, told) = (_pipe(ours, theirs) for _ in range(3))
+                    sending = self._forward(ours, theirs) if self._ports else None
                 except OSError as error:
                     raise SandboxFault(f"the sandbox cannot be reached: {error}", cause="no process") from error
                 if self._stopped:
                     self._close_lifeline()
-                holder = self._start(Streams(order, out, err, told, folder))
+                holder = self._start(Streams(order, out, err, told, folder, sending))
             try:
                 self._give(giving, holder.order)
                 ended = self._collect({stdout: arrived.stdout, stderr: arrived.stderr, status: arrived.report}, arrived)
@@ -173,6 +182,13 @@ class Job:
                 holder.end(used_up=not (ended and report.started) or report.cause == "memory")
         report.layers += holder.layers
         return self._result(arrived, report, time.monotonic() - began)
+
+    def _forward(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> int:
+        """Forward the ports until ``ours`` is closed; the descriptor where the sandbox sends its sockets."""
+        arriving, sending = socket.socketpair()
+        theirs.callback(sending.close)
+        ours.callback(Forwarder(arriving, self._ports).close)
+        return sending.fileno()
 
     def _start(self, streams: Streams) -> Holder:
         if self._script is not None:

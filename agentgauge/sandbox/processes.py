@@ -43,6 +43,7 @@ class Streams:
     stderr: int
     status: int
     folder: int  # the program's
+    ports: int | None = None  # where listening sockets are sent
 
 
 class Holder(Protocol):
@@ -67,14 +68,19 @@ class Fresh:
                 stdin=streams.order,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
-                pass_fds=(streams.status,),
+                pass_fds=[each for each in (streams.status, streams.ports) if each is not None],
             )
         except BaseException:
             remove(self._group)
             raise
         counted = count(self._group, self._process)
         self.layers: tuple[str, ...] = ("memory_group",) if counted["counted"] else ()
-        self.order: Mapping[str, Any] | None = {**spec, **counted, "status_fd": streams.status}
+        self.order: Mapping[str, Any] | None = {
+            **spec,
+            **counted,
+            "status_fd": streams.status,
+            "ports_fd": streams.ports,
+        }
 
     def end(self, *, used_up: bool) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -12,13 +12,14 @@ from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastTe
 from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import shown, use_tools
 from agentgauge.agent.react import React
+from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
-from bench_gta.workflow.steps import files_note, opening, record, records
+from bench_gta.workflow.steps import agent_steps, files_note, opening, record, records
 
 MAX_TURNS = 10  # replies that a user turn may take end to end: the original's limit
 
@@ -48,9 +49,9 @@ async def run_step(case: Case) -> Json:
     }
 
 
-async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
-    """Let the model answer every user turn with the sample's tools. Raises Fault. As upstream, a user turn does not
-    show the replies and tool results of earlier ones."""
+async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS, agent: Agent | None = None) -> Json:
+    """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault. As upstream, a
+    user turn does not show the replies and tool results of earlier ones."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);
@@ -61,9 +62,12 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS) -> Json:
     prediction, gold, asked = [], [], []
     for question, answers in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
-        last = prompts.force_stop
-        uses = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
-        prediction.append([step for exchange in uses.exchanges for step in records(exchange)])
+        if agent:
+            prediction.append(await agent_steps(agent, case, memory, loaded.files, tools))
+        else:
+            last = prompts.force_stop
+            uses = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
+            prediction.append([step for exchange in uses.exchanges for step in records(exchange)])
         gold.append(answers)
         asked.append(question)
     return {"gold": gold, "prediction": prediction, "origin_prompt": asked, "steps": []}

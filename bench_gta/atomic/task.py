@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.capabilities import (
+    Agent,
     Exporter,
+    ExternalAgents,
     Leaderboard,
     Oracle,
     PredictionFiles,
@@ -209,7 +211,7 @@ class StepByStep(_GtaAtomic):
     mode = _Mode(run_step, score_step, broken_step, step_stop, step_metrics, step_formula, oracle.answer_step)
 
 
-class EndToEnd(_GtaAtomic, GtaTools):
+class EndToEnd(_GtaAtomic, GtaTools, ExternalAgents):
     """The model works on its own, with real tools."""
 
     name = "gta_atomic.e2e"
@@ -229,6 +231,10 @@ class EndToEnd(_GtaAtomic, GtaTools):
     published_as: ClassVar[Mapping[str, str]] = {name.replace("Acc", ""): name for name in published}
     expected_requests = 3.4  # 557 tool calls of 229 queries, and an answer to each
     mode = _Mode(run_e2e, score_e2e, broken_e2e, e2e_stop, e2e_metrics, e2e_formula, oracle.answer_e2e)
+
+    async def run_agent(self, case: Case, agent: Agent) -> Json:
+        data.require_files(case.sample)
+        return await run_e2e(case, agent=agent)
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)

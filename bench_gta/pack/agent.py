@@ -10,31 +10,40 @@ written.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
-import shlex
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json
+from agentgauge.run.external_agent.command import Command
+from agentgauge.run.external_agent.command import read_command as resolved
+from agentgauge.run.external_agent.process import AgentSettings, run_agent
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.scratch import remove_tree
+from bench_gta.pack import steps
 from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, read_answer
 from bench_gta.pack.file_selection import escaped, made_harmless, plain_files, problem_of
-from bench_gta.pack.process import AgentSettings, run_agent
 from bench_gta.pack.records import RECORD, number, read_record, read_usage
 from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
+if TYPE_CHECKING:
+    from bench_gta.pack.tools import AgentTools
+    from tool_impls.mcp.invitation import Invitation
+
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
-PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id")
+MCP_SETTINGS, MADE = "mcp.json", "made"
+OF_TOOLS = ("mcp_url", "mcp_token", "mcp_config")
+PLACEHOLDERS = ("prompt", "prompt_file", "input", "output", "task_id", *OF_TOOLS)
 MOST_LOG = 1 << 20  # characters of stdout.txt and of stderr.txt
 LONGEST_WORD = 128 << 10  # bytes, less one, of a word of a command; the kernel's limit
 MOST_CLEANED = 16 << 20  # bytes of a file that is looked through for keys
@@ -44,44 +53,21 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _BRACED = re.compile(r"\{([a-z_]+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command with placeholders. ``readable``: files that its words name."""
-
-    words: tuple[str, ...]
-    readable: tuple[Path, ...]
-
-    @property
-    def program(self) -> str:
-        return Path(self.words[0]).name
+def needs_tools(command: Command) -> bool:
+    """Whether a placeholder stands for the tools' address."""
+    return any(f"{{{name}}}" in word for name in OF_TOOLS for word in command.words)
 
 
 def read_command(text: str) -> Command:
-    """Cut a command into words as a shell would; no shell runs it.
-
-    The program becomes an absolute path, and so does every other word that names an existing file: the agent works in
-    another folder. Raises UsageProblem for a missing program and for unknown placeholders.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageProblem(f"--command {text!r} cannot be read: {error}; quote it as for a shell") from None
-    if not words:
-        example = "'my-agent --task {prompt_file}'"
-        raise UsageProblem(f"--command is empty; write the agent's program and its arguments, such as {example}")
+    """The command with its placeholders. Raises UsageProblem for a missing program and for unknown placeholders."""
+    command = resolved(text, "--command", "my-agent --task {prompt_file}")
     if unknown := [name for name in _BRACED.findall(text) if name not in PLACEHOLDERS]:
         known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
         raise UsageProblem(f"--command: {{{unknown[0]}}} is no placeholder; known are {known}")
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageProblem(f"--command: there is no program {words[0]!r}; give its path, or put it on PATH")
-    absolute = os.path.abspath  # Path.resolve() would follow links
-    files = {word: absolute(word) for word in words[1:] if Path(word).is_file()}
-    arguments = (files.get(word, word) for word in words[1:])
-    return Command((absolute(program), *arguments), tuple(map(Path, files.values())))
+    return command
 
 
-def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str]:
+def filled(command: Command, task: SetTask, prompt: str, work: Path, invitation: Invitation | None = None) -> list[str]:
     """The words for one task. Placeholders inside inserted values are not replaced. Raises UsageProblem for a word that
     is longer than the kernel accepts."""
     values = {
@@ -90,6 +76,9 @@ def filled(command: Command, task: SetTask, prompt: str, work: Path) -> list[str
         "input": str(work / INPUT),
         "output": str(work / FILES),
         "task_id": str(task.id),
+        "mcp_url": invitation.url if invitation else "",
+        "mcp_token": invitation.token if invitation else "",
+        "mcp_config": str(work / MCP_SETTINGS),
     }
     words = [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
     if any(len(word.encode("utf-8", "replace")) >= LONGEST_WORD for word in words):
@@ -109,27 +98,46 @@ def prompt_of(task: SetTask, names: Sequence[str]) -> str:
 
 
 async def solve(
-    task: SetTask, tasks: TaskSet, folder: Path, command: Command, settings: AgentSettings
+    task: SetTask,
+    tasks: TaskSet,
+    folder: Path,
+    command: Command,
+    settings: AgentSettings,
+    ports: Sequence[int] = (),
+    tools: AgentTools | None = None,
 ) -> dict[str, Json]:
     """Let the agent work on one task in a new folder. Returns its record, which is written last: a task with a record
     is finished.
 
     If the folder holds a record already, time, cost and the number of attempts are added to it, and it stays until the
     new record is written. Raises UsageProblem if the folder cannot be made, and SandboxFault if the agent cannot be
-    started; errors of the agent are in the record. Cancelling leaves no record.
+    started; errors of the agent are in the record. Cancelling leaves no record. ``ports``: of this machine's loopback,
+    which an agent without the network reaches all the same. ``tools``: what the agent is offered by MCP.
     """
     before = read_record(folder)
     here = folder.with_name(f"{folder.name}.retry") if before else folder
-    work = _prepare(here, task, input_files(tasks, task))
+    inputs = input_files(tasks, task)
+    work = _prepare(here, task, inputs)
     prompt = (work / PROMPT).read_text(encoding="utf-8")
     started = datetime.now(UTC)
-    result = await run_agent(filled(command, task, prompt, work), work, settings)
     secrets = {value: name for name, value in (settings.env or {}).items() if len(value) >= _SHORTEST_SECRET}
+    with contextlib.ExitStack() as stack:
+        session = None
+        if tools:
+            opened = tools.of_task(tasks, task, {f"{INPUT}/{name}": path for path, name in inputs}, work, here / MADE)
+            session = stack.enter_context(opened)
+            write_json(work / MCP_SETTINGS, session.invitation.settings)
+            settings = settings.with_more(session.invitation.variables, ())
+            register(session.invitation.token)  # so that no file keeps it
+        words = filled(command, task, prompt, work, session.invitation if session else None)
+        result = await run_agent(words, work, settings, ports=[*ports, *([session.port] if session else [])])
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]
     usage, unread = read_usage(work, USAGE)
     notes += unread
     notes += _noting(FILES, lambda: _take_files(work, here))
+    if session:
+        notes += _noting(MADE, partial(session.deliver, here / FILES))
     notes += _noting(here.name, lambda: _clean_files(here))
     answer, more = _answer(work, result)
     for name, text in ((FINAL, answer), ("stdout.txt", result.stdout[:MOST_LOG]), (STDERR, result.stderr[:MOST_LOG])):
@@ -147,6 +155,7 @@ async def solve(
         "network": settings.connected,
         "started_utc": started.isoformat(timespec="seconds"),
         "notes": [escaped(note) for note in (*notes, *more)],
+        **({steps.KEY: session.record(task.tools)} if session else {}),
     }
     write_json(here / RECORD, record)
     if here != folder:

@@ -44,8 +44,8 @@ _CREATE: Mapping[str, tuple[str, Option]] = {
 }
 _RUN: Mapping[str, tuple[str, Option]] = {
     "--command": (
-        "the agent's program and arguments; {prompt}, {prompt_file}, {input}, {output} and {task_id} are filled in;"
-        " no shell runs it",
+        "the agent's program and arguments; {prompt}, {prompt_file}, {input}, {output} and {task_id} are filled in,"
+        " with --mcp also {mcp_url}, {mcp_token} and {mcp_config}; no shell runs it",
         {"metavar": "TEXT"} | _REQUIRED,
     ),
     "--out": ("folder of the run; the same command continues it", _DIR | _REQUIRED),
@@ -59,6 +59,12 @@ _RUN: Mapping[str, tuple[str, Option]] = {
     ),
     "--jobs": ("concurrent tasks (default: 1)", _COUNT | {"default": 1}),
     "--retry-failed": ("run tasks again whose agent failed", _FLAG),
+    "--mcp": ("offer the agent the task set's tools by the Model Context Protocol, and log its calls", _FLAG),
+    "--tool-server": ("tool server for --mcp (default: one of our own)", {"metavar": "URL"}),
+    "--local-port": (
+        "port of this machine's 127.0.0.1 that the agent reaches without the network, such as a model's; may repeat",
+        {"type": int, "metavar": "PORT"} | _REPEATED,
+    ),
     "--network": ("let the agent use the network, including localhost and the local network", _FLAG),
     "--env": ("environment variable for the agent; may repeat", {"metavar": "NAME"} | _REPEATED),
     "--readable": ("file or folder that the agent may read; may repeat", _PATH | _REPEATED),

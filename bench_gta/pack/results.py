@@ -14,6 +14,7 @@ from agentgauge.core.types import Json, Score, Scoring
 from bench_gta.pack.file_selection import path_of, problem_of
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.records import number, score_of
+from bench_gta.pack.steps import step_figures
 from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 
@@ -158,6 +159,7 @@ def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, 
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
         "fallbacks": sum(number(_detail_of(record).get("fallbacks")) or 0 for record in records),
         "agent": _totals([agent_of(task) for task in pack.tasks if _finished(task, stored.results)]),
+        "steps": step_figures([task.meta for task in pack.tasks]),
         "judge_usd": math.fsum([*paid, *(stored.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
     }
 

@@ -8,21 +8,27 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json, Usage
 from agentgauge.run.budget import Budget
-from bench_gta.pack.agent import Command, solve
+from agentgauge.run.external_agent.command import Command
+from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
+from bench_gta.pack.agent import solve
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.create import create, with_metadata
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.process import AgentSettings, hide_from_agents, require_sandbox
 from bench_gta.pack.records import RECORD, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 
-SETTINGS, PACK = "settings.json", "pack.json"
+if TYPE_CHECKING:
+    from bench_gta.pack.tools import AgentTools
+
+SETTINGS, PACK, LOG = "settings.json", "pack.json", "tools.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,9 @@ class Plan:
     budget: Budget | None = None
     max_tasks: int | None = None  # of the tasks that remain
     retry_failed: bool = False  # run those again that did not end well
+    ports: tuple[int, ...] = ()  # of this machine's loopback, which an agent without the network reaches all the same
+    mcp: bool = False  # offer agents the task set's tools
+    tool_server: str | None = None  # whose tools these are; None: one of our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class Ran:
     done: tuple[int, ...]  # task ids, as they ended
     stopped: str  # why it stopped before the end; empty if it did not
     unpriced: int  # tasks of this call whose cost the agent did not tell
+    tool_states: Mapping[str, str]  # of the offered tools that do not run in their official form
 
 
 async def run_tasks(
@@ -58,8 +68,11 @@ async def run_tasks(
     command, task set or confinement, if agents cannot be confined, and if they could read the gold; SandboxFault if an
     agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
-    require_sandbox(plan.settings)
-    hide_from_agents(plan.settings, {"the folder of the run": out, "the task set": tasks.root})
+    require_sandbox(plan.settings, "--no-sandbox")
+    if plan.mcp or plan.ports:
+        require_ports(plan.settings, "--network or --no-sandbox, or leave --mcp and --local-port out")
+    secret = {out: "the folder of the run", tasks.root: "the task set"}
+    hide_from_agents(plan.settings, secret, readable="--readable", command="--command")
     _take(out, tasks, plan)
     waiting = [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
     stopped = ""
@@ -72,13 +85,13 @@ async def run_tasks(
     queue = iter(waiting)
     _write(tasks, out, plan)
 
-    async def work() -> None:
+    async def work(tools: AgentTools | None) -> None:
         nonlocal stopped, unpriced
         for task in queue:
             if plan.budget and (reason := plan.budget.spent(sum(used, Usage()), time.monotonic() - began)):
                 stopped = stopped or reason
                 return
-            record = await solve(task, tasks, out / str(task.id), plan.command, plan.settings)
+            record = await solve(task, tasks, out / str(task.id), plan.command, plan.settings, plan.ports, tools)
             used.append(_usage(record))
             unpriced += "usd" not in record["usage"]
             done.append(task.id)
@@ -86,13 +99,21 @@ async def run_tasks(
             report(task, record)
 
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(plan.jobs + 4))
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(plan.jobs):
-                group.create_task(work())
-    except ExceptionGroup as problems:
-        raise problems.exceptions[0] from None
-    return Ran(out / PACK, tuple(done), stopped, unpriced)
+    async with AsyncExitStack() as stack:
+        tools = await stack.enter_async_context(_tools(tasks, plan, out)) if plan.mcp and waiting else None
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(plan.jobs):
+                    group.create_task(work(tools))
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+    return Ran(out / PACK, tuple(done), stopped, unpriced, tools.states if tools else {})
+
+
+def _tools(tasks: TaskSet, plan: Plan, out: Path) -> AbstractAsyncContextManager[AgentTools]:
+    from bench_gta.pack.tools import agent_tools  # with the code that serves and judges, which other runs do not load
+
+    return agent_tools(tasks, plan.tool_server, out / LOG)
 
 
 def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
@@ -137,18 +158,23 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
         )
     if where != _where(now):
         raise UsageProblem(
-            f"{out} holds a run {where}, not {_where(now)}; give another --out, or the same --network and --no-sandbox"
+            f"{out} holds a run {where}, not {_where(now)}; give another --out, or the same --network, --no-sandbox,"
+            " --local-port and --mcp"
         )
 
 
 def _metadata(plan: Plan) -> dict[str, Json]:
     settings = plan.settings
-    return {"program": plan.command.program, "sandbox": settings.confined, "network": settings.connected}
+    where = {"program": plan.command.program, "sandbox": settings.confined, "network": settings.connected}
+    more = {"mcp": plan.mcp, "local_ports": len(plan.ports)}  # another start of a service may have another port
+    return {**where, **{name: value for name, value in more.items() if value}}
 
 
 def _where(run: Mapping[str, Json]) -> str:
     network = "with" if run["network"] else "without"
-    return f"{'in the sandbox' if run['sandbox'] else 'without the sandbox'} {network} the network"
+    tools = " and with the tools" if run.get("mcp") else ""
+    tools += f" and with local ports ({run['local_ports']})" if run.get("local_ports") else ""
+    return f"{'in the sandbox' if run['sandbox'] else 'without the sandbox'} {network} the network{tools}"
 
 
 def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:

@@ -13,7 +13,7 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry
 from agentgauge.core.types import Json
 from bench_gta.pack.format import DataSet, Pack
-from bench_gta.workflow.data import DATASET, entries, files_of
+from bench_gta.workflow.data import DATASET, entries, files_of, tools_of
 
 BUNDLED = Path(__file__).parent.parent / "workflow" / "mini"
 BUNDLED_NAME = "the bundled sample"
@@ -29,6 +29,7 @@ class SetTask:
     turns: int  # of the user; an agent app gets the first one
     files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
     tree: Json
+    tools: tuple[str, ...] = ()  # those that the task names; an agent is offered all
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +109,5 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
         raise DataProblem(f"{where}: the path of a file must be a text")
     normal = tuple(os.path.normpath(path) for path in paths)
     turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
-    return SetTask(int(entry.key), position, first["content"], turns, normal, task.get("sub_tasks", []))
+    tree, tools = task.get("sub_tasks", []), tuple(tools_of(task))
+    return SetTask(int(entry.key), position, first["content"], turns, normal, tree, tools)

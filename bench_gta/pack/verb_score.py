@@ -63,10 +63,16 @@ def score(options: argparse.Namespace) -> int:
     judged = f"{counts['n_done']} of {counts['n_total']} tasks are judged"
     print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
     for name in ("Root Score", "Leaf SR", "Root SR"):
-        print(f"  {name:10}  {'not available' if figures[name] is None else f'{figures[name]:.2f}'}")
+        print(f"  {name:10}  {_shown(figures[name])}")
+    for name, value in (scored.summary["steps"] or {}).items():
+        print(f"  steps: {name:13}  {value if isinstance(value, int) else _shown(value)}")
     print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
     print(f"{out}\n{summary_out}")
     return 1 if counts["n_error"] else 0
+
+
+def _shown(figure: float | None) -> str:
+    return "not available" if figure is None else f"{figure:.2f}"
 
 
 def base_url(address: str | None) -> str | None:

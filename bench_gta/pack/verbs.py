@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
 from agentgauge.run.budget import parse_budget
+from agentgauge.run.external_agent.process import AgentSettings
 from agentgauge.sandbox import scratch_folder
-from bench_gta.pack.agent import STDERR, read_command
+from bench_gta.pack.agent import STDERR, needs_tools, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of
 from bench_gta.pack.create import Outcome, create, notes_of, read_ids, some, with_metadata
 from bench_gta.pack.deliverables import from_deliverables, new_copies
 from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, lies_beside, read_pack, write_pack
-from bench_gta.pack.process import AgentSettings
 from bench_gta.pack.run import Plan, chosen, run_tasks
 from bench_gta.pack.table import read_row, table
 from bench_gta.pack.tasks import SetTask, TaskSet, read_tasks, require_same
@@ -92,6 +93,8 @@ def run_agent(options: argparse.Namespace) -> int:
     if plan.budget and plan.budget.unit != "s" and run.unpriced:
         not_counted = f"{run.unpriced} tasks, whose usage.json tells no cost"
         print(f"note: the budget of {plan.budget.text} does not count {not_counted}")
+    for line in by_state(run.tool_states):
+        print(f"note: {line}")
     if run.stopped:
         print(f"stopped: {run.stopped}")
     print(f"{run.pack}: {len(run.done)} tasks run now, {len(failed)} of them not to a good end")
@@ -110,8 +113,13 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageProblem(f"--timeout must be {accepted}, not {options.timeout:g}")
     if not LEAST_MEMORY <= options.memory_mb <= MOST_MEMORY:
         raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
+    if wrong := [port for port in options.local_port if not 0 < port < 2**16]:
+        raise UsageProblem(f"--local-port must be from 1 to 65535, not {wrong[0]}")
     require_count(options.max_tasks)
     command = read_command(options.command)
+    if not options.mcp and (needs_tools(command) or options.tool_server):
+        what = "--command names the tools' address" if needs_tools(command) else "--tool-server is given"
+        raise UsageProblem(f"{what}, but the agent is offered no tools; add --mcp")
     for path in options.readable:
         if not path.exists():
             raise UsageProblem(f"--readable {path}: there is no such file or folder")
@@ -134,6 +142,9 @@ def _plan(options: argparse.Namespace) -> Plan:
         budget=parse_budget(options.budget) if options.budget else None,
         max_tasks=options.max_tasks,
         retry_failed=options.retry_failed,
+        ports=tuple(dict.fromkeys(options.local_port)),
+        mcp=options.mcp,
+        tool_server=options.tool_server,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.agent.loop import use_tools
+from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.tools import Tool
@@ -24,7 +25,7 @@ from bench_gta.workflow import data
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.judging.judge import Delivery, Judge
 from bench_gta.workflow.predictions import record
-from bench_gta.workflow.steps import opening, records
+from bench_gta.workflow.steps import agent_steps, opening, records
 
 MAX_TURNS = 10  # replies that a user turn may take (GTA-Workflow spec 2.1)
 
@@ -41,9 +42,9 @@ class Dealt:
     folder: Path
 
 
-async def deal(case: Case, usual: Sampling) -> Dealt:
-    """Let the model answer every user turn. Raises Fault. As in GTA-Atomic end to end, a user turn does not show the
-    replies and results of earlier ones."""
+async def deal(case: Case, usual: Sampling, agent: Agent | None = None) -> Dealt:
+    """Let the model, or an agent program, answer every user turn. Raises Fault. As in GTA-Atomic end to end, a user
+    turn does not show the replies and results of earlier ones."""
     prompts = load_prompts(case.settings.prompts)
     loaded = data.resolve(case.sample)
     tools = offered(data.read_tools(case.sample.root), await case.catalog())
@@ -53,6 +54,9 @@ async def deal(case: Case, usual: Sampling) -> Dealt:
     turns = []
     for question, _ in user_turns(loaded.dialogs):
         memory = opening(question, loaded.files, note=note, dialect=case.settings.dialect, memory=memory)
+        if agent:
+            turns.append(await agent_steps(agent, case, memory, loaded.files, tools))
+            continue
         uses = await use_tools(
             case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual
         )
@@ -65,10 +69,10 @@ def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, 
     return {name: served.get(name, tool) for name, tool in known.items()}
 
 
-async def run_workflow(case: Case, judge: Judge, usual: Sampling) -> Json:
+async def run_workflow(case: Case, judge: Judge, usual: Sampling, agent: Agent | None = None) -> Json:
     """Run the task, or continue with its deliverables if only the judge failed before, and judge them. Raises Fault."""
     if case.checkpoint_output is None:
-        dealt = await deal(case, usual)
+        dealt = await deal(case, usual, agent)
         loaded = data.resolve(case.sample)
         entry = record(loaded.dialogs, dealt.turns, loaded.full_tree, task_id=case.sample.id)
         case.checkpoint({**entry, "delivered": attached_files(dealt.turns, extended=True, folder=dealt.folder)})

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from agentgauge.agent.actions import Action, CallError, Finish
+from agentgauge.agent.actions import NO_ACTION, Action, Call, CallError, Finish
 from agentgauge.agent.loop import Exchange, shown
+from agentgauge.core.capabilities import Agent, AgentTask, ToolUse
+from agentgauge.core.case import Case
 from agentgauge.core.chat import Message
+from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 
 
@@ -75,6 +79,23 @@ def records(exchange: Exchange) -> list[dict[str, Json]]:
     elif outputs is not None:
         steps[-1]["content"] = "\n".join(shown(output.type, output.content) for output in outputs)
     return steps
+
+
+async def agent_steps(
+    agent: Agent, case: Case, messages: Sequence[Message], files: Sequence[str], tools: Mapping[str, Tool]
+) -> list[dict[str, Json]]:
+    """The agent's calls of tools and its answer, as those of a model. Raises Fault."""
+    answer = await agent(case, AgentTask(messages, files=tuple(map(Path, files)), tools=tools))
+    steps = [step for use in answer.uses for step in records(_exchange(use))]
+    text = answer.reply.text
+    last = Finish(text) if text.strip() else CallError(NO_ACTION, {"text": ""}, "API_ERROR", "no answer")
+    return [*steps, record(last)]
+
+
+def _exchange(use: ToolUse) -> Exchange:
+    if use.problem:
+        return Exchange("", CallError(use.name, use.arguments, use.problem, use.message))
+    return Exchange("", Call(use.name, use.arguments, use.arguments), use.outputs)
 
 
 def error_step(kind: str, message: str) -> dict[str, Json]:

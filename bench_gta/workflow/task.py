@@ -11,9 +11,11 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.capabilities import (
+    Agent,
     Artifact,
     Chosen,
     Exporter,
+    ExternalAgents,
     Leaderboard,
     Oracle,
     OwnOptions,
@@ -127,7 +129,9 @@ class WorkflowData(DataSource):
         return problems, [*odd, *data.strange(root)]
 
 
-class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle):
+class Workflow(
+    Task, GtaTools, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle
+):
     """Long open-ended tasks with the whole tool set, judged on what the agent delivers."""
 
     name = "gta_workflow"
@@ -178,6 +182,10 @@ class Workflow(Task, GtaTools, OwnOptions, Presentation, PublishedRows, Prompts,
     async def run(self, case: Case) -> Json:
         data.require_files(case.sample)
         return await run_workflow(case, self._judge_of(case), self.usual)
+
+    async def run_agent(self, case: Case, agent: Agent) -> Json:
+        data.require_files(case.sample)
+        return await run_workflow(case, self._judge_of(case), self.usual, agent)
 
     def _judge_of(self, case: Case) -> Judge:
         if self.judge == RULES:

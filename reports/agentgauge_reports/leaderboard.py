@@ -124,6 +124,8 @@ def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[st
 def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(task, PublishedRows):
         return
+    if "agent" in run:
+        yield "an agent program in the model's place"
     data = run["data"][task.name]
     if not data["official"]:
         yield "bundled samples instead of the official data"

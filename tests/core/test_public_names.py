@@ -12,6 +12,9 @@ import agentgauge
 from tests.docs.pages import ROOT
 
 NAMES = [
+    "Agent",
+    "AgentAnswer",
+    "AgentTask",
     "Artifact",
     "Breakdown",
     "Breakdowns",
@@ -26,6 +29,7 @@ NAMES = [
     "DataProblem",
     "DataSource",
     "Entry",
+    "ExternalAgents",
     "Fault",
     "Index",
     "Leaderboard",
@@ -56,6 +60,7 @@ NAMES = [
     "ToolCall",
     "ToolError",
     "ToolOutput",
+    "ToolUse",
     "UsageProblem",
     "announce",
     "benchmark",

@@ -144,7 +144,7 @@ def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) ->
 def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on, no agent can be started."""
 
-    async def none(*_: Any) -> None:
+    async def none(*_: Any, **options: object) -> None:
         raise SandboxFault("the sandbox has gone")
 
     return lambda: monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
@@ -673,7 +673,7 @@ def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -
 def test_a_machine_that_cannot_confine_says_so(
     agent: Agent, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bench_gta.pack.process.sandbox.layers", lambda: ("process", "rlimits"))
+    monkeypatch.setattr("agentgauge.run.external_agent.process.sandbox.layers", lambda: ("process", "rlimits"))
     assert agent.run("print(1)") == 4
     assert "without protection of files and a closed network" in capsys.readouterr().out
     assert not agent.out.exists()

@@ -281,3 +281,12 @@ def test_a_scripted_message_is_sent_as_it_stands(tmp_path: Path) -> None:
     reply = Script.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
     request = ChatRequest(({"role": "user", "content": "Hi"},))
     assert completion("m", request, reply, "i")["choices"][0]["message"] == {"role": "assistant", **message}
+
+
+def test_a_script_answers_a_client_that_names_no_case_by_its_conversation(tmp_path: Path) -> None:
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"replies": {"toy/*": ["no"], "*": ["first", "second"]}}))
+    answer = make_answer(f"scripted:{file}", {})
+    user, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "first"}
+    replies = [answer(ChatRequest(messages), None).text for messages in ((user,), (user, said, user))]
+    assert replies == ["first", "second"]

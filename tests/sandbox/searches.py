@@ -95,7 +95,7 @@ def use(name: str, folder: Path) -> Any:
         gold.write_text("(assert false)")
         return prove(f'(include "{gold}")(assert true)', folder=folder, seconds=50)
     if name == "agent":
-        from bench_gta.pack.process import AgentSettings, run_agent
+        from agentgauge.run.external_agent.process import AgentSettings, run_agent
 
         return asyncio.run(run_agent([sys.executable, "-c", code], folder, AgentSettings(50))).stdout
     if name == "reader":

@@ -15,8 +15,10 @@ import json
 import logging
 import shutil
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -141,6 +143,11 @@ class ToolServer:
         self._body_seconds = body_seconds
         for queue in queues:
             metrics.add_tool(queue.tool.name, partial(getattr, queue, "waiting"), partial(getattr, queue, "running"))
+
+    @property
+    def working(self) -> Sequence[Tool]:
+        """The tools that can be called."""
+        return [queue.tool for queue in self._queues.values() if queue.works]
 
     def application(self) -> web.Application:
         from aiohttp import web
@@ -291,25 +298,40 @@ async def serve(server: ToolServer, host: str, port: int, printed: Mapping[str, 
 
     Raises UsageProblem if the address cannot be used.
     """
+    stop = stop_signal()
+    async with running(server, given_listener() or (host, port)) as bound:
+        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound}", **printed}), flush=True)
+        await stop.wait()
+
+
+def stop_signal() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+@asynccontextmanager
+async def running(server: ToolServer, where: socket.socket | tuple[str, int]) -> AsyncIterator[int]:
+    """Serve on a listening socket, or on a host and port; gives the port. Raises UsageProblem if the address cannot be
+    used."""
     from aiohttp import web
 
     from tool_impls.server.connections import listen
 
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
     runner = web.AppRunner(server.application(), shutdown_timeout=0.5)
     await runner.setup()
     try:
         try:
-            listener = await listen(runner, given_listener() or (host, port))
+            listener = await listen(runner, where)
         except OSError as error:
-            problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
+            address = f"{where[0]}:{where[1]}" if isinstance(where, tuple) else "the socket that it was given"
+            problem = f"cannot listen on {address} ({error.strerror}); choose another --port"
             raise UsageProblem(f"the tool server {problem}") from None
-        bound = listener.sockets[0].getsockname()
-        print(json.dumps({"url": f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}", **printed}), flush=True)
-        await stop.wait()
-        listener.close()
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            listener.close()
     finally:
         await runner.cleanup()

@@ -80,7 +80,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=(
             "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. It prints"
             f" the token that clients need (pytest --tool-server=http://:TOKEN@127.0.0.1:16181); {TOOL_TOKEN} chooses"
-            " another. For a second machine: --host 0.0.0.0 --allow-host NAME."
+            " another. For a second machine: --host 0.0.0.0 --allow-host NAME. With --mcp, agents of any make use the"
+            " tools: they send the token as Authorization: Bearer TOKEN."
         ),
     )
     add = made.add_argument
@@ -88,6 +89,8 @@ def parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
     add("--no-token", action="store_true", help="answer clients without a token; on this machine only")
     named = "further host name of the server; may repeat (default: its address and localhost)"
+    mcp = "serve them by the Model Context Protocol: over HTTP (default), or over standard input and output"
+    add("--mcp", nargs="?", const="http", choices=("http", "stdio"), help=mcp)
     add("--allow-host", action="append", default=[], metavar="NAME", help=named)
     add("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
@@ -98,7 +101,8 @@ def parser() -> argparse.ArgumentParser:
     add("--ray", metavar="local|auto|ADDRESS", help=ray)
     scoring = "parity: options have the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
-    add("--files", type=Path, metavar="DIR", help="folder of files that clients may name without sending them")
+    files = "folder of files that clients may name without sending them; with --mcp they are its resources"
+    add("--files", type=Path, metavar="DIR", help=files)
     extra = "Python file with further tools; equal names replace ours"
     add("--extra", type=Path, action="append", default=[], metavar="FILE.py", help=extra)
     add(
@@ -154,9 +158,19 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[Wanted], Execut
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
     rest = {"preload": arguments.preload, "access": access, "execute": execute}
+    if arguments.mcp:
+        from tool_impls.mcp import require_package
+
+        require_package("--mcp")
     # in a thread, because a cluster takes its time, and its replicas are asked without an event loop
     server = await asyncio.to_thread(build, settings, names, extras=arguments.extra, files=arguments.files, **rest)
-    await serve(server, arguments.host, arguments.port, printed)
+    if arguments.mcp:
+        from tool_impls.mcp.serving import serve_mcp
+
+        address = None if arguments.mcp == "stdio" else (arguments.host, arguments.port)
+        await serve_mcp(server, access, address, arguments.files, printed)
+    else:
+        await serve(server, arguments.host, arguments.port, printed)
 
 
 def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
@@ -165,6 +179,8 @@ def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
     if unfit := [name for name in names if not is_host(name)]:
         taken = "a host name or IP address without port, such as gpu-box"
         raise UsageProblem(f"--allow-host takes {taken}; got {unfit[0]!r}")
+    if arguments.no_token and arguments.mcp:
+        raise UsageProblem("--mcp wants a token, by which its clients are told apart; leave --no-token out")
     if arguments.no_token:
         if not is_loopback(arguments.host):
             reason = "can be reached from other machines, which need a token: leave --no-token out"

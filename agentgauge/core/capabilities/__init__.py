@@ -4,6 +4,11 @@ from agentgauge.core.capabilities.breakdowns import Breakdown as Breakdown
 from agentgauge.core.capabilities.breakdowns import Breakdowns as Breakdowns
 from agentgauge.core.capabilities.breakdowns import Cell as Cell
 from agentgauge.core.capabilities.combined_scores import CombinedScores as CombinedScores
+from agentgauge.core.capabilities.external_agents import Agent as Agent
+from agentgauge.core.capabilities.external_agents import AgentAnswer as AgentAnswer
+from agentgauge.core.capabilities.external_agents import AgentTask as AgentTask
+from agentgauge.core.capabilities.external_agents import ExternalAgents as ExternalAgents
+from agentgauge.core.capabilities.external_agents import ToolUse as ToolUse
 from agentgauge.core.capabilities.failure_kinds import BREAKS as BREAKS
 from agentgauge.core.capabilities.failure_kinds import FAULTS as FAULTS
 from agentgauge.core.capabilities.failure_kinds import kinds as kinds
@@ -27,5 +32,7 @@ from agentgauge.core.capabilities.presentation import presentation_of as present
 from agentgauge.core.capabilities.prompts import Prompts as Prompts
 from agentgauge.core.capabilities.prompts import prompt_version as prompt_version
 from agentgauge.core.capabilities.published_rows import PublishedRows as PublishedRows
+from agentgauge.core.capabilities.real_tools import OfferedTools as OfferedTools
 from agentgauge.core.capabilities.real_tools import RealTools as RealTools
+from agentgauge.core.capabilities.real_tools import ToolGateway as ToolGateway
 from agentgauge.core.capabilities.similarity import Similarity as Similarity

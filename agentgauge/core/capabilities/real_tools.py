@@ -4,11 +4,45 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
 from agentgauge.core.config import Config
 from agentgauge.core.index import Index, Row
-from agentgauge.core.tools import ToolBox
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Json, Scoring
+
+
+class OfferedTools(Protocol):
+    """The tools of one call of an agent program."""
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """By the names that the agent reads in its task."""
+
+    async def call(self, name: str, arguments: Mapping[str, Any], /) -> Sequence[ToolOutput]:
+        """Run a tool on arguments in the types of its inputs. Raises ToolError, ToolFault."""
+
+    def refused(self, name: str, arguments: Mapping[str, Any], reason: str, /) -> None:
+        """Log a call that does not reach ``call``."""
+
+
+class ToolGateway(Protocol):
+    """A server on this machine that offers agent programs tools by the Model Context Protocol."""
+
+    url: str
+    port: int
+
+    def offer(self, offered: OfferedTools, token: str) -> None:
+        """Offer tools to whoever has the token."""
+
+    def close_session(self, token: str) -> None:
+        """Refuse the token from now on, and cancel its calls."""
+
+    async def close(self) -> None: ...
 
 
 class RealTools(ABC):
@@ -36,6 +70,10 @@ class RealTools(ABC):
     @abstractmethod
     def toolbox(self, url: str) -> ToolBox:
         """A client for a tool server."""
+
+    async def gateway(self) -> ToolGateway | None:
+        """A new server for agent programs; None where the tools are not offered by that protocol."""
+        return None
 
     def prepare_check(self) -> None:  # noqa: B027 - there may be nothing to load
         """Load the modules that make ``check_tools`` slow, before the selected cases are known."""

@@ -8,6 +8,9 @@ A key is an fnmatch pattern for ``task/sample``; the first that fits is used. Th
 case; its last reply repeats. A reply is a text, or an object with ``text``, ``tool_calls`` (arguments as an object or
 as raw text) and ``refusal``, or an object with ``message``: an assistant message that is sent as it stands, however odd
 it is.
+
+A client that names no case, such as an agent's own, gets the replies of the pattern ``*``. Its turn is the number of
+assistant messages that it sends.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
         return lambda request, _case: baseline_reply(request)
     if model.startswith("scripted:"):  # its replies are written as the model would write them
         script = Script.load(Path(model.removeprefix("scripted:")))
-        return lambda _request, case: script.answer(_needed(case))
+        return lambda request, case: script.answer(case or _turn_of(request))
     if model != "oracle":
         raise UsageProblem(f"there is no embedded model {model!r}; there are oracle, baseline and scripted:FILE")
     format = None if dialect == "native" else format_of(dialect)
@@ -67,6 +67,12 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
         return render_reply(format, reply) if format and is_spoken else reply
 
     return answer
+
+
+def _turn_of(request: ChatRequest) -> CaseKey:
+    """The case of a client that names none: the turn is the number of replies that the conversation holds."""
+    turn = sum(message.get("role") == "assistant" for message in request.messages)
+    return CaseKey("", "", 0, turn)
 
 
 def _holds_two_calls(format: Format) -> bool:

@@ -28,6 +28,7 @@ def check_run(settings: Settings) -> None:
     for name, old, new in (
         ("model", before["model"]["name"], settings.model.name),
         ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
+        ("agent", before.get("agent", {}).get("digest"), settings.agent and settings.agent.digest),
         ("dialect", before["dialect"], settings.dialect),
         ("scoring", before["scoring"], settings.scoring),
         ("attempts", before["attempts"], settings.attempts),

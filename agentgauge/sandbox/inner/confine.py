@@ -12,7 +12,7 @@ import fcntl
 import os
 import resource
 
-from . import landlock, linux, mounts, seccomp
+from . import landlock, linux, mounts, ports, seccomp
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -87,13 +87,18 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     it one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
-    bwrap = "bubblewrap" in spec["outer"]
+    own_network = bwrap = "bubblewrap" in spec["outer"]
     if pid_ns:
         # Process S has made the others, for programs that cannot use them.
         flags = {} if spec["prepared"] else OF_THE_HOST
         for name, flag in {**flags, "ipc_ns": linux.CLONE_NEWIPC}.items():
             if not (name == "net_ns" and spec["network"]) and unshared(flag):
                 report.send("layer", name)
+                own_network = own_network or name == "net_ns"
+    if spec["ports"]:
+        if not own_network:
+            raise OSError("the kernel refuses a network of its own, which the program's ports need")
+        ports.hand_out(spec["ports"], spec["ports_fd"])
     danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     proc = None
     devices = mounts.devices(counted=spec["counted"])
@@ -175,18 +180,18 @@ def _confine(
     _limits(spec, report)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     report.send("layer", "no_new_privs")
-    found = 0
+    found, network = 0, bool(spec["network"] or spec["ports"])
     if "landlock" not in spec["refuse"]:
-        found = landlock.restrict(readable, listed, [spec["folder"]], devices, network=spec["network"])
+        found = landlock.restrict(readable, listed, [spec["folder"]], devices, network=network)
         if found:
             report.send("layer", "landlock")
-            if found >= landlock.FIRST_WITH_TCP and not spec["network"]:
+            if found >= landlock.FIRST_WITH_TCP and not network:
                 report.send("layer", "landlock_tcp")
     if not spec["prepared"]:  # else this interpreter goes on, with what it has set
         for number in (_SIGPIPE, _SIGXFSZ):
             linux.default_signal(number)
     filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(
-        alone=alone, network=spec["network"], counted=spec["counted"]
+        alone=alone, network=network, counted=spec["counted"]
     )
     if filtered:
         report.send("layer", "seccomp")

@@ -133,7 +133,8 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
         about = _json(folder, "run.json")
         entry |= {key: _number(about[key]) for key in ("started", "finished")}
         entry["planned"] = int(_number(about["planned"]) or 0)
-        entry["model"] = str(about["settings"]["model"]["name"])
+        model, agent = about["settings"]["model"]["name"], about["settings"].get("agent")
+        entry["model"] = f"{agent['name']} ({model})" if agent else str(model)
         if entry["finished"] and (folder / "summary.json").exists():
             summary = _json(folder, "summary.json")
             entry["counts"] = _counts(summary)

@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentgauge import sandbox
@@ -56,6 +57,10 @@ class AgentSettings:
         """Whether the agent has the network: always without the sandbox."""
         return self.network or not self.confined
 
+    def with_more(self, env: Mapping[str, str], readable: Sequence[Path]) -> AgentSettings:
+        """The settings of one run, with its own variables and files."""
+        return replace(self, env={**(self.env or {}), **env}, readable=(*self.readable, *readable))
+
 
 def variables(settings: AgentSettings) -> dict[str, str]:
     """The variables that are added to the small fixed environment: the paths of programs, and the variables that the
@@ -64,37 +69,60 @@ def variables(settings: AgentSettings) -> dict[str, str]:
     return {"PATH": ":".join((str(Path(sys.executable).parent), *PROGRAMS))} | dict(settings.env or {})
 
 
-def require_sandbox(settings: AgentSettings) -> None:
-    """Raises UsageProblem where an agent should be confined and this machine cannot do it."""
+def require_sandbox(settings: AgentSettings, without: str) -> None:
+    """Raises UsageProblem where an agent should be confined and this machine cannot do it. ``without``: the option that
+    lets it run all the same."""
     if settings.confined and (lacking := missing(sandbox.layers())):
         raise UsageProblem(
             f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
-            "or let it reach all that you can reach with --no-sandbox"
+            f"or let it reach all that you can reach with {without}"
         )
 
 
-def hide_from_agents(settings: AgentSettings, secret: Mapping[str, Path]) -> None:
-    """Hide folders that hold the gold, also if they lie among installed packages.
+def require_ports(settings: AgentSettings, without: str) -> None:
+    """Raises UsageProblem where a confined agent should reach single ports and this machine cannot do it. ``without``:
+    the options that let it reach them all the same."""
+    if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
+        raise UsageProblem(
+            "an agent in the sandbox cannot reach a server on this machine, whose kernel gives programs no network of"
+            f" their own; give it more with {without}"
+        )
+
+
+def hide_from_agents(settings: AgentSettings, secret: Mapping[Path, str], *, readable: str, command: str) -> None:
+    """Hide folders that hold the gold, also if they lie among installed packages. ``secret``: what each of them is.
 
     Raises UsageProblem where the user's ``readable`` would show a confined agent one of them, or a part of it.
+    ``readable`` and ``command``: what the user calls the two settings.
     """
     for path in settings.readable if settings.confined else ():
-        for what, folder in secret.items():
+        for folder, what in secret.items():
             real, hidden = path.resolve(), folder.resolve()
             if hidden.is_relative_to(real) or real.is_relative_to(hidden):
                 raise UsageProblem(
-                    f"--readable {path} would show the agent {what} ({folder}), and with it what it is judged by; "
-                    "keep the two apart (a file that --command names counts as well)"
+                    f"{readable} {path} would show the agent {what} ({folder}), and with it what it is judged by; "
+                    f"keep the two apart (a file that {command} names counts as well)"
                 )
-    sandbox.hide(secret.values())
+    sandbox.hide(secret)
 
 
-async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) -> SandboxResult:
-    """Run to the end or the limit; cancelling ends the program. Raises SandboxFault if it cannot be started."""
+async def run_agent(
+    argv: Sequence[str],
+    folder: Path,
+    settings: AgentSettings,
+    *,
+    ports: Sequence[int] = (),
+    executor: Executor | None = None,
+) -> SandboxResult:
+    """Run to the end or the limit; cancelling ends the program. Raises SandboxFault if it cannot be started.
+
+    ``ports``: those of this machine's 127.0.0.1 that an agent without the network reaches all the same.
+    ``executor``: whose threads wait for agents; None: the event loop's.
+    """
     if not settings.confined:
         process = Unconfined(argv, folder, settings)
         try:
-            return await asyncio.to_thread(process.run)
+            return await asyncio.get_running_loop().run_in_executor(executor, process.run)
         except asyncio.CancelledError:
             process.stop()
             raise
@@ -115,6 +143,8 @@ async def run_agent(argv: Sequence[str], folder: Path, settings: AgentSettings) 
         env=variables(settings),
         readable=[*programs, *settings.readable],
         network=settings.network,
+        ports=ports,
+        executor=executor,
     )
 
 

@@ -1,0 +1,132 @@
+"""Runs the agent program on one task: a folder, a token, a process, an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from agentgauge.core.capabilities import AgentAnswer, AgentTask, RealTools, ToolGateway
+from agentgauge.core.case import Case
+from agentgauge.core.errors import Fault
+from agentgauge.core.redaction import redact
+from agentgauge.core.task_registry import find_task
+from agentgauge.run.external_agent.answer import read_answer
+from agentgauge.run.external_agent.deliveries import FOLDER, plain_file, take_files
+from agentgauge.run.external_agent.endpoint import AgentEndpoint
+from agentgauge.run.external_agent.process import run_agent
+from agentgauge.run.external_agent.session import Session
+from agentgauge.run.external_agent.settings import AgentProgram
+from agentgauge.run.external_agent.task_file import write_task
+from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
+from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
+from agentgauge.sandbox import SandboxResult
+from agentgauge.sandbox.scratch import remove_tree
+
+_SAID = 2000  # characters of what a failed program printed last
+
+
+class ProgramAgent:
+    """The tested agent of one worker. Belongs to one event loop; its endpoint starts with the first case."""
+
+    def __init__(self, program: AgentProgram, logs: Path, at_once: int) -> None:
+        """``logs``: the folder for what the programs print; made when one prints. ``at_once``: programs that run at one
+        time."""
+        self._program = program
+        self._logs = logs
+        self._endpoint = AgentEndpoint()
+        self._gateways: dict[str, ToolGateway | None] = {}
+        self._starting = asyncio.Lock()
+        self._port = 0
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="agentgauge-agents")
+
+    async def __call__(self, case: Case, task: AgentTask) -> AgentAnswer:
+        """Raises the fault of the model or of a tool that left the agent without an answer, and Fault for a program
+        that ended by itself without one."""
+        await self._start()
+        case.readable = list(task.files)  # for the tools: what else lies there may be gold
+        session = Session(case, task, self._program.requests)
+        token = self._endpoint.open(session)
+        gateway = await self._gateway(case.sample.task) if task.tools else None
+        if gateway:
+            gateway.offer(session, token)
+        folder = case.folder.with_name(f"{case.folder.name}.agent")
+        try:
+            remove_tree(folder)
+            (folder / FOLDER).mkdir(parents=True)
+            folder.chmod(0o700)
+            case.folder.mkdir(parents=True, exist_ok=True)
+            result = await self._run(session, folder, token, gateway)
+            await self._end(token, gateway)
+            reply, odd = read_answer(folder, result)
+            told = self._trajectory(session, folder)
+            await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
+        finally:
+            await self._end(token, gateway)
+            remove_tree(folder)
+            with contextlib.suppress(OSError):  # it holds files, or could not be made
+                case.folder.rmdir()
+        if result.reason or told or result.stdout or result.stderr:
+            self._log(case, f"{result.reason or 'it ended well'}{told}\n{result.stdout}\n{result.stderr}")
+        if not (reply.text or reply.tool_calls):
+            if session.fault is not None:
+                raise session.fault
+            if odd or result.status == "error":
+                raise Fault(_why(result, odd), cause="agent failed")
+        return AgentAnswer(replace(reply, usage=session.usage), tuple(session.uses))
+
+    async def close(self) -> None:
+        for gateway in self._gateways.values():
+            if gateway:
+                await gateway.close()
+        await self._endpoint.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _end(self, token: str, gateway: ToolGateway | None) -> None:
+        if gateway:
+            gateway.close_session(token)
+        await self._endpoint.end(token)
+
+    async def _gateway(self, name: str) -> ToolGateway | None:
+        """The task's server of the Model Context Protocol, if it has one."""
+        async with self._starting:
+            if name not in self._gateways:
+                task = find_task(name)
+                self._gateways[name] = await task.gateway() if isinstance(task, RealTools) else None
+        return self._gateways[name]
+
+    async def _start(self) -> None:
+        async with self._starting:
+            if not self._port:
+                self._port = await self._endpoint.start()
+
+    async def _run(self, session: Session, folder: Path, token: str, gateway: ToolGateway | None) -> SandboxResult:
+        program, address = self._program.process, f"http://127.0.0.1:{self._port}"
+        env = write_task(folder, session, address, gateway.url if gateway else None, token, program.seconds)
+        process = program.with_more(env, (*session.task.files, session.case.folder))
+        ports = [self._port, *([gateway.port] if gateway else [])]
+        return await run_agent(self._program.command.words, folder, process, ports=ports, executor=self._threads)
+
+    def _trajectory(self, session: Session, folder: Path) -> str:
+        """Take the agent's own transcript where AgentGauge saw no request. Returns what is wrong with it, if it is."""
+        if session.requests or (content := plain_file(folder / TRAJECTORY, MOST)) is None:
+            return ""
+        try:
+            session.case.events += read_trajectory(content, self._program.command.program)
+        except ValueError as error:
+            return f"; its {TRAJECTORY} is not used: {error}"
+        return ""
+
+    def _log(self, case: Case, said: str) -> None:
+        """Keep what the program printed beside the run's other logs; each call of a case adds to it."""
+        file = self._logs / case.sample.task / f"{case.folder.name}.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(redact(said))
+
+
+def _why(result: SandboxResult, odd: str) -> str:
+    last = redact(" ".join(result.stderr.split())[-_SAID:])
+    return f"the agent gave no answer: {odd or result.reason}" + (f": {last}" if last else "")

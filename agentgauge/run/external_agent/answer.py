@@ -1,0 +1,59 @@
+"""What an agent program answers: a file of JSON or of text, or what it has printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.chat import ChatReply, ToolCall
+from agentgauge.model.wire import clean_all
+from agentgauge.run.external_agent.deliveries import plain_file
+from agentgauge.sandbox import SandboxResult
+
+ANSWER, TEXT = "answer.json", "answer.txt"
+MOST = 4 << 20
+"""Bytes of an answer; a larger file is none."""
+
+
+def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
+    """The answer, and what is wrong with it, if anything; a program that did not end well has only what it wrote
+    down."""
+    if (content := plain_file(folder / ANSWER, MOST)) is not None:
+        try:
+            return _message(json.loads(content)), ""
+        except (ValueError, RecursionError) as error:
+            return ChatReply(), f"its {ANSWER} is no answer: {error}"
+    if (content := plain_file(folder / TEXT, MOST)) is not None:
+        return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
+    return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""
+
+
+def _clean(text: str) -> str:
+    cleaned: str = clean_all(text)
+    return cleaned.strip()
+
+
+def _message(data: Any) -> ChatReply:
+    """An assistant message: ``content`` and ``tool_calls``, each OpenAI's or short, as name and arguments. Raises
+    ValueError."""
+    if not isinstance(data, Mapping) or not isinstance(content := data.get("content"), str | None):
+        raise ValueError("it must be an object whose content is a text")
+    calls = data.get("tool_calls")
+    if not isinstance(calls, list | None):
+        raise ValueError("tool_calls must be a list")
+    found = tuple(_call(call, place) for place, call in enumerate(calls or ()))
+    return ChatReply(text=_clean(content or ""), tool_calls=found, finish_reason="tool_calls" if found else "stop")
+
+
+def _call(call: Any, place: int) -> ToolCall:
+    function = call.get("function", call) if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str):
+        raise ValueError(f"tool_calls[{place}] names no function")
+    arguments = function.get("arguments") or {}
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    identity = call.get("id")
+    return ToolCall(
+        _clean(name), clean_all(text), identity if isinstance(identity, str) and identity else f"call_{place}"
+    )

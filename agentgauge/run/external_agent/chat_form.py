@@ -1,0 +1,182 @@
+"""OpenAI's chat completions as an agent program speaks them: a body to what is asked, a reply to a body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentgauge.core.chat import ChatReply, Message, Sampling
+from agentgauge.model.wire import clean_all
+
+PASSED_ON = ("tool_choice", "parallel_tool_calls", "response_format", "top_p", "reasoning_effort", "verbosity")
+"""Fields of a body that the model gets as they are."""
+
+IGNORED = frozenset(
+    "n frequency_penalty presence_penalty logit_bias logprobs top_logprobs seed user metadata store service_tier"  # noqa: SIM905
+    " safety_identifier prompt_cache_key prompt_cache_retention stream_options modalities prediction".split()
+)
+"""Fields that the model does not get: what the run decides (a seed), and what changes no reply of one text."""
+
+_UNDERSTOOD = {"model", "messages", "tools", "temperature", "max_tokens", "max_completion_tokens", "stop", "stream"}
+_ROLES = {"system", "developer", "user", "assistant", "tool"}
+_PARTS = {"text": str, "refusal": str, "image_url": dict, "input_audio": dict, "file": dict}
+
+
+class Refused(Exception):
+    """The agent's request is not passed on. ``str()`` says why."""
+
+    def __init__(self, why: str, status: int = 400, code: str = "invalid_request") -> None:
+        super().__init__(why)
+        self.status, self.code = status, code
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of an agent."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    stop: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = False
+    wants_usage: bool = False  # in the stream
+
+
+def read_body(content: bytes, model: str) -> Asked:
+    """Raises Refused for what is no chat completion, asks for another model, or has a field that is not known."""
+    try:
+        body = clean_all(json.loads(content))
+    except (ValueError, RecursionError):
+        raise Refused("the body is not JSON") from None
+    if not isinstance(body, dict):
+        raise Refused("the body must be an object")
+    if (name := body.get("model", model)) != model:
+        raise Refused(f"there is no model {str(name)[:80]!r} here; ask {model!r}", 404, "model_not_found")
+    if unknown := sorted(body.keys() - _UNDERSTOOD - {*PASSED_ON, *IGNORED}):
+        raise Refused(f"the field {unknown[0][:80]!r} is not passed on; leave it out")
+    if body.get("n") not in (None, 1):
+        raise Refused("n must be 1: ask again for another reply")
+    tools = body.get("tools") or []
+    if not isinstance(tools, list) or not all(map(_is_function, tools)):
+        raise Refused("tools must be a list of function tools")
+    stop = body.get("stop") or []
+    stop = [stop] if isinstance(stop, str) else stop
+    if not isinstance(stop, list) or not all(isinstance(word, str) for word in stop):
+        raise Refused("stop must be a text or a list of texts")
+    options = body.get("stream_options")
+    return Asked(
+        messages=_messages(body.get("messages")),
+        tools=tuple(tools),
+        sampling=Sampling(_number(body, "temperature"), _whole(body)),
+        stop=tuple(stop),
+        extra={name: body[name] for name in PASSED_ON if body.get(name) is not None},
+        stream=bool(body.get("stream")),
+        wants_usage=isinstance(options, dict) and bool(options.get("include_usage")),
+    )
+
+
+def _is_function(tool: object) -> bool:
+    function = tool.get("function") if isinstance(tool, dict) and tool.get("type") == "function" else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
+
+
+def _messages(messages: object) -> tuple[Message, ...]:
+    """Parts of other kinds are refused, above all our own, which would show the model a file of this machine. What
+    reports read has the types that they expect."""
+    if not isinstance(messages, list) or not messages:
+        raise Refused("messages must be a list with at least one message")
+    for message in messages:
+        if not isinstance(message, dict) or str(message.get("role")) not in _ROLES:
+            raise Refused(f"a message must be an object with a role of {', '.join(sorted(_ROLES))}")
+        content, calls = message.get("content"), message.get("tool_calls")
+        if not isinstance(content, str | list | None):
+            raise Refused("the content of a message must be a text or a list of parts")
+        if not all(map(_is_part, content if isinstance(content, list) else ())):
+            raise Refused(f"a part of a message must be an object of one of the types {', '.join(sorted(_PARTS))}")
+        if not isinstance(calls, list | None) or not all(map(_is_call, calls or ())):
+            raise Refused("tool_calls of a message must be a list of calls with a function's name and arguments")
+        for key in ("name", "tool_call_id", "refusal", "reasoning_content"):
+            if not isinstance(message.get(key), str | None):
+                raise Refused(f"the {key} of a message must be a text")
+    return tuple(messages)
+
+
+def _is_part(part: object) -> bool:
+    """A text, or an object under the name of the kind."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return isinstance(part, dict) and isinstance(kind, str) and isinstance(part.get(kind), _PARTS.get(kind, ()))
+
+
+def _is_call(call: object) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return (
+        isinstance(call, dict)
+        and isinstance(function, dict)
+        and all(isinstance(text, str) for text in (function.get("name"), function.get("arguments"), call.get("id", "")))
+    )
+
+
+def _number(body: Mapping[str, Any], name: str) -> float | None:
+    value = body.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float | None) or not -1e9 < (value or 0) < 1e9:
+        raise Refused(f"{name} must be a number")
+    return value
+
+
+def _whole(body: Mapping[str, Any]) -> int | None:
+    name = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
+    value = _number(body, name)
+    if value is not None and (value != int(value) or value < 1):
+        raise Refused(f"{name} must be a whole number from 1")
+    return None if value is None else int(value)
+
+
+def completion(reply: ChatReply, model: str, number: int) -> dict[str, Any]:
+    """A reply as the body of an answer. ``number``: of the request among the agent's."""
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": _message(reply, number), "finish_reason": _finish(reply)}],
+        "usage": _usage(reply),
+    }
+
+
+def chunks(reply: ChatReply, model: str, number: int, *, usage: bool) -> Iterator[dict[str, Any]]:
+    """The same as a stream: everything in one chunk, the end in another, and ``usage`` in a third."""
+    message = _message(reply, number)
+    if calls := message.get("tool_calls"):
+        message["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]
+    ends: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]},
+    ]
+    for part in [*ends, *([{"choices": [], "usage": _usage(reply)}] if usage else [])]:
+        yield {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 0, "model": model, **part}
+
+
+def error(why: str, code: str) -> dict[str, Any]:
+    return {"error": {"message": why, "type": code, "param": None, "code": code}}
+
+
+def _message(reply: ChatReply, number: int) -> dict[str, Any]:
+    """Calls have an id, also where the server gave none: clients answer by it."""
+    message = {"role": "assistant", **reply.message, "refusal": reply.refusal}
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {**call.to_wire(), "id": call.id or f"call_{number}_{place}"} for place, call in enumerate(reply.tool_calls)
+        ]
+    return message
+
+
+def _finish(reply: ChatReply) -> str:
+    return "tool_calls" if reply.tool_calls else reply.finish_reason
+
+
+def _usage(reply: ChatReply) -> dict[str, int]:
+    prompt, written = reply.usage.prompt_tokens, reply.usage.completion_tokens
+    return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}

@@ -1,0 +1,141 @@
+"""The server that an agent program reaches: the model and the tools of its case, and nothing else.
+
+``GET /v1/models``, ``POST /v1/chat/completions`` as OpenAI has them; ``GET /tools``, the tools as OpenAI functions, and
+``POST /tools/NAME`` with the arguments as the body. Every request carries the bearer token of one call of the agent,
+which is valid while the program runs. No provider's key is here: requests go through the case's own client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from agentgauge.agent.loop import shown
+from agentgauge.agent.native import function_schema
+from agentgauge.core.errors import AgentGaugeError, Fault
+from agentgauge.run.external_agent.chat_form import Refused, chunks, completion, error, read_body
+from agentgauge.run.external_agent.session import Session, arguments_text
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+MOST_BODY = 32 << 20
+"""Bytes of a request: pictures come inside."""
+
+_FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
+
+
+class AgentEndpoint:
+    """Serves the agents of one worker, at a port of localhost. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> int:
+        """Listen at a free port of 127.0.0.1, which is returned."""
+        from aiohttp import web
+
+        app = web.Application(client_max_size=MOST_BODY, middlewares=[web.middleware(_as_json)])
+        app.router.add_get("/v1/models", self._handling(self._models))
+        app.router.add_post("/v1/chat/completions", self._handling(self._complete))
+        app.router.add_get("/tools", self._handling(self._tools))
+        app.router.add_post("/tools/{name}", self._handling(self._use))
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        port: int = self._runner.addresses[0][1]
+        return port
+
+    def open(self, session: Session) -> str:
+        """Returns the token of a session."""
+        token = secrets.token_urlsafe(32)
+        self._sessions[token] = session
+        return token
+
+    async def end(self, token: str) -> None:
+        """From now on the token is refused; what is still asked with it is cancelled."""
+        if session := self._sessions.pop(token, None):
+            await session.close()
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _handling(
+        self, answer: Callable[[Session, web.Request], Awaitable[web.StreamResponse]]
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+            session = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
+            if session is None:
+                raise Refused("this token is not, or no longer, valid", 401, "invalid_api_key")
+            task = asyncio.current_task()
+            assert task is not None
+            session.running.add(task)
+            try:
+                async with session.at_once:
+                    return await answer(session, request)
+            finally:
+                session.running.discard(task)
+
+        return handle
+
+    async def _models(self, session: Session, request: web.Request) -> web.StreamResponse:
+        model = {"id": session.model, "object": "model", "created": 0, "owned_by": "agentgauge"}
+        return _json({"object": "list", "data": [model]})
+
+    async def _complete(self, session: Session, request: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        asked = read_body(session.receive(await request.read()), session.model)
+        reply = await session.ask(asked)
+        if not asked.stream:
+            return _json(completion(reply, session.model, session.requests))
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+        await response.prepare(request)
+        for chunk in chunks(reply, session.model, session.requests, usage=asked.wants_usage):
+            await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
+    async def _tools(self, session: Session, request: web.Request) -> web.StreamResponse:
+        return _json({"tools": [function_schema(tool) for tool in session.task.tools.values()]})
+
+    async def _use(self, session: Session, request: web.Request) -> web.StreamResponse:
+        arguments = arguments_text(session.receive(await request.read()))
+        use = await session.use(request.match_info["name"], arguments)
+        if use.outputs is None:
+            return _json(error(use.message, use.problem), status=422)
+        outputs = [{"type": output.type, "content": output.content} for output in use.outputs]
+        text = "\n".join(shown(output.type, output.content) for output in use.outputs)
+        return _json({"outputs": outputs, "text": text})
+
+
+async def _as_json(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Every error in OpenAI's form."""
+    from aiohttp import web
+
+    try:
+        return await handler(request)
+    except Refused as refused:
+        return _json(error(str(refused), refused.code), status=refused.status, headers=_FINAL)
+    except AgentGaugeError as fault:
+        code = fault.cause if isinstance(fault, Fault) else "server_error"
+        return _json(error(str(fault), code), status=502, headers=_FINAL)
+    except web.HTTPException as problem:
+        why = {404: "there is nothing at this address", 413: f"a request may have {MOST_BODY >> 20} MiB"}
+        text = why.get(problem.status, problem.reason)
+        return _json(error(text, "invalid_request"), status=problem.status, headers=_FINAL)
+
+
+def _json(data: Any, **more: Any) -> web.Response:
+    from aiohttp import web
+
+    return web.json_response(data, **more)

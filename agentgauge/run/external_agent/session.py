@@ -1,0 +1,133 @@
+"""One call of an agent program: what it may ask while it runs, and what it has asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentgauge.agent.actions import INVALID_ACTION, CallError, read_call
+from agentgauge.core.capabilities import AgentTask, ToolUse
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply
+from agentgauge.core.errors import ToolError
+from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.types import Json, Usage
+from agentgauge.run.external_agent.chat_form import Asked, Refused
+
+AT_ONCE = 16
+"""Requests of one agent that are read and answered at one time; others wait."""
+
+MOST_RECEIVED = 1 << 30
+"""Bytes of all requests of one call of the agent."""
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The requests of one call of an agent. They go through the case, so that its transcript, usage and cassette hold
+    them."""
+
+    case: Case
+    task: AgentTask
+    most_requests: int
+    requests: int = 0  # to the model
+    usage: Usage = field(default_factory=Usage)
+    uses: list[ToolUse] = field(default_factory=list)
+    fault: Exception | None = None  # the first that is not the agent's; the agent got it as an error
+    received: int = 0  # bytes
+    running: set[asyncio.Task[object]] = field(default_factory=set)
+    at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
+
+    @property
+    def model(self) -> str:
+        return self.case.name_of("")
+
+    def receive(self, content: bytes) -> bytes:
+        """A request's body. Raises Refused where all of them are too much."""
+        self.received += len(content)
+        if self.received > MOST_RECEIVED:
+            raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
+        return content
+
+    async def ask(self, asked: Asked) -> ChatReply:
+        """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
+        if self.requests >= self.most_requests:
+            raise Refused(f"this call of the agent has had its {self.most_requests} requests", 429, "limit_reached")
+        self.requests += 1
+        try:
+            reply = await self.case.ask(
+                asked.messages, tools=asked.tools, usual=asked.sampling, stop=asked.stop, extra=asked.extra
+            )
+        except Exception as fault:
+            self.fault = self.fault or fault
+            raise
+        self.usage += reply.usage
+        return reply
+
+    async def use(self, name: str, arguments: str) -> ToolUse:
+        """Run a real tool on JSON text. Errors that are the agent's are in the result. Raises Fault."""
+        async with self._one_by_one:
+            use = await self._used(name, arguments)
+            self.uses.append(use)
+        return use
+
+    async def _used(self, name: str, arguments: str) -> ToolUse:
+        tool = self.task.tools.get(name)
+        if tool is None:
+            known = ", ".join(self.task.tools) or "none"
+            message = f"there is no tool {name[:80]!r} here; there are: {known}"
+            return ToolUse(INVALID_ACTION, {"text": arguments}, None, "API_ERROR", message)
+        action = read_call(tool, arguments)
+        if isinstance(action, CallError):
+            return ToolUse(name, action.arguments, None, action.type, action.message)
+        return await self._run(name, action.arguments, action.converted)
+
+    async def _run(self, name: str, arguments: Json, converted: Mapping[str, Any]) -> ToolUse:
+        try:
+            return ToolUse(name, arguments, await self.case.use(name, converted))
+        except ToolError as error:
+            return ToolUse(name, arguments, None, "API_ERROR", str(error))
+        except Exception as fault:
+            self.fault = self.fault or fault
+            raise
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        return tuple(self.task.tools.values())
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        return {str(path): path for path in self.task.files}
+
+    async def call(self, name: str, arguments: Mapping[str, Any], /) -> Sequence[ToolOutput]:
+        """Run a real tool whose arguments the gateway has checked. Raises ToolError, and Fault."""
+        async with self._one_by_one:
+            use = await self._run(name, arguments, arguments)
+            self.uses.append(use)
+        if use.outputs is None:
+            raise ToolError(use.message)
+        return use.outputs
+
+    def refused(self, name: str, arguments: Mapping[str, Any], reason: str, /) -> None:
+        if name in self.task.tools:
+            self.uses.append(ToolUse(name, arguments, None, "ARGS_ERROR", reason))
+        else:
+            self.uses.append(ToolUse(INVALID_ACTION, arguments, None, "API_ERROR", reason))
+
+    async def close(self) -> None:
+        """Cancel what is still asked: the program has ended, and nothing more may be spent."""
+        for task in self.running:
+            task.cancel()
+        await asyncio.gather(*self.running, return_exceptions=True)
+
+
+def arguments_text(content: bytes) -> str:
+    """The arguments of a call as they came. Raises Refused for what is no UTF-8."""
+    try:
+        return content.decode() or json.dumps({})
+    except UnicodeDecodeError:
+        raise Refused("the arguments must be JSON in UTF-8") from None

@@ -1,0 +1,102 @@
+"""An agent program's own transcript, in the Agent Trajectory Interchange Format, as events of a case.
+
+The fields are those of ATIF-v1, as the package harbor 0.25 describes them; others are left out. The transcript is what
+the agent says of itself. So it counts only where AgentGauge saw no request of the agent to the model.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from agentgauge.core.types import Event
+from agentgauge.model.wire import clean_all
+
+FILE = "trajectory.json"
+MOST = 16 << 20
+"""Bytes of the file; a larger one is not read."""
+
+MOST_STEPS = 2000
+
+
+def read_trajectory(content: bytes, name: str) -> list[Event]:
+    """The steps of a trajectory as events. ``name``: of the agent, for steps that name no model. Raises ValueError with
+    what is wrong."""
+    try:
+        data = clean_all(json.loads(content))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    version = data.get("schema_version") if isinstance(data, Mapping) else None
+    if not isinstance(version, str) or not version.startswith("ATIF-v1"):
+        raise ValueError("its schema_version is not ATIF-v1")
+    steps = data.get("steps")
+    if not isinstance(steps, list) or not 0 < len(steps) <= MOST_STEPS:
+        raise ValueError(f"steps must be a list of 1 to {MOST_STEPS}")
+    agent = data.get("agent")
+    model = agent.get("model_name") if isinstance(agent, Mapping) else None
+    events: list[Event] = []
+    said: list[dict[str, Any]] = []  # since the last reply
+    known = 0
+    for number, step in enumerate(steps, start=1):
+        if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
+            raise ValueError(f"step {number} has no source of system, user or agent")
+        if step["source"] != "agent":
+            said.append({"role": step["source"], "content": _text(step.get("message"))})
+            continue
+        calls = list(_calls(step, number))
+        detail: dict[str, Any] = {"known": known, "messages": said, "reply": _text(step.get("message"))}
+        if calls:
+            detail["tool_calls"] = [{"name": call, "arguments": json.dumps(given)} for _, call, given in calls]
+        if isinstance(step.get("reasoning_content"), str):
+            detail["reasoning"] = step["reasoning_content"]
+        start, own = _start(step), step.get("model_name")
+        title = next((one for one in (own, model) if isinstance(one, str) and one), name)
+        events.append(Event("model", title, start, 0.0, detail))
+        known += len(said) + 1
+        said = []
+        results = dict(_results(step))
+        for identity, call, given in calls:
+            result = results.pop(identity, None)
+            shown = [] if result is None else [{"type": "text", "content": result}]
+            events.append(Event("tool", call, start, 0.0, {"arguments": given, "result": shown}))
+            said.append({"role": "tool", "tool_call_id": identity, "content": result or ""})
+    if not events:
+        raise ValueError("no step is the agent's")
+    return events
+
+
+def _calls(step: Mapping[str, Any], number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The id, the name and the arguments of each."""
+    calls = step.get("tool_calls") or []
+    for call in calls if isinstance(calls, list) else [calls]:
+        if not isinstance(call, Mapping) or not isinstance(name := call.get("function_name"), str):
+            raise ValueError(f"step {number} has a tool call without a function_name")
+        given = call.get("arguments") or {}
+        yield str(call.get("tool_call_id", "")), name, given if isinstance(given, dict) else {"text": given}
+
+
+def _results(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    observation = step.get("observation")
+    results = observation.get("results") if isinstance(observation, Mapping) else None
+    for result in results if isinstance(results, list) else ():
+        if isinstance(result, Mapping):
+            yield str(result.get("source_call_id", "")), _text(result.get("content"))
+
+
+def _text(content: object) -> str:
+    """A text, or the texts of a list of parts."""
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _start(step: Mapping[str, Any]) -> float:
+    """Seconds since the epoch; now for a step without a readable time."""
+    try:
+        return datetime.fromisoformat(step["timestamp"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return time.time()

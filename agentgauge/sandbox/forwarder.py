@@ -1,0 +1,85 @@
+"""Forwards connections of a program that has a network of its own to ports of this machine.
+
+The sandbox listens inside and sends the listening sockets; this side accepts, connects to the same port of 127.0.0.1
+here, and copies bytes in both directions. The program reaches these ports and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Sequence
+from functools import partial
+
+MOST_CONNECTIONS = 256
+"""Connections of one program at a time; further ones are closed at once."""
+_CHUNK = 1 << 16
+
+
+class Forwarder:
+    """Forwards from when the sockets arrive until ``close``, in a thread of its own."""
+
+    def __init__(self, arriving: socket.socket, ports: Sequence[int]) -> None:
+        """``arriving``: where the sandbox sends the sockets, in the order of ``ports``."""
+        self._arriving = arriving
+        self._ports = ports
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="agentgauge-forwarder", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End all connections. The program's processes have ended, or end without them."""
+        with contextlib.suppress(OSError):
+            self._arriving.shutdown(socket.SHUT_RDWR)  # wakes the thread, if no sockets have come
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        self._arriving.close()
+        self._loop.close()
+
+    def _run(self) -> None:
+        _, numbers, *_ = socket.recv_fds(self._arriving, 1, len(self._ports))
+        listening = [socket.socket(fileno=number) for number in numbers]
+        self._loop.run_until_complete(self._serve(listening))
+
+    async def _serve(self, listening: Sequence[socket.socket]) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for port, opened in zip(self._ports, listening, strict=False):  # none, where the sandbox has ended
+                server = await asyncio.start_server(partial(self._accept, port), sock=opened)
+                stack.callback(server.close)
+            await self._stop.wait()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _accept(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._connections) < MOST_CONNECTIONS:
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+            with contextlib.suppress(OSError, asyncio.CancelledError):  # either side may end it at any time
+                await _connect(port, reader, writer)
+        writer.close()
+
+
+async def _connect(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    there_reader, there_writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_copy(reader, there_writer))
+            both.create_task(_copy(there_reader, writer))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        there_writer.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while part := await reader.read(_CHUNK):
+        writer.write(part)
+        await writer.drain()
+    writer.write_eof()

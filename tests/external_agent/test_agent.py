@@ -1,0 +1,169 @@
+"""An agent program and its endpoint: what it asks goes through the case, and comes back in OpenAI's forms."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.capabilities import AgentTask, ToolUse
+from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
+from agentgauge.core.config import AgentTable, Config
+from agentgauge.core.errors import Fault, ModelFault
+from agentgauge.core.tools import ToolOutput
+from agentgauge.core.types import Usage
+from agentgauge.run.external_agent.settings import read_agent
+
+from .agents import ADD, NAME, Model, solve, solve_with
+
+WITH_TOOL = AgentTask([{"role": "user", "content": "1+2"}], tools={"Add": ADD})
+
+
+def test_requests_are_those_of_the_case(tmp_path: Path) -> None:
+    model = Model()
+    code = "print(json.loads(ask('abc', model='m1', temperature=0.2, tool_choice='none')[1])['choices'][0]['message'])"
+    answer, case = solve(code, tmp_path, model)
+    assert "ABC" in answer.reply.text
+    assert case.usage == Usage(1, 5, 2) == answer.reply.usage
+    assert [event.kind for event in case.events] == ["model"]
+    (request,) = model.asked
+    assert request.usual == Sampling(0.2) and request.extra == {"tool_choice": "none"}
+    assert request.case is not None and request.case.task == NAME
+
+
+def test_the_openai_package_works_without_settings(tmp_path: Path) -> None:
+    code = """
+from openai import OpenAI
+client = OpenAI()
+said = [{"role": "user", "content": "hello"}]
+whole = client.chat.completions.create(model="m1", messages=said).choices[0].message.content
+parts = client.chat.completions.create(model="m1", messages=said, stream=True, stream_options={"include_usage": True})
+parts = list(parts)
+text = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+print(whole, text, parts[-1].usage.total_tokens, [model.id for model in client.models.list()])
+"""
+    assert solve(code, tmp_path)[0].reply.text == "HELLO HELLO 7 ['m1']"
+
+
+CALLS = """
+url = os.environ["AGENTGAUGE_TOOLS_URL"]
+print(send(url)[1])
+for name, arguments in [("Add", {"a": 1, "b": 2}), ("Add", {"a": 1}), ("Rm", {})]:
+    print(send(f"{url}/{name}", arguments))
+"""
+
+
+def test_tools_are_called_over_http(tmp_path: Path) -> None:
+    answer, case = solve(CALLS, tmp_path, task=WITH_TOOL)
+    assert answer.uses == (
+        ToolUse("Add", {"a": 1, "b": 2}, (ToolOutput("text", "3"),)),
+        ToolUse("Add", '{"a": 1}', None, "ARGS_ERROR", "missing required arguments: {'b'}"),
+        ToolUse("InvalidAction", {"text": "{}"}, None, "API_ERROR", "there is no tool 'Rm' here; there are: Add"),
+    )
+    assert [event.name for event in case.events] == ["Add"]
+    said = answer.reply.text
+    assert "'description': 'Adds.'" in said.replace('"', "'") and "(200," in said and said.count("(422,") == 2
+
+
+def test_files_are_delivered_and_nothing_else_is_kept(tmp_path: Path) -> None:
+    code = "Path(os.environ['AGENTGAUGE_FILES'], 'report.txt').write_text('x'); Path('other.txt').write_text('y')"
+    _, case = solve(code, tmp_path)
+    assert [path.name for path in case.folder.rglob("*") if path.is_file()] == ["report.txt"]
+    assert not list(tmp_path.glob("*.agent"))
+
+
+def refuse(request: ChatRequest) -> ChatReply:
+    raise ModelFault("the endpoint answered 500", cause="http 500")
+
+
+FAILS = "status, body = ask('x')\nif status != 200: sys.exit(body)\n"
+
+
+def test_a_fault_of_the_model_breaks_the_case_where_the_agent_fails(tmp_path: Path) -> None:
+    with pytest.raises(ModelFault, match="the endpoint answered 500"):
+        solve(FAILS, tmp_path, Model(answers=refuse))
+    log = (tmp_path / "logs" / NAME / "0-a1.log").read_text()
+    assert json.loads(log.splitlines()[-1])["error"]["code"] == "http 500"  # as the agent got it
+
+
+def test_an_agent_that_does_without_the_model_has_answered(tmp_path: Path) -> None:
+    assert solve("print(ask('x')[0])", tmp_path, Model(answers=refuse))[0].reply.text == "502"
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine"),
+        ("Path(os.environ['AGENTGAUGE_ANSWER']).write_text('{')", "its answer.json is no answer"),
+    ],
+)
+def test_a_program_that_fails_by_itself_breaks_the_case(code: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(Fault, match=says) as fault:
+        solve(code, tmp_path)
+    assert fault.value.cause == "agent failed"
+
+
+def test_requests_have_a_limit(tmp_path: Path) -> None:
+    answer, case = solve("print([ask('x')[0] for _ in range(4)])", tmp_path, requests=2)
+    assert (answer.reply.text, case.usage.requests) == ("[200, 200, 429, 429]", 2)
+
+
+def test_a_request_in_flight_ends_with_the_agent(tmp_path: Path) -> None:
+    """Nothing is spent for a program that has gone, and its transcript does not grow."""
+    code = """
+import threading
+for _ in range(3): threading.Thread(target=ask, args=('x',), daemon=True).start()
+import time; time.sleep(0.5); print("gone"); sys.stdout.flush(); os._exit(0)
+"""
+
+    class Slow(Model):
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            await asyncio.sleep(60)
+            return ChatReply("late")
+
+    answer, case = solve(code, tmp_path, Slow())
+    assert answer.reply.text == "gone" and case.usage.requests == 0
+
+
+MCP = """
+import asyncio, httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+async def main():
+    headers = {"Authorization": "Bearer " + os.environ["AGENTGAUGE_MCP_TOKEN"]}
+    async with httpx2.AsyncClient(headers=headers) as http:
+        async with Client(streamable_http_client(os.environ["AGENTGAUGE_MCP_URL"], http_client=http)) as client:
+            for arguments in ({"a": 1, "b": 2}, {"a": 1}):
+                result = await client.call_tool("Add", arguments)
+                print(result.is_error, result.content[0].text)
+asyncio.run(main())
+"""
+
+
+def test_tools_are_called_by_the_model_context_protocol(tmp_path: Path) -> None:
+    answer, case = solve(MCP, tmp_path, task=WITH_TOOL)
+    first, second = answer.uses
+    assert first == ToolUse("Add", {"a": 1, "b": 2}, (ToolOutput("text", "3"),))
+    assert (second.name, second.outputs, second.problem) == ("Add", None, "ARGS_ERROR")
+    assert answer.reply.text.startswith("False 3\nTrue ") and len(case.events) == 1
+
+
+@pytest.mark.parametrize("kind", ["async def", "def"])
+def test_an_entry_point_is_called_in_a_process_of_its_own(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    (own / "mine-1.dist-info").mkdir(parents=True)
+    (own / "mine-1.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1\n")
+    (own / "mine-1.dist-info" / "entry_points.txt").write_text("[agentgauge.agents]\nreverse = my_agents:reverse\n")
+    (own / "my_agents.py").write_text(f"{kind} reverse(task):\n    return task['messages'][-1]['content'][::-1]\n")
+    monkeypatch.syspath_prepend(own)
+    monkeypatch.setenv("PYTHONPATH", str(own))
+    config = Config(agent=AgentTable(readable=(str(own),), env=("PYTHONPATH",)))
+    option = Namespace(agent="reverse", rescore=None, allow_unsafe_code=False)
+    facts, tested = read_agent(option, {}, config, {})
+    assert facts is not None and facts.name == "reverse" and tested is not None
+    assert solve_with(tested, tmp_path)[0].reply.text == "olleh"

@@ -1,0 +1,89 @@
+"""What counts as an agent program's answer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.chat import ToolCall
+from agentgauge.run.external_agent.answer import MOST, read_answer
+from agentgauge.run.external_agent.deliveries import take_files
+from agentgauge.sandbox import SandboxResult
+
+
+def ended(stdout: str = "", status: str = "ok") -> SandboxResult:
+    return SandboxResult(status, "", stdout, "", 0, 1.0, ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("files", "stdout", "status", "text"),
+    [
+        ({}, " 42\n", "ok", "42"),
+        ({}, "half a th", "timeout", ""),  # what a program printed that did not end well is no answer
+        ({"answer.txt": "from the file\n"}, "chatter", "ok", "from the file"),
+        ({"answer.txt": "in time"}, "", "timeout", "in time"),
+        ({"answer.json": '{"content": "best"}', "answer.txt": "second"}, "third", "ok", "best"),
+        ({"answer.json": '{"role": "assistant", "content": null}'}, "chatter", "ok", ""),
+    ],
+)
+def test_the_best_source_counts(files: dict[str, str], stdout: str, status: str, text: str, tmp_path: Path) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    reply, odd = read_answer(tmp_path, ended(stdout, status))
+    assert (reply.text, odd) == (text, "")
+
+
+def test_calls_are_read_in_both_forms(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text(
+        '{"content": null, "tool_calls": [{"id": "c7", "type": "function", "function": {"name": "add", "arguments":'
+        ' "{\\"a\\": 1}"}}, {"name": "sub", "arguments": {"b": 2}}]}'
+    )
+    reply, _ = read_answer(tmp_path, ended())
+    assert reply.tool_calls == (ToolCall("add", '{"a": 1}', "c7"), ToolCall("sub", '{"b": 2}', "call_1"))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "no answer"),
+        ("[]", "an object whose content is a text"),
+        ('{"content": 7}', "an object whose content is a text"),
+        ('{"tool_calls": {}}', "tool_calls must be a list"),
+        ('{"tool_calls": [{"arguments": "{}"}]}', "tool_calls[0] names no function"),
+    ],
+)
+def test_a_broken_answer_is_told(content: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text(content)
+    reply, odd = read_answer(tmp_path, ended("printed"))
+    assert says in odd and not reply.text
+
+
+def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text('{"content": "of the host"}')
+    (tmp_path / "answer.json").symlink_to(secret)
+    os.mkfifo(tmp_path / "answer.txt")
+    assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
+
+
+def test_an_answer_that_is_too_large_is_none(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text('{"content": "' + "x" * MOST + '"}')
+    assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
+
+
+def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
+    left, taken = tmp_path / "left", tmp_path / "taken"
+    (left / "deep").mkdir(parents=True)
+    (left / "deep" / "report.txt").write_text("done")
+    (left / "link").symlink_to("/etc/passwd")
+    (left / "folder").symlink_to("/etc")
+    os.mkfifo(left / "pipe")
+    (left / os.fsdecode(b"\xff.txt")).write_text("no name")
+    take_files(left, taken)
+    link = tmp_path / "gold"
+    link.symlink_to(left)
+    take_files(link, tmp_path / "of-a-link")
+    assert not (tmp_path / "of-a-link").exists()
+    assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]

@@ -1,0 +1,130 @@
+"""Which agent is tested: ``--agent``, the table ``[agent]``, and what both must not show or reach."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.config import AgentTable, Config, load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.run.external_agent.settings import AgentFacts, read_agent
+
+from .agents import solve_with
+
+
+def option(text: str | None, *, unsafe: bool = False, rescore: str | None = None) -> Namespace:
+    return Namespace(agent=text, allow_unsafe_code=unsafe, rescore=rescore)
+
+
+def command(folder: Path, code: str = "print(1)") -> str:
+    (folder / "mine.py").write_text(code)
+    return f"{sys.executable} {folder / 'mine.py'} --fast"
+
+
+def test_the_facts_follow_the_program_and_its_limits(tmp_path: Path) -> None:
+    text = command(tmp_path)
+    facts, program = read_agent(option(text), {}, Config(), {})
+    assert facts is not None and (facts.name, facts.text) == ("mine", text)
+    assert program is not None and program.command.words[2:] == ("--fast",)
+    same, _ = read_agent(option(text), {}, Config(), {})
+    slow, _ = read_agent(option(text), {}, Config(agent=AgentTable(seconds=9)), {})
+    command(tmp_path, "print(2)")
+    changed, _ = read_agent(option(text), {}, Config(), {})
+    assert same == facts and len({facts.digest, slow and slow.digest, changed and changed.digest}) == 3
+
+
+def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
+    before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d", "confined": True}}
+    facts, program = read_agent(option(None), before, Config(), {})
+    assert facts is not None and facts.digest != "d" and program is not None
+    assert read_agent(option(None, rescore="run"), before, Config(), {}) == (AgentFacts(**before["agent"]), None)
+    assert read_agent(option(None), {}, Config(), {}) == (None, None)
+
+
+@pytest.mark.parametrize("readable", ["gold", "gold/inside", "."])
+def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
+    (tmp_path / "gold" / "inside").mkdir(parents=True)
+    table = AgentTable(readable=(str(tmp_path / readable),))
+    with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would show the agent a data set"):
+        read_agent(option(command(tmp_path)), {}, Config(agent=table), {tmp_path / "gold": "a data set"})
+
+
+def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_path: Path) -> None:
+    """An agent has packages of its own; AgentGauge beside them would bring the bundled gold along."""
+    environment = tmp_path / "other"
+    packages = environment / "lib" / "python3.11" / "site-packages"
+    for name in ("theirs", "bench_gta", "agentgauge"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "data.py").write_text("X = 1")
+    (environment / "bin").mkdir()
+    (environment / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix, 'bin')}\n")
+    (environment / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    code = "import os, theirs.data\n"
+    code += f"print([os.path.exists({str(packages)!r} + name) for name in ('/theirs/data.py', '/bench_gta/data.py')])"
+    (tmp_path / "mine.py").write_text(code)
+    text = f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"
+    _, program = read_agent(option(text), {}, Config(), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False]"
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (AgentTable(readable=("/no/such/place",)), "readable names /no/such/place, which does not exist"),
+        (AgentTable(env=("NO_SUCH_VARIABLE_AT_ALL",)), "env names NO_SUCH_VARIABLE_AT_ALL, which is not set"),
+    ],
+)
+def test_a_table_that_names_what_is_missing(table: AgentTable, says: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        read_agent(option(command(tmp_path)), {}, Config(agent=table), {})
+    assert says in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("seconds = 0", "[agent] seconds is 0; it must be 1 or more"),
+        ("memory_mb = 1", "[agent] memory_mb is 1"),
+        ("requests = 0", "[agent] requests is 0"),
+        ("speed = 1", "[agent] has no setting 'speed'"),
+        ('readable = "src"', "[agent] readable must be a list"),
+        ("readable = [1]", "[agent] readable must be a list of texts"),
+        ('env = ["sk-123456789"]', "[agent] env must be a list of names of environment variables"),
+        ("network = 1", "[agent] network must be true or false"),
+    ],
+)
+def test_a_table_that_is_wrong(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "agentgauge.toml").write_text(f"[agent]\n{text}\n")
+    with pytest.raises(UsageProblem) as problem:
+        load_config(root=tmp_path)
+    assert says in str(problem.value) and "sk-123456789" not in str(problem.value)
+
+
+def test_a_table(tmp_path: Path) -> None:
+    (tmp_path / "agentgauge.toml").write_text(
+        '[agent]\nreadable = ["src"]\nenv = ["HOME"]\nseconds = 5\nnetwork = true\n'
+    )
+    found = load_config(root=tmp_path).agent
+    assert found == AgentTable((str(tmp_path / "src"),), ("HOME",), seconds=5, network=True)
+
+
+@pytest.mark.parametrize("layers", [("process", "rlimits"), ("process", "rlimits", "landlock", "landlock_tcp")])
+def test_a_machine_that_cannot_confine_an_agent(
+    layers: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgauge.run.external_agent.process.sandbox.layers", lambda: layers)
+    with pytest.raises(UsageProblem, match="--allow-unsafe-code"):
+        read_agent(option(command(tmp_path)), {}, Config(), {})
+    _, program = read_agent(option(command(tmp_path), unsafe=True), {}, Config(), {})
+    assert program is not None and not program.process.confined
+    assert solve_with(program, tmp_path)[0].reply.text == "1"
+
+
+def test_with_the_network_the_endpoint_is_reached_too(tmp_path: Path) -> None:
+    code = "import os, urllib.request as u\nprint(u.urlopen(u.Request(os.environ['AGENTGAUGE_MODEL_URL'] + '/models',"
+    code += " headers={'Authorization': 'Bearer ' + os.environ['AGENTGAUGE_MODEL_KEY']})).status)"
+    _, program = read_agent(option(command(tmp_path, code)), {}, Config(agent=AgentTable(network=True)), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "200"

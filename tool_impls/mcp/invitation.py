@@ -1,0 +1,28 @@
+"""Tells an agent's program its session: by environment variables, and by settings in the form that clients share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentgauge.core.types import Json
+
+URL = "AGENTGAUGE_MCP_URL"
+TOKEN = "AGENTGAUGE_MCP_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """The address of a session and its token."""
+
+    url: str
+    token: str
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {URL: self.url, TOKEN: self.token}
+
+    @property
+    def settings(self) -> Json:
+        """The content of ``mcp.json``, which most clients read."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return {"mcpServers": {"agentgauge": {"type": "http", "url": self.url, "headers": headers}}}
