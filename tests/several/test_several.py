@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from contextlib import suppress
@@ -218,6 +219,19 @@ def test_runs_end_with_a_launcher_that_is_killed(project, two, workers):
     assert result.status == 0, result.output
     for name in ("slow", "slower"):
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
+
+
+def test_a_run_that_is_killed_does_not_disturb_the_others(project, two):
+    process = project.start(*BOTH, "--in-flight=1")
+    wait_for(lambda: begun(project, "slow", "slower"))
+    os.kill(json.loads((project.path / "out" / "slower" / "lock").read_text())["pid"], signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGKILL, output
+    assert "slower: exit status 137, see out/logs/slower.log" in output
+    assert summary(project.path / "out" / "slow")["tasks"]["toy.say"]["missing"] == 0
+    result = project.run("--resume=out")
+    assert result.status == 0 and "1 to do, 1 finished" in result.output
+    assert summary(project.path / "out" / "slower")["tasks"]["toy.say"]["missing"] == 0
 
 
 def test_finished_runs_are_kept_and_runs_that_never_began_begin(project, two):

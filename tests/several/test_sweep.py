@@ -72,6 +72,9 @@ def test_what_is_wrong_in_the_file_is_said_in_a_sentence(tmp_path, text, said):
 
 def test_the_example_can_be_read():
     sweep = read_sweep(ROOT / "examples" / "sweep.toml")
+    page = (ROOT / "docs" / "several-models.md").read_text()
+    settings = (ROOT / "examples" / "sweep.toml").read_text().partition("\nmodels")
+    assert f"```toml\nmodels{settings[2]}```" in page
     assert len(sweep.runs().members) == len(sweep.models) * len(sweep.dialects) * len(sweep.temperatures)
 
 
