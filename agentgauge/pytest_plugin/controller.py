@@ -26,6 +26,10 @@ from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.case_runner import store_crash
+from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.stopping import FILE as STOP
+from agentgauge.run.coordination.stopping import Interrupts
+from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.factories import await_services, start_services, stop_services
 from agentgauge.run.preflight import check, load_early
@@ -33,10 +37,6 @@ from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
-from agentgauge.run.slots import FILE as SLOTS
-from agentgauge.run.stopping import FILE as STOP
-from agentgauge.run.stopping import Interrupts
-from agentgauge.run.waiting_requests import FILE as WAITING
 
 if TYPE_CHECKING:
     from agentgauge.run.launch.driver import Driver

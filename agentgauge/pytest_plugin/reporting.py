@@ -15,10 +15,10 @@ from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
+from agentgauge.run.coordination.waiting_requests import waiting_requests
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import header
-from agentgauge.run.waiting_requests import waiting_requests
 
 
 class Reporting:

@@ -14,10 +14,10 @@ import pytest
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.run_folder import selection
+from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import run_json
 from agentgauge.run.settings import Settings
-from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.revisions import Revisions

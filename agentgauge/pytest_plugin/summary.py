@@ -10,9 +10,9 @@ import pytest
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.run_metadata import describe
-from agentgauge.run.slots import FILE as SLOTS
-from agentgauge.run.waiting_requests import FILE as WAITING
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.record_merge import LeftOut, left_out_notes
 

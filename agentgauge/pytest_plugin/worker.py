@@ -17,11 +17,11 @@ from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
+from agentgauge.run.coordination.stopping import Interrupts
 from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
-from agentgauge.run.stopping import Interrupts
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 

@@ -13,16 +13,16 @@ from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
+from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.slots import SlotPool
+from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.coordination.waiting_requests import OLD, WaitingRequests
 from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.settings import Settings, config_fingerprint
-from agentgauge.run.slots import FILE as SLOTS
-from agentgauge.run.slots import SlotPool
 from agentgauge.run.solve import Planned, Solver
-from agentgauge.run.stopping import StopFile
-from agentgauge.run.waiting_requests import OLD, WaitingRequests
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.chat import CaseKey, ChatModel
@@ -16,9 +16,10 @@ from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import announced_in, find_task
-from agentgauge.core.tools import Tool, ToolBox, ToolOutput
+from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
+from agentgauge.run.pending_tools import PendingToolBox
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.several.shared_services import made_service
@@ -153,45 +154,6 @@ class Endpoint:
     url: str
     key: str = field(default="", repr=False)
     model: str = ""
-
-
-class PendingToolBox:
-    """A tool box whose server may still be starting. Counts the cases that wait for it: they use no slot."""
-
-    def __init__(self, box: ToolBox, on_change: Callable[[], object]) -> None:
-        self._box = box
-        self._on_change = on_change
-        self._is_there = False
-        self._was_waited_for = False
-        self.waiting = 0
-
-    @property
-    def takes_more(self) -> bool:
-        """Whether one more case may begin. The first case, or a few that begin together, waits for the server; after
-        that every case may begin. If the server never starts, each case reports it."""
-        return self._was_waited_for or not self.waiting
-
-    async def catalog(self) -> Mapping[str, Tool]:
-        if self._is_there:
-            return await self._box.catalog()
-        self.waiting += 1
-        self._on_change()
-        try:
-            found = await self._box.catalog()
-            self._is_there = True
-        finally:
-            self.waiting -= 1
-            self._was_waited_for = True
-            self._on_change()
-        return found
-
-    async def call(
-        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
-    ) -> tuple[ToolOutput, ...]:
-        return await self._box.call(name, arguments, folder=folder, readable=readable)
-
-    async def close(self) -> None:
-        await self._box.close()
 
 
 class Clients:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from agentgauge.core.types import Usage
 from agentgauge.model.batch.counts import NONE
-from agentgauge.run.waiting_requests import OLD, Waiting
+from agentgauge.run.coordination.waiting_requests import OLD, Waiting
 
 Write = Callable[[str], object]
 

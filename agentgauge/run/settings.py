@@ -32,6 +32,7 @@ from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.exclusive_options import refuse_together
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
 from agentgauge.run.gates import Gate, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
@@ -111,7 +112,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     Raises UsageProblem.
     """
     launch = LaunchOptions.take()
-    _refuse_together(option, launch)
+    refuse_together(option, launched=launch is not None)
     if option.allow_unsafe_code:
         sandbox.permit_unsafe()
     register_environment()
@@ -313,44 +314,6 @@ def _run_dir(option: Namespace, model: str) -> Path:
     if option.run_dir:
         return Path(option.run_dir)
     return new_folder(file_name(model))
-
-
-_EXCLUSIVE = (
-    ("resume", "rescore", "one continues a run, the other scores it again"),
-    ("resume", "run_dir", "a resumed run stays in its folder"),
-    ("resume", "replay", "a resumed run calls a live model"),
-    ("rescore", "model", "a rescored run calls no model"),
-    ("rescore", "model_url", "a rescored run calls no model"),
-    ("rescore", "temperature", "a rescored run calls no model"),
-    ("rescore", "agent", "a rescored run starts no agent"),
-    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
-    ("rescore", "record", "a rescored run has no exchanges"),
-    ("rescore", "replay", "a rescored run has no exchanges"),
-    ("record", "replay", "a replayed run has no new exchanges"),
-    ("replay", "tool_server", "a replayed run calls no tool server"),
-    ("batch", "replay", "a replayed run sends no requests"),
-    ("batch", "rescore", "a rescored run sends no requests"),
-    ("replay", "temperature", "a replayed run calls no model"),
-)
-
-
-_NOT_LAUNCHED = (
-    ("record", "exchanges are made on other machines"),
-    ("batch", "a batch needs one process that waits for it; give it to pytest"),
-    ("agent", "agents run on this machine"),
-    ("rescore", "a rescored run asks no model; give it to pytest"),
-)
-
-
-def _refuse_together(option: Namespace, launch: LaunchOptions | None) -> None:
-    for name, why in _NOT_LAUNCHED if launch else ():
-        if getattr(option, name):
-            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
-    for first, second, why in _EXCLUSIVE:
-        other = getattr(option, second)
-        if getattr(option, first) and other is not None and other is not False:
-            names = f"--{first} and --{second}".replace("_", "-")
-            raise UsageProblem(f"{names} cannot be used together: {why}")
 
 
 def _checked_temperature(given: float | None, earlier: float | None) -> float | None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentgauge.core.errors import ToolFault
-from agentgauge.run.factories import PendingToolBox
+from agentgauge.run.pending_tools import PendingToolBox
 
 
 class Late:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.shards.partition import MODES, partition
-from agentgauge.run.slots import SlotPool
 
 NODES = [
     "a.py::test_a[0]",

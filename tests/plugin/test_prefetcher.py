@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Record
+from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.prefetcher import STOPPED, Prefetcher
-from agentgauge.run.slots import SlotPool
 
 
 @dataclass

@@ -8,9 +8,9 @@ import pytest
 
 from agentgauge.model.batch.counts import Counts
 from agentgauge.run import progress
-from agentgauge.run import waiting_requests as waiting
+from agentgauge.run.coordination import waiting_requests as waiting
+from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
 from agentgauge.run.progress import Progress, late_requests
-from agentgauge.run.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
 from tests.plugin.conftest import slow
 
 

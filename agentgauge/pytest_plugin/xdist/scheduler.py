@@ -2,7 +2,7 @@
 
 A worker computes its own shard from its number (``partition``), which makes look-ahead possible without messages
 between controller and worker. Nothing is stolen afterwards: an idle worker gives up its slots instead
-(``agentgauge.run.slots``), so no request is paid twice.
+(``agentgauge.run.coordination.slots``), so no request is paid twice.
 """
 
 from __future__ import annotations

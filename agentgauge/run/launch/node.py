@@ -25,8 +25,8 @@ from typing import Any, Literal
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.launch_settings import LAUNCH, Assignment
-from agentgauge.run.stopping import StopFile
 from agentgauge.store import RunFolder
 from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail

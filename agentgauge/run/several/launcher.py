@@ -23,11 +23,11 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.run.budget import Budget
+from agentgauge.run.coordination.stopping import MESSAGE, StopFile
 from agentgauge.run.launch_settings import Shared
 from agentgauge.run.several.parent import LOGS
 from agentgauge.run.several.screen import Screen, progress_line
 from agentgauge.run.several.shared_services import SharedServices
-from agentgauge.run.stopping import MESSAGE, StopFile
 from agentgauge.run.tool_token import make_tool_token
 
 LOOK_SECONDS = 0.25

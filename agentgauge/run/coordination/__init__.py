@@ -1,0 +1,1 @@
+"""What the processes of a run tell each other by files in the run folder."""
