@@ -66,7 +66,7 @@ class CaseRunner:
         self._waiting = WaitingRequests(self.folder.path, worker.number)
         self._reserve = open_reserve(settings, worker.number, tasks)
         hosted = settings.spec is not None and not settings.spec.embedded
-        self._first_replies = FirstReplies(active=hosted and settings.attempts > 1 and not settings.batch)
+        self._first_replies = FirstReplies(settings.attempts, active=hosted and not settings.batch)
         self._clients.on_reply = lambda case: self._first_replies.replied(case.task, case.sample)
         program = settings.program
         logs = self.folder.path / "logs" / "agent"
@@ -131,13 +131,13 @@ class CaseRunner:
 
     def is_ready(self, case: Planned) -> bool:
         """Whether a case can be started; otherwise other cases go first."""
-        return self._clients.ready(case.task) and self._first_replies.allow(case.id)
+        return self._clients.ready(case.task) and self._first_replies.allow(case)
 
     def reserve(self, case: Planned) -> bool:
         """Whether the budget covers a case that is to be started now; its cost is reserved then."""
         if self._reserve and not self._reserve.take(case.task.name):
             return False
-        self._first_replies.started(case.id)
+        self._first_replies.started(case)
         return True
 
     def resize(self, slots: int) -> None:

@@ -24,6 +24,7 @@ class Till:
     def __init__(self, latency: float = LATENCY, reply: Callable[[Seen], str] = lambda seen: "I do not know.") -> None:
         self.bill = Decimal(0)
         self.counts = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0, "useless": 0}
+        self.uncached = 0  # requests of which nothing was in the cache
         self._latency = latency
         self._reply = reply
         self._seen: set[str] = set()
@@ -37,6 +38,7 @@ class Till:
             useless = text not in self._seen and number % 10 == 0  # it answers when it is asked again
             first = json.dumps(seen.body["messages"][0])
             cached = min(len(first), len(text)) // 4 if first in self._kept else 0
+            self.uncached += not cached
             self._seen.add(text)
             usage = self._charge(len(text) // 4, cached, 20 + number % 50)
             self.counts["useless"] += useless

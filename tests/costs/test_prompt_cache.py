@@ -13,7 +13,7 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.prompt_cache import MARK
 from agentgauge.model.wire import request_body
 from tests.costs.billing import Till, serve
-from tests.plugin.project import Project
+from tests.plugin.project import Project, run_wild
 
 KEYS = {"OPENROUTER_API_KEY": "k"}
 SYSTEM, USER = {"role": "system", "content": "Help."}, {"role": "user", "content": "Hello"}
@@ -50,6 +50,17 @@ def test_marks_are_at_the_ends_of_the_system_prompt_and_of_all(messages: Any, ma
     assert request_body(spec, request)["messages"] == marked
     assert request_body(plain, request)["messages"] == messages
     assert spec.fingerprint == plain.fingerprint
+
+
+def test_tasks_of_a_session_wait_for_its_first_reply(tmp_path: Path) -> None:
+    till = Till(latency=0.1)
+    with serve(till) as server:
+        env = {"OPENAI_API_KEY": "sk-of-nobody-1234", "OPENAI_BASE_URL": server.url}
+        run_wild("--model=gpt-4o", "--run-dir=run", cwd=tmp_path, env=env)
+    firsts = [str(seen.body["messages"][0]) for seen in server.requests]
+    sessions = len(set(firsts))
+    assert 1 < sessions < len(firsts) - till.counts["useless"]
+    assert till.uncached == sessions
 
 
 def test_attempts_wait_for_the_first_reply_about_their_sample(tmp_path: Path) -> None:

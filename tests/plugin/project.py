@@ -143,9 +143,9 @@ def run_gta(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, st
     return _run(*GTA, *arguments, cwd=cwd, env=env, status=status)
 
 
-def run_wild(*arguments: str, cwd: Path, status: int = 0) -> Result:
+def run_wild(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:
     """WildToolBench as a user runs it."""
-    return _run(*WILD, *arguments, cwd=cwd, env=None, status=status)
+    return _run(*WILD, *arguments, cwd=cwd, env=env, status=status)
 
 
 def run_mmau(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, status: int = 0) -> Result:

@@ -4,13 +4,14 @@ it acts."""
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 from agentgauge_reports.page import write_page
 
 from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.core.types import Event
+from agentgauge.core.types import Event, Usage
 from tests.plugin.toy import Toy
 from tests.reports.browsers import Watched
 from tests.reports.page_runs import PNG, record, write_run
@@ -81,6 +82,20 @@ def test_the_page_loads_with_all_its_parts(watched, page_file):
     assert page.locator("#tool-table tbody tr").count() == 2
     assert len(samples(page)) == 50
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path, monkeypatch):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    cases = [record(number, passed=number < 2) for number in range(3)]
+    paid = [replace(one, transcript=replace(one.transcript, usage=Usage(1, 100, 10, 0.5, 25))) for one in cases]
+    folder = write_run(tmp_path / "run", paid)
+    page = watched.open(write_page(folder, folder / "report.html"))
+    totals = page.locator("#totals").inner_text().split("\n")
+    shown = dict(zip(totals[1:], totals, strict=False))
+    assert (shown["cost"], shown["cost per passed case"]) == ("$1.50", "$0.75")
+    assert shown["of prompt tokens cached"] == "25 %"
+    table = page.locator("#cost-parts table", has_text="cost per passed case")
+    assert table.locator("tbody tr").inner_text().split("\t")[-2:] == ["$1.50", "$0.75"]
 
 
 def test_a_task_without_breakdowns_has_no_such_part(watched, page_file):

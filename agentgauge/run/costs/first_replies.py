@@ -1,41 +1,54 @@
-"""Attempts at a sample begin with the same request. The later ones wait until the first has a reply, because providers
-put a prompt into their cache when they answer it."""
+"""Attempts at a sample begin with the same request, and the samples of a session with the same conversation. The later
+ones wait until the first has a reply, because providers put a prompt into their cache when they answer it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-from agentgauge.store.jsonl import CaseId
+from agentgauge.run.solve import Planned
 
 PATIENCE = 10.0
-"""Seconds that further attempts wait at most."""
+"""Seconds that further cases wait at most."""
+
+Group = tuple[str, str]
 
 
 class FirstReplies:
-    """Which samples have been asked about and are not answered yet. Belongs to one event loop."""
+    """Which groups of cases have been started and have no reply yet. Belongs to one event loop."""
 
-    def __init__(self, *, active: bool) -> None:
-        """``active``: whether samples have several attempts at a provider that may have a cache."""
+    def __init__(self, attempts: int, *, active: bool) -> None:
+        """``attempts`` at each sample. ``active``: whether the model is at a provider that may have a cache."""
+        self._attempts = attempts
         self._active = active
-        self._awaited: dict[tuple[str, str], asyncio.TimerHandle] = {}
-        self._answered: set[tuple[str, str]] = set()
+        self._awaited: dict[Group, asyncio.TimerHandle] = {}
+        self._first: dict[tuple[str, str], Group] = {}  # task and sample of an awaited reply
+        self._answered: set[Group] = set()
         self.on_change: Callable[[], None] = lambda: None
         """Called when further cases may start."""
 
-    def allow(self, case: CaseId) -> bool:
-        """Whether a case may start: no other attempt at its sample waits for a first reply."""
-        return case[:2] not in self._awaited
+    def allow(self, case: Planned) -> bool:
+        """Whether a case may start: no other of its group waits for a first reply."""
+        return not self._awaited or _group(case) not in self._awaited
 
-    def started(self, case: CaseId) -> None:
-        sample = case[:2]
-        if self._active and sample not in self._answered:
-            loop = asyncio.get_running_loop()
-            self._awaited[sample] = loop.call_later(PATIENCE, self.replied, *sample)
+    def started(self, case: Planned) -> None:
+        group = _group(case)
+        alone = self._attempts == 1 and group[1] == case.row.id
+        if self._active and not alone and group not in self._answered:
+            self._awaited[group] = asyncio.get_running_loop().call_later(PATIENCE, self._release, group)
+            self._first[case.task.name, case.row.id] = group
 
     def replied(self, task: str, sample: str) -> None:
-        """A request about a sample has been answered, or its case has ended."""
-        if timer := self._awaited.pop((task, sample), None):
+        """A request of a case has been answered, or the case has ended."""
+        if group := self._first.pop((task, sample), None):
+            self._release(group)
+
+    def _release(self, group: Group) -> None:
+        if timer := self._awaited.pop(group, None):
             timer.cancel()
-            self._answered.add((task, sample))
+            self._answered.add(group)
             self.on_change()
+
+
+def _group(case: Planned) -> Group:
+    return case.task.name, case.task.data.group_of(case.row)
