@@ -14,6 +14,7 @@ from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record
 from agentgauge.run.factories import Clients, Endpoint
+from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.slots import FILE as SLOTS
 from agentgauge.run.slots import SlotPool
@@ -59,7 +60,8 @@ class CaseRunner:
         self._appender = self.folder.appender(worker.name)
         number = users.index(worker.number)
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
-        self._clients = Clients(settings, self.folder, self.slots.own)
+        self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
+        self._clients = Clients(settings, self.folder, min(self.slots.own, self._most))
         self._waiting = WaitingRequests(self.folder.path, worker.number)
         self._solver = Solver(
             settings=CaseSettings(
@@ -119,7 +121,7 @@ class CaseRunner:
         return self._clients.ready(case.task)
 
     def resize(self, slots: int) -> None:
-        self._clients.resize(slots)
+        self._clients.resize(min(slots, self._most))
 
     def is_stopped(self) -> bool:
         return bool(self.problem) or self.stop_file.exists()
