@@ -133,7 +133,7 @@ def test_all_of_mmau_killed_in_the_middle_and_resumed(tmp_path):
 
 
 def test_a_judge_whose_provider_has_no_batches_is_asked_one_by_one(tmp_path):
-    with OpenAIStandIn(baseline) as server, OpenAIStandIn(lambda body: "No") as other:
+    with OpenAIStandIn(lambda body: "#ANSWER# 5") as server, OpenAIStandIn(lambda body: "wrong") as other:
         settle(tmp_path, server)
         with (tmp_path / "agentgauge.toml").open("a") as file:
             file.write(f'[models.judge]\nurl = "{other.url}"\nmodel = "j"\n')
