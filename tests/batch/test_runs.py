@@ -14,7 +14,8 @@ from agentgauge.core.chat import ChatRequest
 from agentgauge.model.batch.journal import FILE
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.run.launch_settings import LaunchOptions
-from tests.batch.stand_ins import COMPLETION, PROMPT, STAND_INS, OpenAIStandIn, StandIn
+from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
+from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
 from tests.plugin.project import PYTEST, ROOT, Project, Result, interrupt, python, records, summary, without_times
 
 pytestmark = pytest.mark.e2e
