@@ -21,6 +21,7 @@ from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
 from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.factories import Clients, Endpoint
+from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import Line, RunFolder
@@ -62,7 +63,8 @@ class CaseRunner:
         self._appender = self.folder.appender(worker.name)
         number = users.index(worker.number)
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
-        self._clients = Clients(settings, self.folder, self.slots.own)
+        self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
+        self._clients = Clients(settings, self.folder, min(self.slots.own, self._most))
         self._waiting = WaitingRequests(self.folder.path, worker.number)
         self._reserve = open_reserve(settings, worker.number, tasks)
         hosted = settings.spec is not None and not settings.spec.embedded
@@ -141,7 +143,7 @@ class CaseRunner:
         return True
 
     def resize(self, slots: int) -> None:
-        self._clients.resize(slots)
+        self._clients.resize(min(slots, self._most))
 
     def is_stopped(self) -> bool:
         return bool(self.problem) or self.stop_file.exists()

@@ -7,7 +7,7 @@ from typing import Any
 
 DEFAULT_IN_FLIGHT = 32
 DEFAULT_BATCH = 5000
-"""Requests of a batch. All of them wait at a time; each takes some 20 KB."""
+"""Requests of a batch. All of them wait at a time; each takes some 25 KB."""
 
 PREFIX = "--agentgauge-"
 """Each option is there under this prefix too, whatever other plugins and the project call theirs."""

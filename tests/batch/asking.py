@@ -15,7 +15,7 @@ from agentgauge.model.batch.model import BatchModel
 from agentgauge.model.batch.providers import FORMATS, with_batch_prices
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from tests.batch.stand_ins import COMPLETION, PROMPT, StandIn
+from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
 
 ENVIRON = {"TEST_KEY": "a-key-of-the-stand-in-4711", "AGENTGAUGE_BACKOFF": "0"}
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agentgauge.core.chat import ChatReply
+from agentgauge.core.errors import Fault
 from agentgauge.model.batch.journal import FILE
 from tests.batch.asking import ask, words
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
@@ -142,6 +143,13 @@ def test_a_lost_batch_is_not_sent_again_while_the_search_for_it_fails(server, tm
     server.out = 0
     assert words(ask(server, tmp_path, TEXTS)) == TEXTS
     assert len(server.jobs) == 1
+
+
+def test_nothing_is_submitted_that_the_journal_cannot_hold(server, tmp_path):
+    with pytest.raises(Fault, match="the journal of batches cannot be written"):
+        ask(server, tmp_path / "gone", TEXTS)
+    assert not server.jobs
+    assert not any(method == "POST" for method, _, _ in server.seen)
 
 
 def test_a_refused_creation_is_repeated_without_a_search(server, tmp_path):

@@ -13,7 +13,9 @@ import pytest
 from agentgauge.core.chat import ChatRequest
 from agentgauge.model.batch.journal import FILE
 from agentgauge.model.embedded.baseline import baseline_reply
-from tests.batch.stand_ins import COMPLETION, PROMPT, STAND_INS, OpenAIStandIn, StandIn
+from agentgauge.run.launch_settings import LaunchOptions
+from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
+from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
 from tests.plugin.project import PYTEST, ROOT, Project, Result, interrupt, python, records, summary, without_times
 
 pytestmark = pytest.mark.e2e
@@ -131,6 +133,18 @@ def test_all_of_mmau_killed_in_the_middle_and_resumed(tmp_path):
         assert usd(tmp_path / "run") == pytest.approx(price / 2)
 
 
+def test_a_judge_whose_provider_has_no_batches_is_asked_one_by_one(tmp_path):
+    with OpenAIStandIn(lambda body: "#ANSWER# 5") as server, OpenAIStandIn(lambda body: "wrong") as other:
+        settle(tmp_path, server)
+        with (tmp_path / "agentgauge.toml").open("a") as file:
+            file.write(f'[models.judge]\nurl = "{other.url}"\nmodel = "j"\n')
+        options = ("--mmau-judge", "judge", "-k", "math_standard", "--limit", "6", "--run-dir", "run")
+        done = run_mmau("--batch", *options, cwd=tmp_path)
+        assert done.status == 0, done.output
+        assert (len(server.jobs), server.answered) == (1, 6)
+        assert (len(other.jobs), other.answered) == (0, 6)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_a_run_may_be_closed_while_batches_are_away(server, tmp_path, number):
     server.ends = {0: "never"}
@@ -163,7 +177,7 @@ def test_a_resumed_run_with_another_number_of_workers_finds_its_batches(tmp_path
 
 
 def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
-    with OpenAIStandIn() as server:
+    with OpenAIStandIn(polls=8) as server:  # longer than between two looks at the budget
         project = toy(tmp_path, server)
         words = ("--model", "m", "--batch", "--in-flight", "2")
         done = project.run(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)
@@ -216,6 +230,14 @@ def test_what_batches_cannot_do_is_refused_in_one_sentence(tmp_path, options, sa
     (tmp_path / "agentgauge.toml").write_text(table)
     done = project.run(*options, env=KEY)
     assert done.status == 4
+    assert said in " ".join(done.output.split())
+
+
+def test_a_launch_is_refused(tmp_path):
+    launch = LaunchOptions("local", workers=1, cpus=1, gpus=0, processes=0)
+    done = Project.make(tmp_path).run("--batch", env=launch.variables())
+    assert done.status == 4
+    said = "agentgauge launch and --batch cannot be used together: a batch needs one process that waits for it"
     assert said in " ".join(done.output.split())
 
 
