@@ -68,7 +68,7 @@ $(VENV)/agents-smolagents/.installed: Makefile
 	@touch $@
 
 agents: $(DEV) $(VENV)/agents-openai/.installed $(VENV)/agents-smolagents/.installed
-	$(BIN)/pytest tests/gta/test_frameworks.py -q -W error
+	$(BIN)/pytest tests/gta/test_frameworks.py tests/external_agent/test_frameworks.py -q -W error
 
 faults: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status

@@ -22,7 +22,7 @@ from agentgauge.store.jsonl import CaseId
 
 class Checked(NamedTuple):
     tools: dict[str, Mapping[str, Any]]  # what identifies each tool of the run, by its name
-    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no real tool and no program runs on this machine
+    sandbox: tuple[str, ...]  # see ``sandbox.layers``; empty where no tool, program or agent runs on this machine
 
 
 def load_early(settings: Settings, paths: Sequence[Path]) -> None:
@@ -96,7 +96,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
                 allow_unsafe=settings.allow_unsafe_code,
                 server=settings.tool_server,
             )
-    layers = sandbox.layers() if runs_code or serves_tools else ()
+    layers = sandbox.layers() if runs_code or serves_tools or settings.program else ()
     return Checked(_with_those_before(tools, settings.run_dir) if settings.resume else tools, layers)
 
 

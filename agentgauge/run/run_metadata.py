@@ -33,7 +33,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
     if settings.agent:
-        confined = "" if settings.program is None or settings.program.process.confined else ", NOT confined"
+        confined = "" if settings.agent.confined else ", NOT confined"
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})

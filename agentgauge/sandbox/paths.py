@@ -73,8 +73,9 @@ def package_folders() -> tuple[str, ...]:
 
 def view(readable: Iterable[str] = (), *, packages: bool = True) -> View:
     """The view of a program that may also read these paths. ``packages``: whether it sees installed packages."""
+    readable = tuple(readable)
     hidden = {*_own(), *_given()} if packages else {*_own(), *_given(), *map(os.path.realpath, package_folders())}
-    mounts = _arranged({**_interpreter(packages), **_chosen(readable)}, hidden)
+    mounts = _arranged({**_interpreter(packages), **_chosen(readable)}, hidden | _own_in(readable))
     return View(mounts, *_without_mounts(mounts))
 
 
@@ -114,6 +115,13 @@ def _own() -> tuple[str, ...]:
             folders.update(glob.glob(os.path.join(glob.escape(library), "python3*", name)))
     found = {path for folder in folders for own in _OWN for path in glob.glob(os.path.join(glob.escape(folder), own))}
     return tuple({os.path.realpath(path) for path in (*found, *_announcing())} | ({_ROOT} - folders))
+
+
+@lru_cache(maxsize=8)
+def _own_in(environments: tuple[str, ...]) -> set[str]:
+    """The real paths of what belongs to this project in other virtual environments."""
+    folders = [f"{glob.escape(path)}/lib/python3*/{name}" for path in environments for name in _PACKAGE_FOLDERS]
+    return {os.path.realpath(path) for folder in folders for own in _OWN for path in glob.glob(f"{folder}/{own}")}
 
 
 def _announcing() -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_no_secret_of_this_process_is_in_its_environment(tmp_path: Path, monkeyp
         ("send(URL + '/models', key='')", "(401"),
         ("send(URL + '/files')", "(404"),
         ("send(URL + '/../tools/../run.json')", "(404"),
-        ("ask('x' * (65 << 20))", "(413"),
+        ("ask('x' * (33 << 20))", "(413"),
         ("ask('\\ud800')", "(200"),  # no text of UTF-8; the record can hold what became of it
     ],
 )  # fmt: skip

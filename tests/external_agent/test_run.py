@@ -49,6 +49,30 @@ print("I wrote report.md")
     assert "an agent program in the model's place" in (tmp_path / "run" / "leaderboard.md").read_text()
 
 
+def test_tools_read_no_gold_for_an_agent(tmp_path: Path) -> None:
+    """A tool may read more of the data set than the sample's files: not for an agent."""
+    code = """
+import json, os, urllib.error, urllib.request
+task = json.load(open(os.environ["AGENTGAUGE_TASK"]))
+def use(path):
+    body = json.dumps({"image": path}).encode()
+    headers = {"Authorization": "Bearer " + os.environ["AGENTGAUGE_MODEL_KEY"]}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(os.environ["AGENTGAUGE_TOOLS_URL"] + "/OCR", body, headers)):
+            return 200
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)["error"]["message"]
+picture, = task["files"]
+folder = os.path.dirname(picture)
+others = [os.path.join(folder, "beach_sign.jpg"), os.path.dirname(folder) + "/dataset.json"]
+print(json.dumps([use(path) for path in (picture, *others)]))
+"""
+    run_gta(agent(tmp_path, code), "-k", "test_end_to_end and OCR", "--limit=1", "--run-dir=run", cwd=tmp_path)
+    (record,) = records(tmp_path / "run")
+    said = json.loads(record["transcript"]["output"]["prediction"][0][-1]["content"])
+    assert said[0] == 200 and [status for status, _ in said[1:]] == [422, 422]
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_tasks_of_one_request(workers: tuple[str, ...], tmp_path: Path) -> None:
     few = ("-k", "tool_parallel or dag_planning or contest_parsing or math_comprehend", "--limit=2")

@@ -37,7 +37,7 @@ def test_the_facts_follow_the_program_and_its_limits(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
-    before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d"}}
+    before = {"agent": {"text": command(tmp_path), "name": "mine", "digest": "d", "confined": True}}
     facts, program = read_agent(option(None), before, Config(), {})
     assert facts is not None and facts.digest != "d" and program is not None
     assert read_agent(option(None, rescore="run"), before, Config(), {}) == (AgentFacts(**before["agent"]), None)
@@ -50,6 +50,24 @@ def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
     table = AgentTable(readable=(str(tmp_path / readable),))
     with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would show the agent a data set"):
         read_agent(option(command(tmp_path)), {}, Config(agent=table), {tmp_path / "gold": "a data set"})
+
+
+def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_path: Path) -> None:
+    """An agent has packages of its own; AgentGauge beside them would bring the bundled gold along."""
+    environment = tmp_path / "other"
+    packages = environment / "lib" / "python3.11" / "site-packages"
+    for name in ("theirs", "bench_gta", "agentgauge"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "data.py").write_text("X = 1")
+    (environment / "bin").mkdir()
+    (environment / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix, 'bin')}\n")
+    (environment / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    code = "import os, theirs.data\n"
+    code += f"print([os.path.exists({str(packages)!r} + name) for name in ('/theirs/data.py', '/bench_gta/data.py')])"
+    (tmp_path / "mine.py").write_text(code)
+    text = f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"
+    _, program = read_agent(option(text), {}, Config(), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False]"
 
 
 @pytest.mark.parametrize(

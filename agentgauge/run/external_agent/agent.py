@@ -46,6 +46,7 @@ class ProgramAgent:
         """Raises the fault of the model or of a tool that left the agent without an answer, and Fault for a program
         that ended by itself without one."""
         await self._start()
+        case.readable = list(task.files)  # for the tools: what else lies there may be gold
         session = Session(case, task, self._program.requests)
         token = self._endpoint.open(session)
         gateway = await self._gateway(case.sample.task) if task.tools else None

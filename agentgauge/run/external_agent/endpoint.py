@@ -22,7 +22,7 @@ from agentgauge.run.external_agent.session import Session, arguments_text
 if TYPE_CHECKING:
     from aiohttp import web
 
-MOST_BODY = 64 << 20
+MOST_BODY = 32 << 20
 """Bytes of a request: pictures come inside."""
 
 _FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
@@ -77,7 +77,8 @@ class AgentEndpoint:
             assert task is not None
             session.running.add(task)
             try:
-                return await answer(session, request)
+                async with session.at_once:
+                    return await answer(session, request)
             finally:
                 session.running.discard(task)
 
@@ -90,7 +91,7 @@ class AgentEndpoint:
     async def _complete(self, session: Session, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
-        asked = read_body(await request.read(), session.model)
+        asked = read_body(session.receive(await request.read()), session.model)
         reply = await session.ask(asked)
         if not asked.stream:
             return _json(completion(reply, session.model, session.requests))
@@ -106,7 +107,8 @@ class AgentEndpoint:
         return _json({"tools": [function_schema(tool) for tool in session.task.tools.values()]})
 
     async def _use(self, session: Session, request: web.Request) -> web.StreamResponse:
-        use = await session.use(request.match_info["name"], arguments_text(await request.read()))
+        arguments = arguments_text(session.receive(await request.read()))
+        use = await session.use(request.match_info["name"], arguments)
         if use.outputs is None:
             return _json(error(use.message, use.problem), status=422)
         outputs = [{"type": output.type, "content": output.content} for output in use.outputs]

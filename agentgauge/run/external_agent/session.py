@@ -13,10 +13,16 @@ from agentgauge.agent.actions import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply
-from agentgauge.core.errors import AgentGaugeError, Fault, ToolError
+from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Json, Usage
 from agentgauge.run.external_agent.chat_form import Asked, Refused
+
+AT_ONCE = 16
+"""Requests of one agent that are read and answered at one time; others wait."""
+
+MOST_RECEIVED = 1 << 30
+"""Bytes of all requests of one call of the agent."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,13 +36,22 @@ class Session:
     requests: int = 0  # to the model
     usage: Usage = field(default_factory=Usage)
     uses: list[ToolUse] = field(default_factory=list)
-    fault: AgentGaugeError | None = None  # the first; the agent got it as an error
+    fault: Exception | None = None  # the first that is not the agent's; the agent got it as an error
+    received: int = 0  # bytes
     running: set[asyncio.Task[object]] = field(default_factory=set)
+    at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
 
     @property
     def model(self) -> str:
         return self.case.name_of("")
+
+    def receive(self, content: bytes) -> bytes:
+        """A request's body. Raises Refused where all of them are too much."""
+        self.received += len(content)
+        if self.received > MOST_RECEIVED:
+            raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
+        return content
 
     async def ask(self, asked: Asked) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
@@ -47,7 +62,7 @@ class Session:
             reply = await self.case.ask(
                 asked.messages, tools=asked.tools, usual=asked.sampling, stop=asked.stop, extra=asked.extra
             )
-        except AgentGaugeError as fault:
+        except Exception as fault:
             self.fault = self.fault or fault
             raise
         self.usage += reply.usage
@@ -76,7 +91,7 @@ class Session:
             return ToolUse(name, arguments, await self.case.use(name, converted))
         except ToolError as error:
             return ToolUse(name, arguments, None, "API_ERROR", str(error))
-        except Fault as fault:
+        except Exception as fault:
             self.fault = self.fault or fault
             raise
 
@@ -98,9 +113,10 @@ class Session:
         return use.outputs
 
     def refused(self, name: str, arguments: Mapping[str, Any], reason: str, /) -> None:
-        self.uses.append(
-            ToolUse(name if name in self.task.tools else INVALID_ACTION, arguments, None, "ARGS_ERROR", reason)
-        )
+        if name in self.task.tools:
+            self.uses.append(ToolUse(name, arguments, None, "ARGS_ERROR", reason))
+        else:
+            self.uses.append(ToolUse(INVALID_ACTION, arguments, None, "API_ERROR", reason))
 
     async def close(self) -> None:
         """Cancel what is still asked: the program has ended, and nothing more may be spent."""

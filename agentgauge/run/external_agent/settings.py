@@ -33,6 +33,7 @@ class AgentFacts:
     text: str  # what --agent was given
     name: str
     digest: str  # of everything about the agent that this machine can tell and that may change an answer
+    confined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def read_agent(
     process = AgentSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
-        readable=(*command.readable, *_existing(table, config)),
+        readable=(*command.readable, *_environment(command), *_existing(table, config)),
         env=_variables(table),
         network=table.network,
     )
@@ -73,7 +74,8 @@ def read_agent(
     parts = [command.digest, [str(path) for path in process.readable], sorted(table.env), limits]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     name = point.name if point else _name_of(command)
-    return AgentFacts(redact(text), name, digest), AgentProgram(command, process, table.requests)
+    facts = AgentFacts(redact(text), name, digest, process.confined)
+    return facts, AgentProgram(command, process, table.requests)
 
 
 def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings:
@@ -95,6 +97,12 @@ def _entry_point(text: str) -> EntryPoint | None:
 def _calling(point: EntryPoint) -> Command:
     """A child process that calls the function. It cannot import AgentGauge, which it does not see."""
     return Command((sys.executable, "-P", str(CALLER), point.value), (CALLER,))
+
+
+def _environment(command: Command) -> list[Path]:
+    """The virtual environment of the program, if it is in one other than this: there the agent finds its packages."""
+    folder = Path(command.words[0]).parent.parent
+    return [folder] if (folder / "pyvenv.cfg").is_file() and folder != Path(sys.prefix) else []
 
 
 def _name_of(command: Command) -> str:
