@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, Sampling, ToolCall
 from agentgauge.core.types import Usage
@@ -48,6 +51,14 @@ def test_a_request_of_an_ordinary_client() -> None:
         ),
         ({"messages": [{"role": "assistant", "tool_calls": ["x"]}]}, "tool_calls of a message", 400),
         ({"messages": [{"role": "assistant", "tool_calls": "x"}]}, "tool_calls of a message", 400),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": 7}]}]},
+            "a part of a message must be",
+            400,
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "a part of a message must be", 400),
+        ({"messages": [{"role": "user", "content": [{"type": {}}]}]}, "a part of a message must be", 400),
+        ({"messages": [{"role": "tool", "tool_call_id": 7}]}, "the tool_call_id of a message must be a text", 400),
         ({"tools": [{"type": "web_search"}]}, "function tools", 400),
         ({"tools": {"a": 1}}, "function tools", 400),
         ({"stop": [1]}, "stop must be", 400),
@@ -66,6 +77,34 @@ def test_what_is_refused(body: dict[str, Any], says: str, status: int) -> None:
 def test_what_is_no_request_at_all(content: bytes) -> None:
     with pytest.raises(Refused):
         read_body(content, "m1")
+
+
+WORDS = (
+    "messages",
+    "role",
+    "content",
+    "type",
+    "text",
+    "image_url",
+    "tool_calls",
+    "function",
+    "name",
+    "tools",
+    "stop",
+    "n",
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from([*WORDS, "assistant", "user", "m1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(WORDS), VALUES), VALUES)
+def test_any_body_is_understood_or_refused(body: dict[str, Any], message: Any) -> None:
+    for asked in (body, {"messages": [message]}, {**body, "messages": [{"role": "user", "content": message}]}):
+        with suppress(Refused):
+            read_body(json.dumps(asked).encode(), "m1")
 
 
 REPLY = ChatReply("sum:", (ToolCall("add", '{"a": 1}'),), usage=Usage(1, 7, 3))

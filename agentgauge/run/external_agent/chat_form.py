@@ -21,7 +21,7 @@ IGNORED = frozenset(
 
 _UNDERSTOOD = {"model", "messages", "tools", "temperature", "max_tokens", "max_completion_tokens", "stop", "stream"}
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
-_PARTS = {"text", "image_url", "input_audio", "file", "refusal"}
+_PARTS = {"text": str, "refusal": str, "image_url": dict, "input_audio": dict, "file": dict}
 
 
 class Refused(Exception):
@@ -84,27 +84,39 @@ def _is_function(tool: object) -> bool:
 
 
 def _messages(messages: object) -> tuple[Message, ...]:
-    """Parts of other kinds are refused, above all our own, which would show the model a file of this machine."""
+    """Parts of other kinds are refused, above all our own, which would show the model a file of this machine. What
+    reports read has the types that they expect."""
     if not isinstance(messages, list) or not messages:
         raise Refused("messages must be a list with at least one message")
     for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in _ROLES:
+        if not isinstance(message, dict) or str(message.get("role")) not in _ROLES:
             raise Refused(f"a message must be an object with a role of {', '.join(sorted(_ROLES))}")
-        content = message.get("content")
+        content, calls = message.get("content"), message.get("tool_calls")
         if not isinstance(content, str | list | None):
             raise Refused("the content of a message must be a text or a list of parts")
-        calls = message.get("tool_calls")
+        if not all(map(_is_part, content if isinstance(content, list) else ())):
+            raise Refused(f"a part of a message must be an object of one of the types {', '.join(sorted(_PARTS))}")
         if not isinstance(calls, list | None) or not all(map(_is_call, calls or ())):
             raise Refused("tool_calls of a message must be a list of calls with a function's name and arguments")
-        for part in content if isinstance(content, list) else ():
-            if not isinstance(part, dict) or part.get("type") not in _PARTS:
-                raise Refused(f"a part of a message must be an object with a type of {', '.join(sorted(_PARTS))}")
+        for key in ("name", "tool_call_id", "refusal", "reasoning_content"):
+            if not isinstance(message.get(key), str | None):
+                raise Refused(f"the {key} of a message must be a text")
     return tuple(messages)
+
+
+def _is_part(part: object) -> bool:
+    """A text, or an object under the name of the kind."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return isinstance(part, dict) and isinstance(kind, str) and isinstance(part.get(kind), _PARTS.get(kind, ()))
 
 
 def _is_call(call: object) -> bool:
     function = call.get("function") if isinstance(call, dict) else None
-    return isinstance(function, dict) and all(isinstance(function.get(key), str) for key in ("name", "arguments"))
+    return (
+        isinstance(call, dict)
+        and isinstance(function, dict)
+        and all(isinstance(text, str) for text in (function.get("name"), function.get("arguments"), call.get("id", "")))
+    )
 
 
 def _number(body: Mapping[str, Any], name: str) -> float | None:
