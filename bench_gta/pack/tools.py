@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.config import load_config
-from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.errors import AgentGaugeError, ToolFault
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
@@ -35,8 +35,14 @@ if TYPE_CHECKING:
     from tool_impls.mcp.gateway import Gateway
 
 MOST_LOGGED = 1_000  # characters of an argument or output in the log
-MOST_LOG = 512 << 10  # bytes of the log of one task
+MOST_LOG = 512 << 10  # bytes of the log of one task; a record may have twice as many
+LEFT_OUT = "[left out]"
+MOST_CALLS = 1_000  # of one task
+MOST_NOTES = 20
+UNFINISHED = "the agent did not wait for the end"
 RESULTS = "results"  # how the log names the folder of files that tools make
+
+Outputs = Sequence[ToolOutput]
 
 
 @dataclass(slots=True)
@@ -47,23 +53,48 @@ class TaskTools:
     made: Path  # folder of the files that the tools make
     placeholders: Mapping[str, str]  # of paths in the log
     invitation: Invitation = field(init=False)
+    notes: list[str] = field(default_factory=list)
     _calls: list[Json] = field(default_factory=list)
     _bytes: int = 0
     _left_out: int = 0
 
     def refused(self, name: str, arguments: Mapping[str, Any], reason: str) -> None:
-        self._add(name, arguments, {"accepted": False, "error": reason})
+        self._add({"name": name, "arguments": dict(arguments), "accepted": False, "error": reason})
 
-    def ran(self, name: str, arguments: Mapping[str, Any], began: float, result: Mapping[str, Json]) -> None:
-        self._add(name, arguments, {"accepted": True, "seconds": round(time.monotonic() - began, 3), **result})
-
-    def _add(self, name: str, arguments: Mapping[str, Any], result: Mapping[str, Json]) -> None:
-        entry = _cut(with_placeholders({"name": name, "arguments": dict(arguments), **result}, self.placeholders))
-        self._bytes += len(json.dumps(entry))
-        if self._bytes > MOST_LOG:
-            self._left_out += 1
+    async def run(self, name: str, arguments: Mapping[str, Any], box: ToolBox, readable: Sequence[Path]) -> Outputs:
+        """Call a tool. The call is in the log from its start, so that one that is never finished is there, too."""
+        began = time.monotonic()
+        entry = self._add({"name": name, "arguments": dict(arguments), "accepted": True, "error": UNFINISHED})
+        try:
+            outputs = await box.call(name, arguments, folder=self.made, readable=readable)
+        except AgentGaugeError as error:
+            entry["error"] = self._fitting(str(error))
+            if isinstance(error, ToolFault):
+                self.notes.append(f"{name} failed, which is not the agent's fault: {error}")
+            raise
         else:
-            self._calls.append(entry)
+            entry.pop("error", None)  # none where the call is left out
+            entry["outputs"] = self._fitting([{"type": output.type, "content": output.content} for output in outputs])
+        finally:
+            entry["seconds"] = round(time.monotonic() - began, 3)
+        return outputs
+
+    def _add(self, entry: dict[str, Json]) -> dict[str, Json]:
+        shown = self._fitting(entry)
+        if not isinstance(shown, dict):
+            self._left_out += 1
+            return {}
+        self._calls.append(shown)
+        return shown
+
+    def _fitting(self, value: Json) -> Any:
+        """The value as the log has it; where the log is full, the words for that."""
+        shown = _cut(with_placeholders(value, self.placeholders))
+        size = len(json.dumps(shown))
+        if self._bytes + size > MOST_LOG:
+            return LEFT_OUT
+        self._bytes += size
+        return shown
 
     def record(self, expected: Sequence[str]) -> dict[str, Json]:
         """The log; ``expected``: the tools that the task names."""
@@ -71,7 +102,7 @@ class TaskTools:
 
     def deliver(self, files: Path) -> list[str]:
         """Move what the tools made to the deliverables, into a new folder there, without what the agent has copied
-        itself. Returns notes. Raises OSError."""
+        itself. Returns notes on the calls. Raises OSError."""
         have = set(_digests(files).values())
         place = next(path for path in map(files.joinpath, _names()) if not os.path.lexists(path))
         for name, digest in _digests(self.made).items():
@@ -79,7 +110,7 @@ class TaskTools:
                 (place / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 (self.made / name).rename(place / name)
         remove_tree(self.made)
-        return []
+        return self.notes[:MOST_NOTES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +135,13 @@ class AgentTools:
         in_set = {(tasks.root / name).resolve(): name for name in task.files}
         placeholders = {str(path): name for name, path in files.items()} | {str(made): RESULTS}
 
-        async def call(name: str, arguments: Mapping[str, Any]) -> Sequence[ToolOutput]:
-            began = time.monotonic()
-            try:
-                outputs = await self.box.call(name, arguments, folder=made, readable=tuple(files.values()))
-            except AgentGaugeError as error:
-                log.ran(name, arguments, began, {"error": str(error)})
-                raise
-            shown = [{"type": output.type, "content": output.content} for output in outputs]
-            log.ran(name, arguments, began, {"outputs": shown})
-            return outputs
+        async def call(name: str, arguments: Mapping[str, Any]) -> Outputs:
+            return await log.run(name, arguments, self.box, tuple(files.values()))
 
         # the request names a file as the data set does, and an app may name it by its whole path
         further = {other: path for name, path in files.items() for other in (in_set[path], str(work / name))}
         log = TaskTools(self.gateway.port, made, placeholders)
-        token = self.gateway.open(Session(self.tools, call, {**files, **further}, log.refused))
+        token = self.gateway.open(Session(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
         log.invitation = Invitation(self.gateway.url, token)
         try:
             yield log

@@ -129,7 +129,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     settings = AgentSettings(
         seconds=options.timeout,
         memory_mb=options.memory_mb,
-        readable=(*options.readable, *command.readable),
+        readable=(*options.readable, *command.readable, *command.environment),
         env={name: os.environ[name] for name in options.env},
         network=options.network,
         confined=not options.no_sandbox,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.gta.pack_data import pack, stored
-from tests.plugin.project import PYTEST, python, records
+from tests.plugin.project import records, run_gta
 from tests.reports.page_runs import chunks
 
 pytestmark = pytest.mark.slow
@@ -87,7 +87,7 @@ def test_a_workflow_is_solved_in_the_sandbox(framework: str, tmp_path: Path, mon
         for name, value in variables.items():
             monkeypatch.setenv(f"AGENTGAUGE_MODEL{name}", value)
             given += ["--env", f"AGENTGAUGE_MODEL{name}"]
-        reach = ("--mcp", "--local-port", url.rpartition(":")[2], "--readable", python_of(framework).parents[1])
+        reach = ("--mcp", "--local-port", url.rpartition(":")[2])
         where = ("--out", tmp_path / "run", "--task-ids", tmp_path / "ids")
         status = pack("run", "--command", command_of(framework), *given, *reach, *where)
     folder = tmp_path / "run" / "13"
@@ -108,10 +108,8 @@ def test_a_query_is_solved_in_the_models_place(framework: str, tmp_path: Path) -
     picture = ROOT / "bench_gta" / "atomic" / "mini" / "image" / "receipt_market.jpg"
     calls = [("OCR", {"image": str(picture)}), ("Calculator", {"expression": "round((29.19 - 6.40) / 3, 2)"})]
     replies = script(tmp_path, framework, calls, "Each of the other two owes you 7.60 euros.")
-    (tmp_path / "agentgauge.toml").write_text(f"[agent]\nreadable = [{str(python_of(framework).parents[1])!r}]\n")
     options = (f"--agent={command_of(framework)}", f"--model=scripted:{replies}", "--run-dir=run")
-    where = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), str(ROOT / "bench_gta" / "test_e2e.py"))
-    result = python(*PYTEST, *where, *options, "-k", "test_end_to_end and 0", "--limit=1", cwd=tmp_path, seconds=300)
+    result = run_gta(*options, "-k", "test_end_to_end and 0", "--limit=1", cwd=tmp_path)
     assert "1 planned · 1 passed" in result.output, result.output
     (record,) = records(tmp_path / "run")
     events = record["transcript"]["events"]

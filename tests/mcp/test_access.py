@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -106,6 +107,19 @@ def test_a_body_that_is_too_large_is_refused(chunked: bool, tmp_path: Path) -> N
             body = parts() if chunked else b" " * (MOST_BODY + 1)
             answer = await http.post(gateway.url, content=body, headers=headers)
             assert answer.status_code == 413
+
+    asyncio.run(main())
+
+
+def test_a_session_may_have_a_limit_of_calls(tmp_path: Path) -> None:
+    async def main() -> None:
+        sample = Sample(tmp_path)
+        async with started() as gateway:
+            token = gateway.open(replace(sample.session(), most_calls=1))
+            async with connected(gateway.url, token) as client:
+                results = [await client.call_tool("Add", {"a": 1, "b": 2}) for _ in range(2)]
+        assert [result.is_error for result in results] == [False, True]
+        assert sample.refused == [("Add", "this task has had its 1 calls of tools")]
 
     asyncio.run(main())
 

@@ -13,6 +13,7 @@ from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.redaction import redact
 from agentgauge.core.tools import FILE_TYPES, ToolOutput
 from tool_impls.mcp.files import SampleFiles, mime_type, uri_of
 from tool_impls.mcp.session import OpenSession, input_schema
@@ -96,7 +97,7 @@ def make_server(session_of: Find) -> Server[Any]:
 def _content(outputs: Sequence[ToolOutput], files: SampleFiles) -> Iterator[types.ContentBlock]:
     for output in outputs:
         if output.type not in FILE_TYPES:
-            yield types.TextContent(text=_cut(files.named(output.content)))
+            yield types.TextContent(text=_cut(files.named(redact(output.content))))
             continue
         path = Path(output.content)
         name = files.add(path)

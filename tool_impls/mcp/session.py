@@ -31,12 +31,14 @@ class Session:
     ``call`` runs a tool; it gets the arguments in the types of the tool's inputs, files as absolute paths, and raises
     ToolError or ToolFault. ``files``: the sample's files by the names that the agent reads in its task. ``refused`` is
     notified of a call that does not reach ``call``: the name, the arguments as they came, and the reason.
+    ``most_calls``: further ones are refused.
     """
 
     tools: Sequence[Tool]
     call: Run
     files: Mapping[str, Path] = field(default_factory=dict)
     refused: Refused = _keep_no_log
+    most_calls: int | None = None
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class OpenSession:
     files: SampleFiles = field(init=False)
     tools: Mapping[str, Tool] = field(init=False)
     _running: set[asyncio.Task[Sequence[ToolOutput]]] = field(default_factory=set)
+    _calls: int = 0
 
     def __post_init__(self) -> None:
         self.files = SampleFiles(self.session.files)
@@ -56,6 +59,7 @@ class OpenSession:
         """Raises ToolError for arguments that do not fit and for errors of the tool, ToolFault for other errors. Paths
         in their texts are names of files again."""
         try:
+            self._count()
             ready = self._ready(tool, arguments)
         except ToolError as error:
             self.session.refused(tool.name, arguments, str(error))
@@ -75,6 +79,12 @@ class OpenSession:
         """Cancel the calls that run."""
         for work in self._running:
             work.cancel()
+
+    def _count(self) -> None:
+        most = self.session.most_calls
+        if most is not None and self._calls >= most:
+            raise ToolError(f"this task has had its {most} calls of tools")
+        self._calls += 1
 
     def _ready(self, tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(tool, SchemaTool):  # null counts as left out

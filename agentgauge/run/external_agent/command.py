@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,13 @@ class Command:
     @property
     def program(self) -> str:
         return Path(self.words[0]).name
+
+    @property
+    def environment(self) -> tuple[Path, ...]:
+        """The virtual environment of the program, if it is in one other than this: there the agent finds its
+        packages."""
+        folder = Path(self.words[0]).parent.parent
+        return (folder,) if (folder / "pyvenv.cfg").is_file() and folder != Path(sys.prefix) else ()
 
     @property
     def digest(self) -> str:

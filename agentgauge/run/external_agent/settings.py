@@ -64,7 +64,7 @@ def read_agent(
     process = AgentSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
-        readable=(*command.readable, *_environment(command), *_existing(table, config)),
+        readable=(*command.readable, *command.environment, *_existing(table, config)),
         env=_variables(table),
         network=table.network,
     )
@@ -97,12 +97,6 @@ def _entry_point(text: str) -> EntryPoint | None:
 def _calling(point: EntryPoint) -> Command:
     """A child process that calls the function. It cannot import AgentGauge, which it does not see."""
     return Command((sys.executable, "-P", str(CALLER), point.value), (CALLER,))
-
-
-def _environment(command: Command) -> list[Path]:
-    """The virtual environment of the program, if it is in one other than this: there the agent finds its packages."""
-    folder = Path(command.words[0]).parent.parent
-    return [folder] if (folder / "pyvenv.cfg").is_file() and folder != Path(sys.prefix) else []
 
 
 def _name_of(command: Command) -> str:
