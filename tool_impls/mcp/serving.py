@@ -7,7 +7,7 @@ metrics are those of every other client.
 from __future__ import annotations
 
 import json
-import tempfile
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from tool_impls.mcp.session import OpenSession, Session
 from tool_impls.server.access import Access
 from tool_impls.server.app import ToolServer, running, stop_signal
 from tool_impls.server.client import ToolServerBox
+from tool_impls.server.scratch import own_scratch
 
 
 def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping[str, Path]) -> Session:
@@ -50,18 +51,19 @@ async def serve_mcp(
     """
     token = access.token or ""
     given = files_below(files) if files else {}
-    with tempfile.TemporaryDirectory(prefix="agentgauge-mcp-") as folder:
-        async with running(server, ("127.0.0.1", 0)) as port:
-            box = ToolServerBox(f"http://:{quote(token, safe='')}@127.0.0.1:{port}")
-            try:
-                session = session_of(box, server.working, Path(folder), given)
-                if address is None:
-                    await _serve_streams(session)
-                else:
-                    printed = {**printed, "tool_server": f"http://127.0.0.1:{port}"}
-                    await _serve_address(session, access, address, printed)
-            finally:
-                await box.close()
+    folder = own_scratch()  # for files that tools make; that of a killed server is removed by the next one
+    async with running(server, ("127.0.0.1", 0)) as port:
+        box = ToolServerBox(f"http://:{quote(token, safe='')}@127.0.0.1:{port}")
+        try:
+            session = session_of(box, server.working, folder, given)
+            if address is None:
+                await _serve_streams(session)
+            else:
+                printed = {**printed, "tool_server": f"http://127.0.0.1:{port}"}
+                await _serve_address(session, access, address, printed)
+        finally:
+            await box.close()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _serve_address(
