@@ -18,7 +18,8 @@ TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 
 CAUSES = kinds(
     endpoint="no choices, failed",
-    tool="no services, memory, ToolFault",
+    agent="agent failed",
+    tool="no services, memory, closed, ToolFault",
     judge="user silent",
     sandbox="no process, no room, no program, no folder, SandboxFault",
     data="not scorable, ReplayMiss, Fault",

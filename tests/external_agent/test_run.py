@@ -10,6 +10,8 @@ import pytest
 
 from tests.plugin.project import ROOT, records, run_gta, run_mmau, run_wild, summary
 
+pytestmark = pytest.mark.slow  # each runs pytest, most of them with the tool server
+
 MINIMAL = f"--agent={sys.executable} {ROOT / 'examples' / 'agents' / 'minimal_agent.py'}"
 
 

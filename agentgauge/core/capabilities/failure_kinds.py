@@ -21,6 +21,7 @@ FAULTS: Mapping[str, str] = {
 
 BREAKS: Mapping[str, str] = {
     "endpoint": "Model endpoint",
+    "agent": "Agent program",
     "tool": "Tool or tool server",
     "judge": "Judge",
     "sandbox": "Sandbox",
