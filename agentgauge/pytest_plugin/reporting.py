@@ -55,6 +55,7 @@ class Reporting:
         for line in titled("agentgauge: ", lines, width):
             terminal.write_line(line)
 
+    @pytest.hookimpl(tryfirst=True)  # before pytest begins the case's line
     def pytest_runtest_logstart(self) -> None:
         """Show what takes a moment to find out when the first case has begun: it delays no request."""
         self._write_header(self._plugin("terminalreporter"), self._late_header)

@@ -17,7 +17,7 @@ TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 """Name → words for a person, in the order of tables."""
 
 CAUSES = kinds(
-    endpoint="no choices, failed",
+    endpoint="no choices, failed, files in a batch",
     agent="agent failed",
     tool="no services, memory, closed, ToolFault",
     judge="user silent",

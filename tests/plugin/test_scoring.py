@@ -75,6 +75,7 @@ def solve(tmp_path: Path):
             {task.name: "c"},
             lambda role="": Silent(),
             lambda task: None,
+            agent=None,
             stored={},
             asks=True,
             earlier=True,

@@ -77,7 +77,8 @@ def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
 
 
 SHORT = """
-from agentgauge.run import case_runner, prefetcher, progress, waiting_requests
+from agentgauge.run import case_runner, prefetcher, progress
+from agentgauge.run.coordination import waiting_requests
 prefetcher.WATCH_SECONDS = 0.05
 progress.PLAIN_SECONDS = 0.2
 waiting_requests.OLD = case_runner.OLD = 0.5
