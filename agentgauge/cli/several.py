@@ -34,7 +34,7 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
     limit = parse_budget(budget) if budget else None
     if several.in_flight is not None and several.in_flight < 1:
         raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
-    todo = launches(parent, several, config, LiveRun)
+    todo = launches(parent, several, config, limit, LiveRun)
     try:
         with FolderLock(parent):
             if stored:

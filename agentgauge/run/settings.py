@@ -153,6 +153,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
+    shared = Shared.given()
+    budget = shared.budget if shared else option.budget
     return Settings(
         model=model,
         spec=spec,
@@ -175,7 +177,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
         replay=Path(option.replay).absolute() if option.replay else None,
-        budget=parse_budget(option.budget) if option.budget else None,
+        budget=parse_budget(budget) if budget else None,
         gates=tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ())),
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
@@ -186,7 +188,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
         temperature=temperature,
-        shared=Shared.given(),
+        shared=shared,
     )
 
 

@@ -36,6 +36,11 @@ def test_every_combination_is_a_run(tmp_path):
     assert (sweep.folder, sweep.budget, runs.in_flight, runs.side_by_side) == ("runs/first", None, None, 4)
 
 
+@pytest.mark.parametrize(("key", "in_flight"), [("", 5000), ("in_flight = 9", 9)])
+def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flight):
+    assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().in_flight == in_flight
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -89,9 +94,9 @@ def test_a_sweep_goes_on_where_it_was(project):
     text = (
         'models = ["oracle", "baseline"]\nattempts = [1, 2]\narguments = ["--data=toy", "--limit=4"]\nfolder = "out"\n'
     )
-    file.write_text(f'{text}budget = "50tok"\nside_by_side = 1\nin_flight = 1\n')
+    file.write_text(f'{text}budget = "70tok"\nside_by_side = 1\nin_flight = 1\n')
     first = sweep(project)
-    assert first.status == 1 and "stopped early: the budget of 50tok is used up" in first.output
+    assert first.status == 1 and "stopped early: the budget of 70tok may not cover another case" in first.output
     assert "baseline-k2: not run" in first.output
     listed = sweep(project, "--dry-run").output
     assert "baseline-k2  new" in listed and "oracle-k1    finished" in listed, listed
