@@ -279,6 +279,17 @@ def test_finished_runs_are_kept_and_runs_that_never_began_begin(project, two):
     assert summary(project.path / "out" / "slower")["tasks"]["toy.say"]["planned"] == 3
 
 
+def test_a_run_whose_own_test_fails_is_not_finished(project):
+    (project.path / "test_own.py").write_text("def test_own():\n    assert False\n")
+    words = ("--model=oracle", "--model=baseline", "--run-dir=out", "--limit=1")
+    assert project.run(*words).status == 1
+    again = project.run("--resume=out")
+    assert again.status == 1 and "2 to do;" in again.output, again.output
+    (project.path / "test_own.py").write_text("def test_own():\n    pass\n")
+    assert project.run("--resume=out").status == 0
+    assert "0 to do, 2 finished" in project.run("--resume=out").output
+
+
 # -- shared tool servers
 
 

@@ -27,7 +27,7 @@ from agentgauge.run.coordination.stopping import MESSAGE, StopFile
 from agentgauge.run.costs.reserve import FILE as RESERVE
 from agentgauge.run.costs.reserve import exhausted, release
 from agentgauge.run.launch_settings import Shared
-from agentgauge.run.several.parent import LOGS
+from agentgauge.run.several.parent import LOGS, note_finished
 from agentgauge.run.several.screen import Screen, progress_line
 from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.tool_token import make_tool_token
@@ -172,6 +172,8 @@ class Launcher:
         if status == INTERRUPTED and self.stop_reason and not self.was_interrupted:
             status = NOT_RUN  # pytest ends so where a worker stops, which did not know that others used up the budget
         process.launch.status = status if status >= 0 else 128 - status
+        if status == 0:
+            note_finished(self._parent, process.launch.name)
         seconds = time.monotonic() - process.began
         self._screen.say(f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}")
         if self._screen.is_live:

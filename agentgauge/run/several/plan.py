@@ -25,7 +25,7 @@ def launches(
     Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
     """
     in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
-    left = [member for member in several.members if not is_finished(parent / member.name)]
+    left = [member for member in several.members if not is_finished(parent, member.name)]
     specs = [resolve(member.model, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
     hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own
