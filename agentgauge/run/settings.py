@@ -148,12 +148,13 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
-    sandbox.hide([run_dir, *secret])
-    named = dict.fromkeys(secret, "a data set") | {run_dir: "the folder of the run"}
+    shared = Shared.given()
+    results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
+    sandbox.hide([results, *secret])
+    named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
-    shared = Shared.given()
     budget = shared.budget if shared else option.budget
     return Settings(
         model=model,

@@ -290,6 +290,15 @@ def test_a_run_whose_own_test_fails_is_not_finished(project):
     assert "0 to do, 2 finished" in project.run("--resume=out").output
 
 
+def test_programs_of_a_run_do_not_see_the_runs_beside_it(project):
+    (project.path / "test_own.py").write_text(
+        "import os\nfrom pathlib import Path\n\n"
+        "def test_own():\n    assert str(Path('out').resolve()) in os.environ['AGENTGAUGE_HIDDEN'].split(os.pathsep)\n"
+    )
+    result = project.run("--model=oracle", "--model=baseline", "--run-dir=out", "--limit=1")
+    assert result.status == 0, (project.path / "out" / "logs" / "oracle.log").read_text()
+
+
 # -- shared tool servers
 
 

@@ -147,3 +147,4 @@ def test_a_sweep_says_what_to_do_where_no_file_announces_a_task(project):
     )
     told = python("-m", "agentgauge.cli.main", "--tasks=announced.py", "sweep", "first.toml", cwd=project.path)
     assert told.status == 0 and "0 to do, 1 finished" in told.output, told.output
+    assert "no comparison.html: only oracle has results to compare" in told.output

@@ -39,6 +39,8 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     written = [LEADERBOARD]
     yield ""
     try:
+        if len(ended) == 1:
+            raise UsageProblem(f"only {ended[0]} has results to compare")
         shown = [parent / name for name in ended[: len(LETTERS)]]
         (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8")
         written.insert(0, COMPARISON)
