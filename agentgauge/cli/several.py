@@ -7,15 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentgauge_reports.several.end import end_of
+from agentgauge_reports.several.end import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
 
+from agentgauge.cli.project_tasks import import_tasks
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
-from agentgauge.run.several.launcher import Launch, Launcher
+from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
 from agentgauge.run.several.parent import LOGS, Several, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
@@ -34,12 +35,12 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
     limit = parse_budget(budget) if budget else None
     if several.in_flight is not None and several.in_flight < 1:
         raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
-    todo = launches(parent, several, config, LiveRun)
+    todo = launches(parent, several, config, limit, LiveRun)
     try:
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, several, todo, limit)
+            return _run(parent, several, todo, limit, root)
     except BrokenPipeError:  # nothing reads what is printed
         raise
     except OSError as error:
@@ -47,7 +48,7 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
         raise UsageProblem(f"{where} cannot be written ({error.strerror}); make room, or name another folder") from None
 
 
-def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None) -> int:
+def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
     """Raises OSError."""
     screen, width = Screen(sys.stdout), several.side_by_side or len(several.members)
     names = [one.name for one in several.members]
@@ -56,8 +57,16 @@ def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget 
     screen.say(f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/")
     launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
     status = launcher.run()
-    for line in end_of(parent, names, shutil.get_terminal_size().columns):
-        screen.say(line)
+    words = [word for member in several.members for word in member.words]
+    if unknown := import_tasks(tasks_of(parent, names), words, root):
+        screen.say(
+            f"no table, comparison and leaderboard: {unknown}; write agentgauge --tasks FILE sweep ..., or pytest FILE"
+            f" --resume={parent}, where FILE announces the task: what is finished does not run again"
+        )
+        status = max(status, USAGE_ERROR)
+    else:
+        for line in end_of(parent, names, shutil.get_terminal_size().columns):
+            screen.say(line)
     for launch in todo:
         if launch.status:
             screen.say(f"{launch.name}: exit status {launch.status}, see {parent}/{LOGS}/{launch.name}.log")

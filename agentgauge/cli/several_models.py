@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LAUNCH
-from agentgauge.run.options import OPTIONS, destination
+from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line
 from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken
 from agentgauge.store.folder_names import new_folder
@@ -39,7 +39,7 @@ def run_several_models(
     resumes = bool(line.resume) and is_parent(resumed)
     if len(models) < 2 and not resumes:
         return None
-    line.check()
+    line.check({name for name, value in ours.items() if value is not None})
     if LAUNCH in os.environ:
         raise UsageProblem("agentgauge launch runs one model; start it once for each")
     from agentgauge.cli.several import run_members
@@ -50,12 +50,13 @@ def run_several_models(
                 f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
             )
         several = _resumed(resumed, line)
-        return run_members(resumed, several, stored=None, budget=line.budget, root=root)
-    parent = Path(line.run_dir) if line.run_dir else new_folder(f"{len(models)}-models")
+        return run_members(resumed, several, stored=None, budget=ours["--budget"], root=root)
+    parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
     members = tuple(map(Member, named(models), models, repeat(line.words)))
-    several = Several(members, int(line.in_flight) if line.in_flight else None)
-    return run_members(parent, several, stored=several, budget=line.budget, root=root)
+    in_flight = ours["--in-flight"]
+    several = Several(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
+    return run_members(parent, several, stored=several, budget=ours["--budget"], root=root)
 
 
 def _resumed(parent: Path, line: CommandLine) -> Several:

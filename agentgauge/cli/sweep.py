@@ -12,7 +12,7 @@ from agentgauge_reports.text import aligned
 from agentgauge.cli.several import run_members
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.several.matrix import read_sweep
-from agentgauge.run.several.parent import Member, is_begun, is_finished, is_parent, read, refuse_taken, without_secrets
+from agentgauge.run.several.parent import Several, is_begun, is_finished, is_parent, read, refuse_taken, without_secrets
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,11 +28,12 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     sweep = read_sweep(options.file)
     parent, several = Path(sweep.folder), sweep.runs()
-    earlier: dict[str, Member] = {}
+    known = Several(())
     if is_parent(parent):
-        earlier = {member.name: member for member in read(parent).members}
+        known = read(parent)
     else:
         refuse_taken(parent)
+    earlier = {member.name: member for member in known.members}
     for member in several.members:
         if earlier.pop(member.name, kept := without_secrets(member)) != kept:
             raise UsageProblem(
@@ -40,12 +41,12 @@ def main(argv: Sequence[str]) -> int:
                 " folder, or restore its settings"
             )
     if options.dry_run:
-        rows = [(member.name, _state(parent / member.name), " ".join(member.words)) for member in several.members]
+        rows = [(member.name, _state(parent, member.name), " ".join(member.words)) for member in several.members]
         print("\n".join(aligned(rows, left=(0, 1, 2))))
         return 0
-    stored = replace(several, members=(*several.members, *earlier.values()))
+    stored = replace(several, members=(*several.members, *earlier.values()), finished=known.finished)
     return run_members(parent, several, stored=stored, budget=sweep.budget, root=Path.cwd())
 
 
-def _state(folder: Path) -> str:
-    return "finished" if is_finished(folder) else "goes on" if is_begun(folder) else "new"
+def _state(parent: Path, name: str) -> str:
+    return "finished" if is_finished(parent, name) else "goes on" if is_begun(parent / name) else "new"

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_LARGEST = 1 << 16  # bytes of the file that are read
-
 
 @contextlib.contextmanager
 def shared_json(path: Path) -> Iterator[dict[str, Any]]:
@@ -22,7 +20,7 @@ def shared_json(path: Path) -> Iterator[dict[str, Any]]:
         with contextlib.suppress(OSError):  # on a file system without locks two processes may change it at once
             fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            content = dict(json.loads(os.pread(file, _LARGEST, 0) or b"{}"))
+            content = dict(json.loads(os.pread(file, os.fstat(file).st_size, 0) or b"{}"))
         except ValueError:  # torn by a worker that was killed
             content = {}
         yield content

@@ -168,7 +168,7 @@ class Controller:
         if self.settings.record:
             create_cassette(self.settings.record, stored_settings(self.settings, state.tools))
         state.write_run_json(finished=None)
-        if self.settings.budget:
+        if self.settings.budget and not self.settings.shared:  # the launcher watches a budget of several runs
             self._budget = BudgetWatch(self.settings.budget, self.folder, state.stop)
         if state.service_problem:
             raise UsageProblem(state.service_problem)

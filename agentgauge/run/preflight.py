@@ -60,7 +60,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
     """
     planned = {(task, sample) for task, sample, _ in plan}
     chosen = {name: find_task(name) for name in sorted({task for task, _ in planned})}
-    check_dollars(settings.budget, asked_models(settings, chosen))
+    check_dollars(settings.budget, asked_models(settings, chosen), shared=settings.shared is not None)
     here = [task for task in chosen.values() if runs_here(settings, task)]
     runs_code = any(task.runs_code for task in here)
     serves_tools = settings.tool_server is None and any(isinstance(task, RealTools) for task in here)

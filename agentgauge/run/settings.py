@@ -148,11 +148,14 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
-    sandbox.hide([run_dir, *secret])
-    named = dict.fromkeys(secret, "a data set") | {run_dir: "the folder of the run"}
+    shared = Shared.given()
+    results = run_dir.parent if shared else run_dir  # those of the runs beside this one have gold, too
+    sandbox.hide([results, *secret])
+    named = dict.fromkeys(secret, "a data set") | {results: "the folder of the run"}
     agent, program = read_agent(option, earlier, file, named)
     if agent and dialect != "native":
         raise UsageProblem(f"--dialect {dialect} and --agent cannot be used together: an agent speaks its own")
+    budget = shared.budget if shared else option.budget
     return Settings(
         model=model,
         spec=spec,
@@ -175,7 +178,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         rescore=Path(option.rescore).absolute() if option.rescore else None,
         record=Path(option.record).absolute() if option.record else None,
         replay=Path(option.replay).absolute() if option.replay else None,
-        budget=parse_budget(option.budget) if option.budget else None,
+        budget=parse_budget(budget) if budget else None,
         gates=tuple(parse_gate(text, columns) for text in option.gate or resumed.get("gates", ())),
         scoring=scoring,  # type: ignore[arg-type]
         allow_unsafe_code=option.allow_unsafe_code,
@@ -186,7 +189,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
         temperature=temperature,
-        shared=Shared.given(),
+        shared=shared,
     )
 
 

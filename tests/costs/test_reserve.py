@@ -8,7 +8,7 @@ import pytest
 
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
-from agentgauge.run.costs.reserve import Reserve, exhausted
+from agentgauge.run.costs.reserve import Reserve, exhausted, release
 
 
 def reserve(folder: Path, amount: str, worker: int = 0) -> Reserve:
@@ -67,3 +67,29 @@ def test_tokens(tmp_path: Path, amount: str, fits: bool) -> None:
     assert held.take("cheap")
     held.give_back("cheap", Usage(1, 7, 3))
     assert held.take("cheap") is fits
+
+
+def test_runs_share_a_budget_and_each_has_costs_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "budget"
+    first, second = (Reserve(file, parse_budget("19.5usd"), 0, {"task": 1.0}, run=run) for run in ("first", "second"))
+    assert first.take("task") and not second.take("task")  # both may cost ten times as much
+    assert not exhausted(file, ["first", "second"])
+    first.give_back("task", cost(18.5))
+    assert not first.take("task") and exhausted(file, ["first"])
+    assert second.take("task") and not exhausted(file, ["first", "second"])
+    assert not first.take("task") and not exhausted(file, ["first", "second"])
+    release(file, "second")  # killed
+    assert not first.take("task")
+    second.give_back("task", cost(1.0))
+    assert not second.take("task") and exhausted(file, ["first", "second"])
+
+
+def test_a_ledger_of_many_runs_is_read_as_a_whole(tmp_path: Path) -> None:
+    file, tasks = tmp_path / "budget", {f"a.benchmark.with.{number}.tasks": 1.0 for number in range(200)}
+    for run in range(10):
+        held = Reserve(file, parse_budget("5000usd"), 0, tasks, run=f"run-{run}")
+        for task in tasks:
+            assert held.take(task)
+            held.give_back(task, cost(2.5))
+    assert file.stat().st_size > 1 << 16
+    assert not held.take(task) and exhausted(file, ["run-9"])

@@ -78,9 +78,9 @@ def test_lines_are_drawn_over_on_a_terminal(monkeypatch):
     out = Terminal()
     screen = Screen(out)
     screen.draw(["a: 1/2", "b: " + "1" * 20])
-    screen.say("a: ended")
+    screen.say("a: ended after 1.0 s")
     screen.draw(["b: 2/2"])
-    assert out.getvalue() == "a: 1/2\nb: 111111\n\x1b[2F\x1b[Ja: ended\nb: 2/2\n"
+    assert out.getvalue() == "a: 1/2\nb: 111111\n\x1b[2F\x1b[Ja: ended after 1.0 s\nb: 2/2\n"
 
 
 def test_a_line_of_progress_has_what_is_known():

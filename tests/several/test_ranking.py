@@ -16,10 +16,12 @@ class Published(Toy):
         return [{"edition": "first", "model": "theirs", "Acc": 60.0}]
 
 
-def summary(acc: float | None, *, official: bool = True, usd: float = 0.0, broken: int = 0) -> dict[str, Any]:
+def summary(
+    acc: float | None, *, official: bool = True, usd: float = 0.0, broken: int = 0, missing: int = 0
+) -> dict[str, Any]:
     metric = {"value": acc, "low": None if acc is None else acc - 5, "high": None if acc is None else acc + 5, "n": 10}
     data = {"official": official, "left_out": [], "differences": [], "samples": 10}
-    counts = {"planned": 10, "passed": 10 - broken, "wrong": 0, "broken": broken, "missing": 0}
+    counts = {"planned": 10, "passed": 10 - broken - missing, "wrong": 0, "broken": broken, "missing": missing}
     return {
         "run": {"data": {"toy.say": data}, "dialect": "native", "scoring": "parity", "tools": {}, "options": {}},
         "tasks": {"toy.say": {**counts, "metrics": {"Acc": metric}}},
@@ -41,6 +43,12 @@ def test_the_table_has_a_row_for_each_run_the_best_first(task):
         ["b", "50.00", "45.0–55.0", "0", "1.0k", "$0.50"],
         ["none", "–", "9", "1.0k", "$0.00"],
     ]
+
+
+def test_missing_cases_are_no_broken_ones(task):
+    lines = overview({"a": summary(70.0), "b": summary(50.0, broken=1, missing=8)})
+    assert lines[0].split() == ["run", "Toy", "95", "%", "broken", "missing", "tokens"]
+    assert [line.split()[-3:] for line in lines[1:]] == [["0", "0", "1.0k"], ["1", "8", "1.0k"]]
 
 
 def test_intervals_are_left_out_where_they_do_not_fit(task):

@@ -173,17 +173,50 @@ def test_rates_hold_over_all_runs(project):
 # -- stopped early
 
 
+def spent(project: Project) -> int:
+    """Tokens of both runs."""
+    used = [summary(project.path / "out" / name)["usage"] for name in ("slow", "slower")]
+    return sum(one["prompt_tokens"] + one["completion_tokens"] for one in used)
+
+
 @pytest.mark.parametrize("budget", ["150tok", "0.0015usd"])
-def test_a_budget_is_for_all_together(project, two, budget):
-    result = project.run(*BOTH, "--in-flight=1", f"--budget={budget}")
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_budget_is_for_all_together_and_what_runs_stays_within_it(project, two, budget, workers):
+    result = project.run(*BOTH, "--in-flight=8", f"--budget={budget}", *workers)
     assert result.status == 1, result.output
     assert f"stopped early: the budget of {budget} is used up; continue with pytest --resume=out" in result.output
-    used = [summary(project.path / "out" / name)["usage"] for name in ("slow", "slower")]
-    spent = sum(one["prompt_tokens"] + one["completion_tokens"] for one in used)
-    assert 150 <= spent < 2 * SAMPLES * 15
+    assert spent(project) == 150
+    assert not (project.path / "out" / "budget").exists()
     assert project.run("--resume=out").status == 0
     for name in ("slow", "slower"):
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
+
+
+def test_a_budget_that_covers_no_further_case_ends_all_runs(project, two):
+    result = project.run(*BOTH, "--budget=160tok")
+    assert "stopped early: the budget of 160tok may not cover another case" in result.output
+    assert spent(project) == 150
+
+
+def test_a_budget_of_dollars_needs_the_prices_of_all_models(project, two):
+    table = f'\n[models.unknown]\nmodel = "m"\nurl = "{two[0].url}"\n'
+    with (project.path / "agentgauge.toml").open("a") as settings:
+        settings.write(table)
+    result = project.run("--model=slow", "--model=unknown", "--run-dir=out", "--budget=1usd")
+    assert result.status == 4 and "--budget 1usd needs the prices of unknown" in result.output
+    assert not two[0].requests
+    free = project.run("--model=slow", "--model=oracle", "--run-dir=out", "--budget=1usd")
+    assert free.status == 0, free.output
+
+
+def test_options_of_the_projects_settings_are_for_all_together(project, two):
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --budget=150tok --run-dir=out\n")
+    result = project.run("--model=slow", "--model=slower")
+    assert result.status == 1, result.output
+    assert spent(project) == 150
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --model-url=http://127.0.0.1:9/v1\n")
+    result = project.run(*BOTH)
+    assert result.status == 4 and "--model-url and several models cannot be used together" in result.output
 
 
 @pytest.mark.parametrize(
@@ -245,6 +278,26 @@ def test_finished_runs_are_kept_and_runs_that_never_began_begin(project, two):
     assert "1 to do, 1 finished" in result.output
     assert (project.path / "out" / "slow" / "run.json").stat().st_mtime_ns == kept
     assert summary(project.path / "out" / "slower")["tasks"]["toy.say"]["planned"] == 3
+
+
+def test_a_run_whose_own_test_fails_is_not_finished(project):
+    (project.path / "test_own.py").write_text("def test_own():\n    assert False\n")
+    words = ("--model=oracle", "--model=baseline", "--run-dir=out", "--limit=1")
+    assert project.run(*words).status == 1
+    again = project.run("--resume=out")
+    assert again.status == 1 and "2 to do;" in again.output, again.output
+    (project.path / "test_own.py").write_text("def test_own():\n    pass\n")
+    assert project.run("--resume=out").status == 0
+    assert "0 to do, 2 finished" in project.run("--resume=out").output
+
+
+def test_programs_of_a_run_do_not_see_the_runs_beside_it(project):
+    (project.path / "test_own.py").write_text(
+        "import os\nfrom pathlib import Path\n\n"
+        "def test_own():\n    assert str(Path('out').resolve()) in os.environ['AGENTGAUGE_HIDDEN'].split(os.pathsep)\n"
+    )
+    result = project.run("--model=oracle", "--model=baseline", "--run-dir=out", "--limit=1")
+    assert result.status == 0, (project.path / "out" / "logs" / "oracle.log").read_text()
 
 
 # -- shared tool servers

@@ -36,6 +36,11 @@ def test_every_combination_is_a_run(tmp_path):
     assert (sweep.folder, sweep.budget, runs.in_flight, runs.side_by_side) == ("runs/first", None, None, 4)
 
 
+@pytest.mark.parametrize(("key", "in_flight"), [("", 5000), ("in_flight = 9", 9)])
+def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flight):
+    assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().in_flight == in_flight
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -79,7 +84,7 @@ def test_the_example_can_be_read():
 
 
 def sweep(project, *words: str) -> Result:
-    command = ("-m", "agentgauge.cli.main", "--tasks=conftest.py", "sweep", "first.toml")
+    command = ("-m", "agentgauge.cli.main", "sweep", "first.toml")
     return python(*command, *words, cwd=project.path)
 
 
@@ -89,9 +94,9 @@ def test_a_sweep_goes_on_where_it_was(project):
     text = (
         'models = ["oracle", "baseline"]\nattempts = [1, 2]\narguments = ["--data=toy", "--limit=4"]\nfolder = "out"\n'
     )
-    file.write_text(f'{text}budget = "50tok"\nside_by_side = 1\nin_flight = 1\n')
+    file.write_text(f'{text}budget = "70tok"\nside_by_side = 1\nin_flight = 1\n')
     first = sweep(project)
-    assert first.status == 1 and "stopped early: the budget of 50tok is used up" in first.output
+    assert first.status == 1 and "stopped early: the budget of 70tok may not cover another case" in first.output
     assert "baseline-k2: not run" in first.output
     listed = sweep(project, "--dry-run").output
     assert "baseline-k2  new" in listed and "oracle-k1    finished" in listed, listed
@@ -114,3 +119,32 @@ def test_a_sweep_goes_on_where_it_was(project):
     (project.path / "s.json").write_text(json.dumps({"replies": {"*": ["word1"]}}))
     more = sweep(project)
     assert more.status == 0 and "2 to do, 4 finished" in more.output, more.output
+
+
+@pytest.mark.e2e
+def test_a_file_among_the_arguments_announces_its_tasks(project):
+    cases = project.path / "cases"
+    cases.mkdir()
+    for name in ("conftest.py", "test_toy.py"):
+        (project.path / name).rename(cases / name)
+    (project.path / "first.toml").write_text(
+        'models = ["oracle", "baseline"]\nfolder = "out"\n'
+        'arguments = ["--data=toy", "--limit=2", "cases/test_toy.py"]\n'
+    )
+    result = sweep(project)
+    assert result.status == 0 and "results: out/comparison.html" in result.output, result.output
+
+
+@pytest.mark.e2e
+def test_a_sweep_says_what_to_do_where_no_file_announces_a_task(project):
+    (project.path / "conftest.py").rename(project.path / "announced.py")
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = -p announced\npythonpath = .\n")
+    (project.path / "first.toml").write_text('models = ["oracle"]\narguments = ["--data=toy", "--limit=2"]\n')
+    result = sweep(project)
+    assert result.status == 4, result.output
+    assert (
+        "the file that announces the task toy.say was not found; write agentgauge --tasks FILE sweep" in result.output
+    )
+    told = python("-m", "agentgauge.cli.main", "--tasks=announced.py", "sweep", "first.toml", cwd=project.path)
+    assert told.status == 0 and "0 to do, 1 finished" in told.output, told.output
+    assert "no comparison.html: only oracle has results to compare" in told.output

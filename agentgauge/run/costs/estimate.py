@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
@@ -30,8 +31,9 @@ def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:
     return [settings.spec, *roles] if settings.spec else []
 
 
-def check_dollars(budget: Budget | None, models: Sequence[ModelSpec]) -> None:
-    """Refuse a budget of dollars that could not be kept or reached. Raises UsageProblem."""
+def check_dollars(budget: Budget | None, models: Sequence[ModelSpec], *, shared: bool = False) -> None:
+    """Refuse a budget of dollars that could not be kept or reached. ``shared`` with other runs, which may reach it if
+    these models cost nothing. Raises UsageProblem."""
     if budget is None or budget.unit != "usd" or not models:
         return
     if unknown := _unknown(models):
@@ -40,7 +42,7 @@ def check_dollars(budget: Budget | None, models: Sequence[ModelSpec]) -> None:
             " { prompt = ..., completion = ... } in its [models.NAME] table of agentgauge.toml, or a budget of tokens"
             " or time"
         )
-    if all(spec.prices.free for spec in models):
+    if not shared and all(spec.prices.free for spec in models):
         raise UsageProblem(
             f"--budget {budget.text} would never be used up: {models[0].name} costs nothing; give a budget of tokens or"
             " time, such as 2Mtok or 30min"
@@ -53,7 +55,9 @@ def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Res
     if budget is None or budget.unit == "s":
         return None
     assumed = {name: _requests(name) * budget.amount(_request(settings, name)) for name in tasks}
-    return Reserve(settings.run_dir / FILE, budget, worker, assumed)
+    shared = settings.shared
+    file = Path(shared.reserve) if shared else settings.run_dir / FILE
+    return Reserve(file, budget, worker, assumed, run=settings.run_dir.name if shared else "")
 
 
 def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:

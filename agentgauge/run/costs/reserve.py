@@ -1,13 +1,15 @@
 """The part of a budget that running cases will need, so that no case starts that the budget may not cover.
 
-All workers of a run share one file. A case is expected to cost what the finished cases of its task did. Until there are
-some, it counts as what is assumed of it, scaled by how far the assumptions about finished cases were off.
+All workers of a run share one file, and so do all runs that share a budget. A case is expected to cost what the
+finished cases of its task did in this run. Until there are some, it counts as what is assumed of it, scaled by how far
+the assumptions about finished cases were off.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from agentgauge.model.shared_json import shared_json
 from agentgauge.run.budget import Budget
 
 FILE = "budget"
-"""In the run folder, while cases run with a budget of dollars or tokens."""
+"""In the run folder, or in the folder of several runs, while cases run with a budget of dollars or tokens."""
 
 CAUTION = 10.0
 """By how much the assumptions may be off before any case has ended: a reasoning model writes that much more."""
@@ -32,44 +34,56 @@ _NONE = (0, 0.0, 0.0)
 class Reserve:
     """The reserve of a budget, for one worker. Amounts are dollars or tokens, as the budget counts them."""
 
-    def __init__(self, file: Path, budget: Budget, worker: int, assumed: Mapping[str, float]) -> None:
+    def __init__(self, file: Path, budget: Budget, worker: int, assumed: Mapping[str, float], *, run: str = "") -> None:
         """``worker``: its number; what an earlier worker of this number had reserved is free again. ``assumed``: task →
-        amount that a case is assumed to cost."""
+        amount that a case is assumed to cost. ``run``: its name among those that share the file."""
         self._file = file
         self._budget = budget
         self._worker = str(worker)
         self._assumed = assumed
-        with shared_json(file) as ledger:
-            ledger.setdefault("running", {}).pop(self._worker, None)
+        self._run = run
+        with self._ledger() as (own, _):
+            own["running"].pop(self._worker, None)
+            own["reserved"] = self._reserved(own)
 
     def take(self, task: str) -> bool:
         """Reserve what a case will need. False where the budget may not cover it; it may do so when others end."""
-        with shared_json(self._file) as ledger:
-            running: Counter[str] = Counter()
-            for cases in ledger["running"].values():
-                running.update(cases)
-            finished = ledger.get("finished", {})
-            if running.total():
-                reserved = sum(self._bound(finished, of, count) for of, count in running.items())
-                needed = reserved + self._bound(finished, task, 1)
+        with self._ledger() as (own, others):
+            finished = own["finished"]
+            spent = sum(_spent(one["finished"]) for one in (own, *others))
+            anything_runs = any(_running(one) for one in (own, *others))
+            if anything_runs:
+                needed = own["reserved"] + sum(one["reserved"] for one in others) + self._bound(finished, task, 1)
             else:  # no other case will end and show more; the first case shows what cases cost
-                needed = self._mean(finished, task) if finished else 0.0
-            if _spent(finished) + needed > self._budget.limit:
-                ledger["exhausted"] = not running.total()
+                needed = self._mean(finished, task) if finished else self._assumed[task] if spent else 0.0
+            if spent + needed > self._budget.limit:
+                own["exhausted"] = not anything_runs
                 return False
-            own = ledger["running"].setdefault(self._worker, {})
-            own[task] = own.get(task, 0) + 1
-            ledger["exhausted"] = False
+            cases = own["running"].setdefault(self._worker, {})
+            cases[task] = cases.get(task, 0) + 1
+            own["reserved"] = self._reserved(own)
+            own["exhausted"] = False
         return True
 
     def give_back(self, task: str, usage: Usage) -> None:
         """A case has ended and cost this much."""
         used = self._budget.amount(usage)
+        with self._ledger() as (own, _):
+            cases = own["running"].setdefault(self._worker, {})
+            cases[task] = cases.get(task, 0) - 1
+            count, total, largest = own["finished"].get(task, _NONE)
+            own["finished"][task] = (count + 1, total + used, max(largest, used))
+            own["reserved"] = self._reserved(own)
+
+    @contextmanager
+    def _ledger(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """The parts of this run and of the others."""
         with shared_json(self._file) as ledger:
-            own = ledger["running"].setdefault(self._worker, {})
-            own[task] = own.get(task, 0) - 1
-            count, total, largest = ledger.setdefault("finished", {}).get(task, _NONE)
-            ledger["finished"][task] = (count + 1, total + used, max(largest, used))
+            own = ledger.setdefault(self._run, {"running": {}, "finished": {}, "reserved": 0.0, "exhausted": False})
+            yield own, [one for run, one in ledger.items() if run != self._run]
+
+    def _reserved(self, own: Mapping[str, Any]) -> float:
+        return sum(self._bound(own["finished"], task, count) for task, count in _running(own).items())
 
     def _mean(self, finished: Mapping[str, Any], task: str) -> float:
         """The expected cost of a case, if any has ended."""
@@ -94,10 +108,25 @@ class Reserve:
         return float(running * each)
 
 
-def exhausted(file: Path) -> bool:
-    """Whether no case runs and the budget may not cover another."""
+def exhausted(file: Path, runs: Collection[str] = ("",)) -> bool:
+    """Whether no case runs and the budget may not cover another one of any of the runs."""
     with shared_json(file) as ledger:
-        return bool(ledger.get("exhausted"))
+        return all(run in ledger and ledger[run]["exhausted"] for run in runs)
+
+
+def release(file: Path, run: str) -> None:
+    """A run has ended, perhaps killed: nothing stays reserved for it."""
+    with shared_json(file) as ledger:
+        if run in ledger:
+            ledger[run] |= {"running": {}, "reserved": 0.0}
+
+
+def _running(part: Mapping[str, Any]) -> Counter[str]:
+    """Task → cases of a run that are running."""
+    found: Counter[str] = Counter()
+    for cases in part["running"].values():
+        found.update(cases)
+    return +found
 
 
 def _spent(finished: Mapping[str, Any]) -> float:

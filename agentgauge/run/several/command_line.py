@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +30,14 @@ class CommandLine:
     budget: str | None
     in_flight: str | None
     words: tuple[str, ...]  # all else
-    refused: Mapping[str, str]  # options that several runs cannot have → why
+    given: frozenset[str]  # options of these words that several runs cannot have
 
-    def check(self) -> None:
-        """Raises UsageProblem for what several runs cannot have."""
-        for name, why in self.refused.items():
-            raise UsageProblem(f"--{name} and several models cannot be used together: {why}")
+    def check(self, given: Collection[str] = ()) -> None:
+        """Raises UsageProblem for what several runs cannot have. ``given``: further options, such as those of the
+        project's settings."""
+        for name, why in _REFUSED.items():
+            if name in self.given or f"--{name}" in given:
+                raise UsageProblem(f"--{name} and several models cannot be used together: {why}")
         for model in self.models:
             if self.models.count(model) > 1:
                 raise UsageProblem(f"--model={model} is given twice; give each model once")
@@ -53,7 +55,7 @@ def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLin
     for name in ("run-dir", "resume", "budget", "in-flight", *_REFUSED):
         add(name)
     found, others = parser.parse_known_args(list(words))
-    refused = {name: why for name, why in _REFUSED.items() if getattr(found, name.replace("-", "_")) is not None}
+    refused = frozenset(name for name in _REFUSED if getattr(found, name.replace("-", "_")) is not None)
     more = (found.run_dir, found.resume, found.budget, found.in_flight)
     return CommandLine(tuple(found.model or ()), *more, tuple(others), refused)
 

@@ -24,8 +24,10 @@ from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.run.budget import Budget
 from agentgauge.run.coordination.stopping import MESSAGE, StopFile
+from agentgauge.run.costs.reserve import FILE as RESERVE
+from agentgauge.run.costs.reserve import exhausted, release
 from agentgauge.run.launch_settings import Shared
-from agentgauge.run.several.parent import LOGS
+from agentgauge.run.several.parent import LOGS, note_finished
 from agentgauge.run.several.screen import Screen, progress_line
 from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.tool_token import make_tool_token
@@ -101,14 +103,14 @@ class Launcher:
     def run(self) -> int:
         """Until all have ended. Returns the worst exit status, which is the highest."""
         (self._parent / LOGS).mkdir(exist_ok=True)
-        (self._parent / RATES).unlink(missing_ok=True)
+        self._remove_shared_files()
         self._started = time.time()
         for launch in self._launches:
             launch.live.read(self._started)
             launch.before = launch.used()
         services = SharedServices(self._parent, self._service_failed)
         with self._signals(), selectors.DefaultSelector() as selector, ExitStack() as stack:
-            stack.callback((self._parent / RATES).unlink, missing_ok=True)
+            stack.callback(self._remove_shared_files)
             stack.callback(make_tool_token(self._token))  # for the servers that are started here
             stack.callback(services.stop)
             stack.callback(self._end_all)
@@ -129,8 +131,8 @@ class Launcher:
 
     def _start(self, launch: Launch, selector: selectors.BaseSelector, services: SharedServices) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        rates = str((self._parent / RATES).resolve())
-        shared = Shared(os.getpid(), theirs.fileno(), rates, self._token)
+        parent, budget = self._parent.resolve(), self._budget.text if self._budget else None
+        shared = Shared(os.getpid(), theirs.fileno(), str(parent / RATES), budget, str(parent / RESERVE), self._token)
         with theirs, (self._parent / LOGS / f"{launch.name}.log").open("ab") as log:
             pytest = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *launch.words],
@@ -165,9 +167,13 @@ class Launcher:
         os.close(process.end)
         self._running.remove(process)
         process.launch.live.read(self._started)
+        if (reserve := self._parent / RESERVE).exists():
+            release(reserve, process.launch.name)
         if status == INTERRUPTED and self.stop_reason and not self.was_interrupted:
             status = NOT_RUN  # pytest ends so where a worker stops, which did not know that others used up the budget
         process.launch.status = status if status >= 0 else 128 - status
+        if status == 0:
+            note_finished(self._parent, process.launch.name)
         seconds = time.monotonic() - process.began
         self._screen.say(f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}")
         if self._screen.is_live:
@@ -177,10 +183,14 @@ class Launcher:
         """Stop all if the budget is used up, and draw the screen if it is late."""
         if not (self._budget or self.stop_reason or self._screen.is_late):
             return
+        reserve, names = self._parent / RESERVE, [process.launch.name for process in self._running]
+        no_room = bool(names) and reserve.exists() and exhausted(reserve, names)  # the records below are complete then
         for process in self._running:
             process.launch.live.read(self._started)
         if self._budget and not self.stop_reason and (self._running or self._waiting):
             self.stop_reason = self._budget.spent(self._used(), time.time() - self._started) or ""
+            if no_room and not self.stop_reason:
+                self.stop_reason = f"the budget of {self._budget.text} may not cover another case"
         if self.stop_reason:
             self._stop_runs()
         if self._screen.is_late:
@@ -201,6 +211,10 @@ class Launcher:
 
     def _draw(self) -> None:
         self._screen.draw([f"{run.launch.name}: {progress_line(run.launch.live.state())}" for run in self._running])
+
+    def _remove_shared_files(self) -> None:
+        for name in (RATES, RESERVE):
+            (self._parent / name).unlink(missing_ok=True)
 
     def _service_failed(self, problem: UsageProblem) -> None:
         """Called in another thread."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.run.options import OPTIONS, PREFIX
+from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, Several, named
 
@@ -54,7 +54,8 @@ class Sweep:
             found.append((name, model, (*self.arguments, *words)))
         names = named([name for name, _, _ in found])
         members = (Member(name, model, words) for name, (_, model, words) in zip(names, found, strict=True))
-        return Several(tuple(members), self.in_flight, self.side_by_side)
+        batch = {"--batch", f"{PREFIX}batch"} & {*self.arguments}
+        return Several(tuple(members), self.in_flight or (DEFAULT_BATCH if batch else None), self.side_by_side)
 
 
 def read_sweep(path: Path) -> Sweep:

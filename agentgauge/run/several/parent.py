@@ -35,6 +35,7 @@ class Several:
     members: tuple[Member, ...]
     in_flight: int | None = None  # concurrent requests to one provider; None: the default
     side_by_side: int | None = None  # runs at a time; None: all
+    finished: tuple[str, ...] = ()  # members that have ended with exit status 0
 
 
 def named(names: Sequence[str]) -> list[str]:
@@ -79,7 +80,7 @@ def read(folder: Path) -> Several:
     try:
         found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
         members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
-        return Several(members, found["in_flight"], found["side_by_side"])
+        return Several(members, found["in_flight"], found["side_by_side"], tuple(found["finished"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None
 
@@ -89,11 +90,13 @@ def is_begun(folder: Path) -> bool:
     return (folder / "run.json").exists()
 
 
-def is_finished(folder: Path) -> bool:
-    """Whether a member's run has ended with exit status 0: no case is broken or missing, and all gates hold."""
-    if not (is_begun(folder) and (folder / "summary.json").exists()):
-        return False
-    run = RunFolder(folder)
-    about, summary = run.read_json("run.json"), run.read_json("summary.json")
-    lacking = sum(part["broken"] + part["missing"] for part in summary["tasks"].values())
-    return bool(about["finished"]) and not lacking and not any(gate["problem"] for gate in about["gates"])
+def is_finished(parent: Path, name: str) -> bool:
+    """Whether a member's run has ended with exit status 0, and is still there."""
+    kept = is_parent(parent) and is_begun(parent / name) and (parent / name / "summary.json").exists()
+    return kept and name in read(parent).finished
+
+
+def note_finished(parent: Path, name: str) -> None:
+    """Note that a member has ended with exit status 0. Raises OSError."""
+    several = read(parent)
+    write(parent, replace(several, finished=(*several.finished, name)))

@@ -9,20 +9,26 @@ from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
 from agentgauge.model.presets import resolve
+from agentgauge.run.budget import Budget
+from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch, Live
 from agentgauge.run.several.parent import Several, is_begun, is_finished
 
 
-def launches(parent: Path, several: Several, config: Config, live: Callable[[Path], Live]) -> list[Launch]:
+def launches(
+    parent: Path, several: Several, config: Config, budget: Budget | None, live: Callable[[Path], Live]
+) -> list[Launch]:
     """The runs that are not finished, to be begun or resumed. Members at one host share the concurrent requests.
 
-    Raises UsageProblem for a model that is not known or lacks its key.
+    Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
     """
     in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
-    left = [member for member in several.members if not is_finished(parent / member.name)]
-    hosts = [_host(member.model, config) for member in left]
+    left = [member for member in several.members if not is_finished(parent, member.name)]
+    specs = [resolve(member.model, config=config) for member in left]
+    check_dollars(budget, specs, shared=True)
+    hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own
     found, before = [], Counter[str]()
     for member, host in zip(left, hosts, strict=True):
         folder = parent / member.name
@@ -38,8 +44,3 @@ def launches(parent: Path, several: Several, config: Config, live: Callable[[Pat
 def _share(total: int, sharing: int, number: int) -> int:
     """Of the ``number``-th of so many, from 0."""
     return max(1, total // sharing + (number % sharing < total % sharing))
-
-
-def _host(model: str, config: Config) -> str:
-    """Where the model's requests go; empty for an embedded model, whose server is its run's own."""
-    return urlsplit(resolve(model, config=config).url or "").netloc

@@ -31,7 +31,8 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         self._drawn = time.monotonic()
         self._erase()
-        self._write(lines)
+        width = shutil.get_terminal_size().columns - 1 if self.is_live else None
+        self._write([line[:width] for line in lines])  # a line that wraps could not be drawn over
         self._height = len(lines)
 
     def say(self, line: str) -> None:
@@ -45,9 +46,7 @@ class Screen:
         self._height = 0
 
     def _write(self, lines: Sequence[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1 if self.is_live else None
-        for line in lines:
-            self._stream.write(f"{line[:width]}\n")
+        self._stream.writelines(f"{line}\n" for line in lines)
         self._stream.flush()
 
 

@@ -21,8 +21,8 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
 
     Runs without a summary are in neither. Raises OSError.
     """
-    ended = [name for name in names if (parent / name / "summary.json").exists()]
-    summaries = {name: RunFolder(parent / name).read_json("summary.json") for name in ended}
+    summaries = _summaries(parent, names)
+    ended = list(summaries)
     if not summaries:
         return
     yield ""
@@ -39,6 +39,8 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     written = [LEADERBOARD]
     yield ""
     try:
+        if len(ended) == 1:
+            raise UsageProblem(f"only {ended[0]} has results to compare")
         shown = [parent / name for name in ended[: len(LETTERS)]]
         (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8")
         written.insert(0, COMPARISON)
@@ -49,6 +51,16 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
             yield f"{COMPARISON} has the first {len(LETTERS)} of {len(ended)} runs"
     yield f"results: {parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
     yield f"next: agentgauge view {parent}"
+
+
+def tasks_of(parent: Path, names: Sequence[str]) -> set[str]:
+    """The tasks that the runs have."""
+    return {task for summary in _summaries(parent, names).values() for task in summary["tasks"]}
+
+
+def _summaries(parent: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    ended = [name for name in names if (parent / name / "summary.json").exists()]
+    return {name: RunFolder(parent / name).read_json("summary.json") for name in ended}
 
 
 def _gates(run: Path) -> list[dict[str, Any]]:

@@ -34,8 +34,9 @@ def ranked(figures: Mapping[str, Headline | None]) -> list[str]:
 
 
 def overview(summaries: Summaries, width: int = WIDTH) -> list[str]:
-    """A row for each run: the headline figure of each benchmark with its interval, broken and missing cases, tokens,
-    US dollars. Runs are in the order of the first benchmark; intervals are left out where they do not fit."""
+    """A row for each run: the headline figure of each benchmark with its interval, broken cases, missing ones if
+    there are any, tokens, US dollars. Runs are in the order of the first benchmark; intervals are left out where they
+    do not fit."""
     found = headlines(summaries)
     names = list(dict.fromkeys(name for figures in found.values() for name in ranked(figures)))
     for with_intervals in (True, False):
@@ -54,10 +55,11 @@ def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_
             texts = figure.texts() if figure else ("–", "")
             row += texts if with_intervals else texts[:1]
     costs = any(summary["usage"]["usd"] for summary in summaries.values())
-    head += ["broken", "tokens", *(["cost"] if costs else [])]
+    lacks = any(part["missing"] for summary in summaries.values() for part in summary["tasks"].values())
+    head += ["broken", *(["missing"] if lacks else []), "tokens", *(["cost"] if costs else [])]
     for row, name in zip(rows, names, strict=True):
         usage, tasks = summaries[name]["usage"], summaries[name]["tasks"].values()
-        row += [str(sum(part["broken"] + part["missing"] for part in tasks))]
+        row += [str(sum(part[key] for part in tasks)) for key in ("broken", *(["missing"] if lacks else []))]
         row += [short_count(usage["prompt_tokens"] + usage["completion_tokens"])]
         row += [f"${usage['usd']:.2f}"] if costs else []
     return [head, *rows]
