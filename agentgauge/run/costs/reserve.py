@@ -40,13 +40,13 @@ class Reserve:
         self._worker = str(worker)
         self._assumed = assumed
         with shared_json(file) as ledger:
-            ledger.setdefault("running", {}).pop(self._worker, None)
+            _running(ledger).pop(self._worker, None)
 
     def take(self, task: str) -> bool:
         """Reserve what a case will need. False where the budget may not cover it; it may do so when others end."""
         with shared_json(self._file) as ledger:
             running: Counter[str] = Counter()
-            for cases in ledger["running"].values():
+            for cases in _running(ledger).values():
                 running.update(cases)
             finished = ledger.get("finished", {})
             if running.total():
@@ -57,7 +57,7 @@ class Reserve:
             if _spent(finished) + needed > self._budget.limit:
                 ledger["exhausted"] = not running.total()
                 return False
-            own = ledger["running"].setdefault(self._worker, {})
+            own = _running(ledger).setdefault(self._worker, {})
             own[task] = own.get(task, 0) + 1
             ledger["exhausted"] = False
         return True
@@ -66,8 +66,8 @@ class Reserve:
         """A case has ended and cost this much."""
         used = self._budget.amount(usage)
         with shared_json(self._file) as ledger:
-            own = ledger["running"].setdefault(self._worker, {})
-            own[task] = own.get(task, 0) - 1
+            own = _running(ledger).setdefault(self._worker, {})
+            own[task] = max(0, own.get(task, 0) - 1)
             count, total, largest = ledger.setdefault("finished", {}).get(task, _NONE)
             ledger["finished"][task] = (count + 1, total + used, max(largest, used))
 
@@ -98,6 +98,12 @@ def exhausted(file: Path) -> bool:
     """Whether no case runs and the budget may not cover another."""
     with shared_json(file) as ledger:
         return bool(ledger.get("exhausted"))
+
+
+def _running(ledger: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Worker → task → running cases; empty where the file was torn or removed."""
+    found: dict[str, dict[str, int]] = ledger.setdefault("running", {})
+    return found
 
 
 def _spent(finished: Mapping[str, Any]) -> float:
