@@ -193,6 +193,8 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     reader.refuse_secrets(data, where)
     known = reader.table(data, where, get_type_hints(ModelTable))
     prices = reader.table(known.pop("prices", {}), f"{where} prices", get_type_hints(Prices))
+    if prices and not prices.keys() & {"prompt", "completion"}:
+        raise UsageProblem(f"{reader.path}: {where} prices has neither prompt nor completion; give both, or no prices")
     if not prices.get("batch_discount", 0) <= 1:
         raise UsageProblem(f"{reader.path}: {where} prices batch_discount is {prices['batch_discount']}; give 0 to 1")
     quirks = reader.table(known.pop("quirks", {}), f"{where} quirks", get_type_hints(QuirkTable))

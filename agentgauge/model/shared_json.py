@@ -21,9 +21,10 @@ def shared_json(path: Path) -> Iterator[dict[str, Any]]:
             fcntl.flock(file, fcntl.LOCK_EX)
         try:
             content = dict(json.loads(os.pread(file, os.fstat(file).st_size, 0) or b"{}"))
-        except ValueError:  # torn by a worker that was killed
+        except ValueError:  # torn, because the disk was full
             content = {}
         yield content
-        os.ftruncate(file, os.pwrite(file, json.dumps(content).encode(), 0))
+        # in one call, so that no kill leaves a part: spaces cover what was longer
+        os.pwrite(file, json.dumps(content).encode().ljust(os.fstat(file).st_size), 0)
     finally:
         os.close(file)  # which ends the lock

@@ -12,7 +12,7 @@ from agentgauge_reports.headlines import Headline, headline, leading, task_headl
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.terminal import combined, reasons, tables
-from agentgauge_reports.text import WIDTH, aligned, cost, fill
+from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
 
 FEW = 3
 """Tasks up to which every figure is shown without ``-v``."""
@@ -111,7 +111,7 @@ def _costs(
         for title, of in names.items():
             parts = [summary["tasks"][name] for name in of]
             usd, passed = sum(part["usage"]["usd"] for part in parts), sum(part["passed"] for part in parts)
-            rows.append((title, f"${usd:.4f}", f"${usd / passed:.4f}" if passed else "–"))
+            rows.append((title, dollars(usd), dollars(usd / passed) if passed else "–"))
         yield from aligned([("", "cost", "per passed case"), *rows])
         yield ""
     if spent := cost(summary["usage"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import floor, log10
 from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
@@ -37,12 +38,18 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Ite
         yield "  ".join(told).rstrip()
 
 
+def dollars(usd: float) -> str:
+    """Dollars with four decimals, and small amounts with two significant digits."""
+    decimals = 4 if usd == 0 or usd >= 0.001 else 1 - floor(log10(usd))
+    return f"${usd:.{decimals}f}"
+
+
 def cost(usage: Mapping[str, Any]) -> str:
     """What cases cost, and what came from the provider's cache; empty where neither is known."""
     parts = []
     if usd := usage.get("usd"):
         each = usage.get("usd_per_passed")
-        parts.append(f"cost: ${usd:.4f}" + (f", ${each:.4f} per passed case" if each else ""))
+        parts.append(f"cost: {dollars(usd)}" + (f", {dollars(each)} per passed case" if each else ""))
     if cached := usage.get("cached_tokens"):
         parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
     return "; ".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -9,8 +10,14 @@ import pytest
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
 from agentgauge.model.batch.journal import FILE
-from tests.batch.asking import ask, words
+from agentgauge.model.batch.providers import FORMATS
+from agentgauge.model.endpoint import Endpoint
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.retry import Failure, RetryPolicy
+from agentgauge.model.spec import ModelSpec
+from tests.batch.asking import ENVIRON, ask, words
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
+from tests.model.fault_server import FaultServer, completion, data
 
 pytestmark = pytest.mark.slow
 
@@ -132,6 +139,21 @@ def test_a_lasting_interruption_breaks_the_cases_and_a_resumed_run_asks_again(tm
         server.out = 0
         assert words(ask(server, tmp_path, TEXTS)) == TEXTS
         assert len(server.jobs) == 1
+
+
+def test_answers_that_are_no_batch_are_not_awaited_for_ever(tmp_path):
+    """As of a gateway that answers every path with a chat completion."""
+
+    async def main() -> None:
+        with FaultServer([data({**completion("I do not know."), "id": "x"})]) as server:
+            spec = ModelSpec("m", "openai", "openai", "m", server.url)
+            for form in FORMATS.values():
+                endpoint = Endpoint(spec, AdaptiveLimiter(1), RetryPolicy(max_retries=0), ENVIRON)
+                found = await form.status(endpoint, "x")
+                assert isinstance(found, Failure) and found.cause == "no batch", form.title
+                await endpoint.close()
+
+    asyncio.run(main())
 
 
 def test_a_lost_batch_is_not_sent_again_while_the_search_for_it_fails(server, tmp_path):

@@ -85,6 +85,20 @@ def test_a_judge_without_a_price_is_named(tmp_path: Path) -> None:
     assert "--budget 5usd needs the prices of vllm/x" in result.output
 
 
+def test_a_budget_holds_for_a_judge_beside_a_model_that_costs_nothing(tmp_path: Path) -> None:
+    """Nothing is assumed of the tested model's own cost."""
+    (tmp_path / "script.json").write_text(json.dumps({"replies": {"*": ["#ANSWER# 5"]}}))
+    till, budget = Till(reply=lambda seen: "wrong"), 0.01
+    with serve(till) as server:
+        env = {**KEY, "OPENAI_BASE_URL": server.url}
+        words = ("-k", "math_standard", "--model=scripted:script.json", "--mmau-judge=gpt-4o", "--run-dir=run")
+        result = run_mmau(*words, f"--budget={budget}usd", cwd=tmp_path, env=env, status=1)
+    assert 0.5 * budget <= till.bill <= 1.1 * budget
+    assert "cost: scripted:script.json costs nothing; what gpt-4o costs is not estimated" in " ".join(
+        result.output.split()
+    )
+
+
 def test_a_table_prices_a_model_and_the_budget_is_kept(tmp_path: Path) -> None:
     project = Project.make(tmp_path, samples=40)
     with serve(Till(latency=0)) as server:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.types import Usage
+from agentgauge.model.shared_json import shared_json
 from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.reserve import Reserve, exhausted, release
 
@@ -59,6 +60,28 @@ def test_workers_share_a_budget_and_a_dead_one_leaves_nothing(tmp_path: Path) ->
     assert not second.take("cheap")
     replacement = reserve(tmp_path, "40usd")
     assert started(replacement, "cheap") == taken
+
+
+@pytest.mark.parametrize("left", [b"", b'{"running": {}}0}}'], ids=["removed", "torn"])
+def test_a_lost_file_stops_no_run(tmp_path: Path, left: bytes) -> None:
+    held = reserve(tmp_path, "5usd")
+    assert held.take("cheap")
+    (tmp_path / "budget").write_bytes(left)
+    held.give_back("cheap", cost(4.5))
+    assert not held.take("cheap")
+    assert exhausted(tmp_path / "budget")
+
+
+def test_a_shorter_object_replaces_a_longer_one_in_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between two calls would leave the end of the longer one."""
+    file = tmp_path / "file"
+    with shared_json(file) as content:
+        content["word"] = "long" * 9
+    monkeypatch.setattr("os.ftruncate", lambda *_: pytest.fail("a second call"))
+    with shared_json(file) as content:
+        content["word"] = "short"
+    with shared_json(file) as content:
+        assert content == {"word": "short"}
 
 
 @pytest.mark.parametrize(("amount", "fits"), [("25tok", True), ("15tok", False)])

@@ -76,6 +76,7 @@ def test_without_a_file_the_configuration_is_empty(tmp_path: Path) -> None:
         ("[models.a]\nmax_retries = -1\n", "max_retries is -1; it must be 0 or more"),
         ("[models.a]\nprices = { input = 1 }\n", "prices has no setting 'input'; accepted are prompt, completion"),
         ("[models.a]\nprices = { prompt = -1 }\n", "prices prompt is -1"),
+        ("[models.a]\nprices = { batch_discount = 0.3 }\n", "prices has neither prompt nor completion"),
         ("[models.a]\nquirks = { token_field = 'tokens' }\n", "accepted are max_tokens, max_completion_tokens"),
         ("[models.a]\napi = 'response'\n", "api is 'response'; accepted are chat, responses"),
         ("[models.a]\npdf = true\n", "pdf must be a text"),

@@ -11,7 +11,7 @@ from agentgauge_reports.end_screen import end_screen, meaning, next_steps
 from agentgauge_reports.leaderboard import combined_value, is_comparable, leaderboard
 from agentgauge_reports.load import load_run
 from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations
-from agentgauge_reports.text import fill
+from agentgauge_reports.text import dollars, fill
 
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Usage
@@ -153,6 +153,14 @@ def test_costs_have_a_line_for_each_benchmark_and_with_v_for_each_task(tasks):
     assert ["Toy", "$0.7500", "$0.1250"] in [line.split() for line in short]
     shown = [line.split() for line in full]
     assert ["toy.say", "$0.2500", "$0.0833"] in shown and ["other.say", "$0.0000", "–"] in shown
+
+
+@pytest.mark.parametrize(
+    ("usd", "shown"),
+    [(12.5, "$12.5000"), (0.0012, "$0.0012"), (0.00099, "$0.00099"), (0.0000364, "$0.000036"), (0.0, "$0.0000")],
+)
+def test_small_amounts_of_dollars_are_not_shown_as_zero(usd, shown):
+    assert dollars(usd) == shown
 
 
 @pytest.mark.parametrize(("kind", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("openai", "")])

@@ -15,8 +15,8 @@ from agentgauge.model.batch.formats import (
     Status,
     lines,
     list_batches,
+    read_batch,
     read_id,
-    read_object,
     without_result,
 )
 from agentgauge.model.batch.messages import chat_completion, messages_body
@@ -64,7 +64,7 @@ class AnthropicBatches(BatchFormat):
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
         path = f"{_PATH}/{quote(identity, safe='')}"
-        about = await endpoint.get(path, read_object)
+        about = await endpoint.get(path, read_batch)
         if isinstance(about, Failure):
             return about
         if about.get("processing_status") != "ended":

@@ -17,6 +17,7 @@ from agentgauge.model.batch.formats import (
     failed,
     lines,
     list_batches,
+    read_batch,
     read_id,
     read_object,
 )
@@ -75,7 +76,7 @@ class FileBatches(BatchFormat):
         return [str(batch.get("id")) for batch in found if batch.get("input_file_id") == upload]
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
-        about = await endpoint.get(f"/batches/{quote(identity, safe='')}", lambda data: read_object(_job(data)))
+        about = await endpoint.get(f"/batches/{quote(identity, safe='')}", lambda data: read_batch(_job(data)))
         if isinstance(about, Failure):
             return about
         ending = ENDINGS.get(str(about.get("status")).lower())

@@ -107,6 +107,14 @@ def read_object(data: object) -> Mapping[str, Any] | Failure:
     return data if isinstance(data, Mapping) else Failure("no batch", "the endpoint's answer is no JSON object")
 
 
+def read_batch(data: object) -> Mapping[str, Any] | Failure:
+    """A batch. What has no status is none, and must not be awaited for ever."""
+    about = read_object(data)
+    if isinstance(about, Failure) or any(isinstance(about.get(key), str) for key in ("status", "processing_status")):
+        return about
+    return Failure("no batch", "the endpoint's answer about a batch names no status")
+
+
 async def list_batches(
     endpoint: Endpoint, path: str, since: float, *, cursor: str = "after"
 ) -> list[Mapping[str, Any]] | Failure:

@@ -17,8 +17,8 @@ from agentgauge.model.batch.formats import (
     failed,
     lines,
     list_batches,
+    read_batch,
     read_id,
-    read_object,
 )
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import Failure
@@ -50,7 +50,7 @@ class OpenRouterBatches(BatchFormat):
         return [str(batch.get("id")) for batch in found if _total(batch) in (0, count)]
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
-        about = await endpoint.get(f"/batches/{quote(identity, safe='')}", read_object)
+        about = await endpoint.get(f"/batches/{quote(identity, safe='')}", read_batch)
         if isinstance(about, Failure):
             return about
         ending = ENDINGS.get(str(about.get("status")))

@@ -54,7 +54,11 @@ def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Res
     budget = settings.budget
     if budget is None or budget.unit == "s":
         return None
-    assumed = {name: _requests(name) * budget.amount(_request(settings, name)) for name in tasks}
+    assumed = {
+        name: _requests(name)
+        * max((budget.amount(_request(settings, name, spec)) for spec in asked_models(settings, [name])), default=0.0)
+        for name in tasks
+    }
     shared = settings.shared
     file = Path(shared.reserve) if shared else settings.run_dir / FILE
     return Reserve(file, budget, worker, assumed, run=settings.run_dir.name if shared else "")
@@ -74,11 +78,13 @@ def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
 
 def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[str, int]) -> str:
     own, *others = models
-    dollars = sum(count * _requests(task) * _request(settings, task).usd for task, count in cases.items())
+    dollars = sum(count * _requests(task) * _request(settings, task, own).usd for task, count in cases.items())
     requests = sum(count * _requests(task) for task, count in cases.items())
     listed = any(isinstance(spec.prices, ListedPrices) for spec in models)
     prices = f"{PACKAGE} {version(PACKAGE)}" if listed else "agentgauge.toml"
     other = ", ".join(dict.fromkeys(spec.name for spec in others if not spec.prices.free and spec.name != own.name))
+    if own.prices.free:
+        return f"cost: {own.name} costs nothing; what {other} costs is not estimated"
     return (
         f"cost: about ${dollars:,.2f}, an estimate: {requests:,.0f} requests with the whole sample at"
         f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"
@@ -96,13 +102,12 @@ def _requests(task: str) -> float:
     return find_task(task).expected_requests
 
 
-def _request(settings: Settings, task: str) -> Usage:
-    """What one request of a task is assumed to use."""
+def _request(settings: Settings, task: str, spec: ModelSpec) -> Usage:
+    """What one request of a task to a model is assumed to use."""
     rows = find_task(task).data.index(settings.roots[task]).rows
     size = sum(row.end - row.start for row in rows) // max(1, len(rows))
     tokens = Usage(1, size // BYTES_PER_TOKEN, REPLY_TOKENS)
-    usd = settings.spec.prices.dollars(tokens) if settings.spec else 0.0
-    return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, usd)
+    return Usage(1, tokens.prompt_tokens, tokens.completion_tokens, spec.prices.dollars(tokens))
 
 
 def _unknown(models: Sequence[ModelSpec]) -> str:

@@ -70,7 +70,7 @@ class Reserve:
         used = self._budget.amount(usage)
         with self._ledger() as (own, _):
             cases = own["running"].setdefault(self._worker, {})
-            cases[task] = cases.get(task, 0) - 1
+            cases[task] = max(0, cases.get(task, 0) - 1)
             count, total, largest = own["finished"].get(task, _NONE)
             own["finished"][task] = (count + 1, total + used, max(largest, used))
             own["reserved"] = self._reserved(own)

@@ -54,7 +54,7 @@ const span = (value) => { // of minutes and hours, as a person says it
   if (hours) return `${whole.format(hours)} h ${minutes} min`;
   return minutes ? `${minutes} min ${rest} s` : seconds(value);
 };
-const dollars = (value) => (value ? `$${value.toFixed(value < 0.1 ? 4 : 2)}` : "–");
+const dollars = (value) => (value ? `$${value < 0.001 ? value.toPrecision(2) : value.toFixed(value < 0.1 ? 4 : 2)}` : "–");
 
 // A table whose columns sort: columns are {name, num, help, sort}, rows {cells: [node or text], keys: [sort keys], class, apart: before all others}.
 function table(columns, rows, { kind = "", sorted = null, sortable = true, wrap = "" } = {}) {
