@@ -19,6 +19,7 @@ _EXCLUSIVE = (
     ("rescore", "replay", "a rescored run has no exchanges"),
     ("record", "replay", "a replayed run has no new exchanges"),
     ("replay", "tool_server", "a replayed run calls no tool server"),
+    ("agent", "batch", "an agent would wait up to a day for each reply"),
     ("batch", "replay", "a replayed run sends no requests"),
     ("batch", "rescore", "a rescored run sends no requests"),
     ("replay", "temperature", "a replayed run calls no model"),
