@@ -8,14 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
 import threading
 from collections.abc import Sequence
 from functools import partial
 
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 64
 """Connections of one program at a time; further ones are closed at once."""
+_FILES = 3  # of a connection: two here, and one of the server that it leads to, which may be in this process
+_OTHER_FILES = 1024
 _CHUNK = 1 << 16
+
+
+def allow_connections(programs: int) -> None:
+    """Let this process open so many files that these programs cannot use them up, as far as its hard limit allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OTHER_FILES + programs * _FILES * MOST_CONNECTIONS
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Forwarder:

@@ -111,6 +111,16 @@ def test_requests_have_a_limit(tmp_path: Path) -> None:
     assert (answer.reply.text, case.usage.requests) == ("[200, 200, 429, 429]", 2)
 
 
+def test_calls_of_tools_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over HTTP and by the gateway alike, and calls that are refused count: each is kept in memory, and recorded."""
+    monkeypatch.setattr("agentgauge.run.external_agent.session.MOST_CALLS", 3)
+    code = MCP.replace('{"a": 1, "b": 2}, {"a": 1}', '{"a": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}')
+    code += "\nprint([send(os.environ['AGENTGAUGE_TOOLS_URL'] + '/Add', {'a': n, 'b': 3})[0] for n in range(2)])"
+    answer, _ = solve(code, tmp_path, task=WITH_TOOL)
+    assert [use.problem for use in answer.uses] == ["ARGS_ERROR", "", ""]
+    assert answer.reply.text.endswith("[429, 429]")
+
+
 def test_a_request_in_flight_ends_with_the_agent(tmp_path: Path) -> None:
     """Nothing is spent for a program that has gone, and its transcript does not grow."""
     code = """

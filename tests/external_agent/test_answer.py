@@ -68,6 +68,19 @@ def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
 
 
+def test_a_folder_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").mkdir()
+    assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
+
+
+def test_all_texts_of_a_call_can_be_written(tmp_path: Path) -> None:
+    odd = '"\\ud800"'
+    call = f'{{"id": {odd}, "name": {odd}, "arguments": {{{odd}: {odd}}}}}'
+    (tmp_path / "answer.json").write_text(f'{{"content": {odd}, "tool_calls": [{call}]}}')
+    reply, _ = read_answer(tmp_path, ended())
+    assert (reply.text, reply.tool_calls) == ("?", (ToolCall("?", '{"?": "?"}', "?"),))
+
+
 def test_an_answer_that_is_too_large_is_none(tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text('{"content": "' + "x" * MOST + '"}')
     assert read_answer(tmp_path, ended("printed"))[0].text == "printed"
@@ -87,3 +100,15 @@ def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
     take_files(link, tmp_path / "of-a-link")
     assert not (tmp_path / "of-a-link").exists()
     assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]
+
+
+def test_a_later_delivery_replaces_what_is_in_its_way(tmp_path: Path) -> None:
+    """An agent is called for each user turn, and delivers into one folder of the case."""
+    first, second, taken = (tmp_path / name for name in ("first", "second", "taken"))
+    for folder, names in ((first, ("a", "b/c", "kept")), (second, ("a/b", "b"))):
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(folder.name)
+        take_files(folder, taken)
+    found = {path.relative_to(taken).as_posix(): path.read_text() for path in taken.rglob("*") if path.is_file()}
+    assert found == {"a/b": "second", "b": "second", "kept": "first"}

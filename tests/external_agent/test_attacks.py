@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,32 @@ def test_a_token_ends_with_its_call(tmp_path: Path) -> None:
 
     status, said = asyncio.run(run())
     assert status == 401 and "not, or no longer, valid" in said
+
+
+def test_many_connections_use_up_no_files_of_the_run(tmp_path: Path) -> None:
+    """With the usual soft limit of open files, the cases of other agents would break, and the run's own files too."""
+    code = """
+import socket
+from urllib.parse import urlsplit
+address = urlsplit(URL)
+links = [socket.create_connection((address.hostname, address.port), timeout=5) for _ in range(200)]
+ended = 0
+for link in links:
+    link.settimeout(0.01)
+    try: ended += not link.recv(1)
+    except TimeoutError: pass
+    except ConnectionError: ended += 1
+print(ended)
+for link in links: link.close()
+print(ask("abc")[0])
+"""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (160, hard))
+    try:
+        said = solve(code, tmp_path)[0].reply.text
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert said == "136\n200"
 
 
 DAEMON = """

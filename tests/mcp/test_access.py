@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -80,6 +81,30 @@ def test_closing_a_session_ends_its_calls(tmp_path: Path) -> None:
         assert result.is_error and texts(result) == "the session was closed while Wait ran"
 
     asyncio.run(main())
+
+
+def test_a_call_whose_body_comes_after_the_end_is_not_run(tmp_path: Path) -> None:
+    """The token is checked before the body is read."""
+    sample = Sample(tmp_path)
+
+    async def main() -> None:
+        async with started() as gateway, httpx2.AsyncClient() as http:
+            token = gateway.open(sample.session())
+            params = {"name": "Add", "arguments": {"a": 1, "b": 2}}
+            body = json.dumps({**LIST, "method": "tools/call", "params": params}).encode()
+
+            async def parts() -> AsyncIterator[bytes]:
+                yield body[:10]
+                await asyncio.sleep(0.2)  # the guard has seen the head
+                gateway.close_session(token)
+                yield body[10:]
+
+            headers = {**PLAIN, "Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            answer = await http.post(gateway.url, content=parts(), headers=headers)
+            assert "the session was closed before Add ran" in answer.text
+
+    asyncio.run(main())
+    assert sample.calls == []
 
 
 def test_a_gateway_ends_with_calls_that_run(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from agentgauge.core.service_process import TOOL_TOKEN
 from tests.mcp.sessions import connected, texts
 from tool_impls.server.command import main
 
-COMMAND = [sys.executable, "-m", "tool_impls.server.command", "--tools", "Calculator,DrawBox"]
+COMMAND = [sys.executable, "-m", "agentgauge.cli.main", "serve-tools", "--tools", "Calculator,DrawBox"]
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -49,33 +50,32 @@ async def serve_mcp(
     ``access``: that of the tool server, whose token is the client's, too. Raises UsageProblem for an address that
     cannot be used.
     """
-    token = access.token or ""
-    given = files_below(files) if files else {}
-    folder = own_scratch()  # for files that tools make; that of a killed server is removed by the next one
     async with running(server, ("127.0.0.1", 0)) as port:
-        box = ToolServerBox(f"http://:{quote(token, safe='')}@127.0.0.1:{port}")
-        try:
-            session = session_of(box, server.working, folder, given)
-            if address is None:
+        if address is None:
+            async with _opened(server, port, access, files) as session:
                 await _serve_streams(session)
-            else:
-                printed = {**printed, "tool_server": f"http://127.0.0.1:{port}"}
-                await _serve_address(session, access, address, printed)
-        finally:
-            await box.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            return
+        stop = stop_signal()
+        host, wanted = address
+        gateway = await Gateway.start(host=host, port=wanted, access=Access(names=access.names))
+        # before the tool server has a client: from then on the token is a secret, which is not printed
+        print(json.dumps({"url": gateway.url, **printed, "tool_server": f"http://127.0.0.1:{port}"}), flush=True)
+        async with _opened(server, port, access, files) as session:
+            gateway.open(session, access.token)
+            await stop.wait()
+            await gateway.close()
 
 
-async def _serve_address(
-    session: Session, access: Access, address: tuple[str, int], printed: Mapping[str, str]
-) -> None:
-    stop = stop_signal()
-    host, wanted = address
-    gateway = await Gateway.start(host=host, port=wanted, access=Access(names=access.names))
-    gateway.open(session, access.token)
-    print(json.dumps({"url": gateway.url, **printed}), flush=True)
-    await stop.wait()
-    await gateway.close()
+@asynccontextmanager
+async def _opened(server: ToolServer, port: int, access: Access, files: Path | None) -> AsyncIterator[Session]:
+    """The session of the client, whose calls go to the tool server at a port of this machine."""
+    folder = own_scratch()  # for files that tools make; that of a killed server is removed by the next one
+    box = ToolServerBox(f"http://:{quote(access.token or '', safe='')}@127.0.0.1:{port}")
+    try:
+        yield session_of(box, server.working, folder, files_below(files) if files else {})
+    finally:
+        await box.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _serve_streams(session: Session) -> None:

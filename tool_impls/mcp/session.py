@@ -50,14 +50,17 @@ class OpenSession:
     tools: Mapping[str, Tool] = field(init=False)
     _running: set[asyncio.Task[Sequence[ToolOutput]]] = field(default_factory=set)
     _calls: int = 0
+    _closed: bool = False
 
     def __post_init__(self) -> None:
         self.files = SampleFiles(self.session.files)
         self.tools = {tool.name: tool for tool in self.session.tools}
 
     async def run(self, tool: Tool, arguments: Mapping[str, Any]) -> Sequence[ToolOutput]:
-        """Raises ToolError for arguments that do not fit and for errors of the tool, ToolFault for other errors. Paths
-        in their texts are names of files again."""
+        """Raises ToolError for arguments that do not fit and for errors of the tool, ToolFault for other errors and for
+        a closed session. Paths in their texts are names of files again."""
+        if self._closed:  # since the request was admitted, whose body came later
+            raise ToolFault(f"the session was closed before {tool.name} ran", cause="closed")
         try:
             self._count()
             ready = self._ready(tool, arguments)
@@ -76,7 +79,8 @@ class OpenSession:
         return work.result()
 
     def close(self) -> None:
-        """Cancel the calls that run."""
+        """Cancel the calls that run, and refuse others."""
+        self._closed = True
         for work in self._running:
             work.cancel()
 

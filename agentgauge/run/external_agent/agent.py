@@ -23,6 +23,7 @@ from agentgauge.run.external_agent.task_file import write_task
 from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
 from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
 from agentgauge.sandbox import SandboxResult
+from agentgauge.sandbox.forwarder import allow_connections
 from agentgauge.sandbox.scratch import remove_tree
 
 _SAID = 2000  # characters of what a failed program printed last
@@ -40,6 +41,7 @@ class ProgramAgent:
         self._gateways: dict[str, ToolGateway | None] = {}
         self._starting = asyncio.Lock()
         self._port = 0
+        allow_connections(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="agentgauge-agents")
 
     async def __call__(self, case: Case, task: AgentTask) -> AgentAnswer:

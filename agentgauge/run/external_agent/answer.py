@@ -53,7 +53,6 @@ def _call(call: Any, place: int) -> ToolCall:
         raise ValueError(f"tool_calls[{place}] names no function")
     arguments = function.get("arguments") or {}
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    identity = call.get("id")
-    return ToolCall(
-        _clean(name), clean_all(text), identity if isinstance(identity, str) and identity else f"call_{place}"
-    )
+    given = call.get("id")
+    identity = clean_all(given) if isinstance(given, str) and given else f"call_{place}"
+    return ToolCall(_clean(name), clean_all(text), identity)

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from agentgauge.core.redaction import redact_file
+from agentgauge.sandbox.scratch import remove_tree
 
 FOLDER = "files"
 """Where the agent puts what it delivers, and where that lies among the files of the case."""
@@ -31,19 +32,33 @@ def take_files(folder: Path, target: Path) -> None:
             if count > MOST_FILES:
                 return
             copy = target / source.relative_to(folder)
+            _make_way(copy, target)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(redact_file(content) if len(content) <= _MOST_CLEANED else content)
 
 
+def _make_way(copy: Path, target: Path) -> None:
+    """Remove what an earlier call of the agent has delivered: a file where a folder has to be, and the reverse."""
+    above = copy.parents[: len(copy.relative_to(target).parents) - 1]
+    for place in filter(Path.is_file, above):
+        place.unlink()
+    if copy.is_dir():
+        remove_tree(copy)
+
+
 def plain_file(path: Path, most: int) -> bytes | None:
-    """The content of a plain file of at most so many bytes; None for a link, a pipe, a larger file and no file."""
+    """The content of a plain file of at most so many bytes; None for a link, a pipe, a folder, a larger file and no
+    file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_opened) as file:
+            found = os.fstat(file.fileno())
+            return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= most else None
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= most else None
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _is_name(name: str) -> bool:

@@ -24,6 +24,10 @@ AT_ONCE = 16
 MOST_RECEIVED = 1 << 30
 """Bytes of all requests of one call of the agent."""
 
+MOST_CALLS = 1000
+"""Calls of tools of one call of the agent; further ones are refused, and not kept."""
+_ENOUGH = f"this call of the agent has had its {MOST_CALLS} calls of tools, or has sent too much"
+
 
 @dataclass(slots=True, eq=False)
 class Session:
@@ -38,6 +42,7 @@ class Session:
     uses: list[ToolUse] = field(default_factory=list)
     fault: Exception | None = None  # the first that is not the agent's; the agent got it as an error
     received: int = 0  # bytes
+    calls: int = 0  # of tools
     running: set[asyncio.Task[object]] = field(default_factory=set)
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case
@@ -69,7 +74,11 @@ class Session:
         return reply
 
     async def use(self, name: str, arguments: str) -> ToolUse:
-        """Run a real tool on JSON text. Errors that are the agent's are in the result. Raises Fault."""
+        """Run a real tool on JSON text. Errors that are the agent's are in the result. Raises Refused beyond the limit,
+        and Fault."""
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            raise Refused(_ENOUGH, 429, "limit_reached")
         async with self._one_by_one:
             use = await self._used(name, arguments)
             self.uses.append(use)
@@ -104,7 +113,10 @@ class Session:
         return {str(path): path for path in self.task.files}
 
     async def call(self, name: str, arguments: Mapping[str, Any], /) -> Sequence[ToolOutput]:
-        """Run a real tool whose arguments the gateway has checked. Raises ToolError, and Fault."""
+        """Run a real tool whose arguments the gateway has checked. Raises ToolError, also beyond the limit, and
+        Fault."""
+        if not self._has_room(arguments):
+            raise ToolError(_ENOUGH)
         async with self._one_by_one:
             use = await self._run(name, arguments, arguments)
             self.uses.append(use)
@@ -113,10 +125,18 @@ class Session:
         return use.outputs
 
     def refused(self, name: str, arguments: Mapping[str, Any], reason: str, /) -> None:
+        if not self._has_room(arguments):
+            return
         if name in self.task.tools:
             self.uses.append(ToolUse(name, arguments, None, "ARGS_ERROR", reason))
         else:
             self.uses.append(ToolUse(INVALID_ACTION, arguments, None, "API_ERROR", reason))
+
+    def _has_room(self, arguments: Mapping[str, Any]) -> bool:
+        """Count a call of a tool that came by the gateway. Whether it is within the limits."""
+        self.calls += 1
+        self.received += len(json.dumps(arguments))
+        return self.calls <= MOST_CALLS and self.received <= MOST_RECEIVED
 
     async def close(self) -> None:
         """Cancel what is still asked: the program has ended, and nothing more may be spent."""
