@@ -69,10 +69,18 @@ def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget 
             screen.say(line)
     for launch in todo:
         if launch.status:
-            screen.say(f"{launch.name}: exit status {launch.status}, see {parent}/{LOGS}/{launch.name}.log")
+            log = parent / LOGS / f"{launch.name}.log"
+            why = _refusal(log) if launch.status == USAGE_ERROR else ""
+            screen.say(f"{launch.name}: exit status {launch.status}, {why or f'see {log}'}")
         elif launch.status is None:
             screen.say(f"{launch.name}: not run")
     why = "interrupted" if launcher.was_interrupted else launcher.stop_reason
     if why and any(launch.status != 0 for launch in todo):
         screen.say(f"stopped early: {why}; continue with pytest --resume={parent}")
     return status
+
+
+def _refusal(log: Path) -> str:
+    """Why pytest refused to run, as it printed at last; empty where it printed no reason."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line for line in reversed(lines) if line.startswith("ERROR: ")), "")

@@ -169,6 +169,8 @@ def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tas
     said = meaning(found, kind)
     assert told in said and ("bundled samples" in said) is bool(told)
     assert len(list(next_steps(found, kind))) == (4 if told else 0)
+    found["run"]["agent"] = "0123456789abcdef"  # which makes something else of what the model says
+    assert meaning(found, kind) == ("bundled samples, not the official data." if told else "")
 
 
 def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):

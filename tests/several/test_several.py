@@ -78,6 +78,13 @@ def test_the_end_has_a_row_for_each_model_the_best_first(project):
     assert "baseline/report.html" in page and "oracle/report.html" in page
 
 
+def test_why_pytest_refuses_is_at_the_end(project):
+    result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "test_nowhere.py")
+    assert result.status == 4, result.output
+    for name in ("baseline", "oracle"):
+        assert f"{name}: exit status 4, ERROR: file or directory not found: test_nowhere.py" in result.output
+
+
 def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
     two[1].script, two[1].choose = [status(400, "no such model")], None
     result = project.run(*BOTH)
