@@ -23,11 +23,14 @@ from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
 
 
-def run_members(parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path) -> int:
+def run_members(
+    parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path, again: bool = False
+) -> int:
     """Run what is not finished of the members, then write and show what all of them come to. Returns the worst exit
     status.
 
-    ``stored``: what the folder's file is to say from now on. Raises UsageProblem.
+    ``stored``: what the folder's file is to say from now on. ``again``: finished members are resumed, too. Raises
+    UsageProblem.
     """
     register_environment()
     config = load_config(root=root)
@@ -35,7 +38,7 @@ def run_members(parent: Path, several: Several, *, stored: Several | None, budge
     limit = parse_budget(budget) if budget else None
     if several.in_flight is not None and several.in_flight < 1:
         raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
-    todo = launches(parent, several, config, limit, LiveRun)
+    todo = launches(parent, several, config, limit, LiveRun, again=again)
     try:
         with FolderLock(parent):
             if stored:

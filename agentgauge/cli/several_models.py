@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LAUNCH
-from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, destination
+from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line
 from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken
 from agentgauge.store.folder_names import new_folder
@@ -50,7 +50,9 @@ def run_several_models(
                 f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
             )
         several = _resumed(resumed, line)
-        return run_members(resumed, several, stored=None, budget=ours["--budget"], root=root)
+        # a run that has ended has not been held against a gate that is given now
+        gated = any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
+        return run_members(resumed, several, stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
     members = tuple(map(Member, named(models), models, repeat(line.words)))

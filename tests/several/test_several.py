@@ -78,6 +78,14 @@ def test_the_end_has_a_row_for_each_model_the_best_first(project):
     assert "baseline/report.html" in page and "oracle/report.html" in page
 
 
+def test_finished_runs_are_held_against_a_gate_that_is_given_later(project):
+    assert project.run("--model=baseline", "--model=oracle", "--run-dir=out").status == 0
+    assert project.run("--resume=out").status == 0
+    gated = project.run("--resume=out", "--gate=toy.say.Acc>=50")
+    assert gated.status == 1, gated.output
+    assert "baseline: exit status 1, see out/logs/baseline.log" in gated.output.splitlines()
+
+
 def test_why_pytest_refuses_is_at_the_end(project):
     result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "test_nowhere.py")
     assert result.status == 4, result.output

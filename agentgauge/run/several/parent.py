@@ -99,4 +99,4 @@ def is_finished(parent: Path, name: str) -> bool:
 def note_finished(parent: Path, name: str) -> None:
     """Note that a member has ended with exit status 0. Raises OSError."""
     several = read(parent)
-    write(parent, replace(several, finished=(*several.finished, name)))
+    write(parent, replace(several, finished=tuple(dict.fromkeys((*several.finished, name)))))

@@ -18,14 +18,21 @@ from agentgauge.run.several.parent import Several, is_begun, is_finished
 
 
 def launches(
-    parent: Path, several: Several, config: Config, budget: Budget | None, live: Callable[[Path], Live]
+    parent: Path,
+    several: Several,
+    config: Config,
+    budget: Budget | None,
+    live: Callable[[Path], Live],
+    *,
+    again: bool = False,
 ) -> list[Launch]:
     """The runs that are not finished, to be begun or resumed. Members at one host share the concurrent requests.
+    ``again``: finished runs are resumed, too.
 
     Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
     """
     in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
-    left = [member for member in several.members if not is_finished(parent, member.name)]
+    left = [member for member in several.members if again or not is_finished(parent, member.name)]
     specs = [resolve(member.model, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
     hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own
