@@ -27,7 +27,7 @@ class Reporting:
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.config = state.config
-        self._late_header: Iterator[str] = iter(())
+        self._late_header: Iterator[str] | None = None
 
     def pytest_report_header(self) -> str | None:
         notice = worker_count_notice(self.config)
@@ -58,7 +58,9 @@ class Reporting:
     @pytest.hookimpl(tryfirst=True)  # before pytest begins the case's line
     def pytest_runtest_logstart(self) -> None:
         """Show what takes a moment to find out when the first case has begun: it delays no request."""
-        self._write_header(self._plugin("terminalreporter"), self._late_header)
+        if lines := self._late_header:
+            self._late_header = None
+            self._write_header(self._plugin("terminalreporter"), lines)
 
     def draw_if_late(self) -> None:
         """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""

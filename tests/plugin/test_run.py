@@ -69,6 +69,13 @@ def test_cases_are_chosen_by_pytests_own_means_and_asked_once(project, model, en
     assert len(endpoint.requests) == len(samples)
 
 
+@WORKERS
+def test_a_run_needs_no_terminal(project, model, workers):
+    result = project.run(*model, *workers, "-p", "no:terminal", "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert result.summary("run")["tasks"]["toy.say"]["passed"] == 5
+
+
 def test_a_run_without_selected_cases_leaves_no_folder(project, model):
     result = project.run(*model, "-k", "nothing_is_called_this", "--run-dir", "run")
     assert result.status == 5
