@@ -12,10 +12,10 @@ import resource
 import socket
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 MOST_CONNECTIONS = 64
-"""Connections of one program at a time; further ones are closed at once."""
+"""Connections of one program at a time; further ones wait until one of them ends."""
+_RETRY = 0.1  # seconds after which a connection that could not be accepted is tried again
 _FILES = 3  # of a connection: two here, and one of the server that it leads to, which may be in this process
 _OTHER_FILES = 1024
 _CHUNK = 1 << 16
@@ -59,24 +59,39 @@ class Forwarder:
         self._loop.run_until_complete(self._serve(listening))
 
     async def _serve(self, listening: Sequence[socket.socket]) -> None:
-        async with contextlib.AsyncExitStack() as stack:
-            for port, opened in zip(self._ports, listening, strict=False):  # none, where the sandbox has ended
-                server = await asyncio.start_server(partial(self._accept, port), sock=opened)
-                stack.callback(server.close)
-            await self._stop.wait()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        free = asyncio.Semaphore(MOST_CONNECTIONS)
+        waiting = [  # for connections; none, where the sandbox has ended
+            asyncio.create_task(self._accept(port, opened, free))
+            for port, opened in zip(self._ports, listening, strict=False)
+        ]
+        await self._stop.wait()
+        tasks = [*waiting, *self._connections]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for opened in listening:
+            opened.close()
 
-    async def _accept(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        if len(self._connections) < MOST_CONNECTIONS:
+    async def _accept(self, port: int, listening: socket.socket, free: asyncio.Semaphore) -> None:
+        listening.setblocking(False)
+        while True:
+            await free.acquire()
+            while True:
+                try:
+                    connection, _ = await self._loop.sock_accept(listening)
+                    break
+                except OSError:  # the program has ended it, or this process has too many files open
+                    await asyncio.sleep(_RETRY)
+            task = asyncio.create_task(_forward(connection, port))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
-            with contextlib.suppress(OSError, asyncio.CancelledError):  # either side may end it at any time
-                await _connect(port, reader, writer)
-        writer.close()
+            task.add_done_callback(lambda _: free.release())
+
+
+async def _forward(connection: socket.socket, port: int) -> None:
+    reader, writer = await asyncio.open_connection(sock=connection)
+    with contextlib.closing(writer), contextlib.suppress(OSError):  # either side may end it at any time
+        await _connect(port, reader, writer)
 
 
 async def _connect(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

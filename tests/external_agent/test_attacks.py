@@ -127,7 +127,7 @@ def test_many_connections_use_up_no_files_of_the_run(tmp_path: Path) -> None:
 import socket
 from urllib.parse import urlsplit
 address = urlsplit(URL)
-links = [socket.create_connection((address.hostname, address.port), timeout=5) for _ in range(200)]
+links = [socket.create_connection((address.hostname, address.port), timeout=5) for _ in range(150)]
 ended = 0
 for link in links:
     link.settimeout(0.01)
@@ -144,7 +144,7 @@ print(ask("abc")[0])
         said = solve(code, tmp_path)[0].reply.text
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert said == "136\n200"
+    assert said == "0\n200"  # further ones wait, and are answered once others have ended
 
 
 DAEMON = """

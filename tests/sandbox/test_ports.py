@@ -141,17 +141,22 @@ def test_an_ordinary_user_has_ports_too(port: int) -> None:
     assert done.stdout == "3000000 True\n  True\n", done.stderr
 
 
-def test_more_connections_than_allowed_are_closed(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_connections_than_allowed_wait(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarder, "MOST_CONNECTIONS", 2)
     code = HEAD + (
         "links = []\n"
         "for _ in range(3):\n"
         "    links.append(socket.create_connection(('127.0.0.1', PORT), timeout=5))\n"
         "    links[-1].sendall(b'a')\n"
-        "    try: print(links[-1].recv(1))\n"
-        "    except ConnectionError: print(b'')\n"
+        "print(links[0].recv(1), links[1].recv(1))\n"
+        "links[2].settimeout(0.3)\n"
+        "try: print(links[2].recv(1))\n"
+        "except TimeoutError: print('waits')\n"
+        "links[0].close()\n"
+        "links[2].settimeout(5)\n"
+        "print(links[2].recv(1))\n"
     )
-    assert run(code.replace("PORT", str(port)), tmp_path, [port]) == ("b'A'\nb'A'\nb''\n", "ok")
+    assert run(code.replace("PORT", str(port)), tmp_path, [port]) == ("b'A' b'A'\nwaits\nb'A'\n", "ok")
 
 
 def test_connections_end_with_the_program(port: int, tmp_path: Path) -> None:

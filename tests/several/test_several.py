@@ -175,13 +175,13 @@ def test_rates_hold_over_all_runs(project):
         return say(seen)
 
     with FaultServer(choose=choose) as endpoint:
-        table = f'model = "m"\nurl = "{endpoint.url}"\nrequests_per_minute = 1200\n'
+        table = f'model = "m"\nurl = "{endpoint.url}"\nrequests_per_minute = 600\n'
         (project.path / "agentgauge.toml").write_text(f"[models.a]\n{table}[models.b]\n{table}")
         result = project.run("--model=a", "--model=b", "--run-dir=out", "-n", "2")
     assert result.status == 0, result.output
     assert len(asked) == 2 * SAMPLES
-    later = sorted(asked)[SAMPLES // 2 :]  # connecting may keep the first requests longer than those behind them
-    assert later[-1] - later[0] >= 0.9 * (len(later) - 1) * 60 / 1200
+    seconds = (len(asked) - 1) * 60 / 600  # half of it, if each run had the rate for itself
+    assert max(asked) - min(asked) >= 0.75 * seconds  # connecting may keep the first request
     assert not (project.path / "out" / "rates").exists()
 
 
