@@ -3,7 +3,7 @@
 # make test    all of the project's own tests
 # make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
-# make lint    ruff, mypy, the floors of the packages, dead code
+# make lint    ruff, mypy, the layers of the packages, dead code
 # make agents  agents of two frameworks, each in an environment of its own, solve bundled tasks by MCP
 # make docs    draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium

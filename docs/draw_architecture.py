@@ -1,6 +1,6 @@
 """Draws ``docs/pictures/architecture.svg`` from the code: ``make docs``.
 
-Floors are those that import-linter checks (``pyproject.toml``), a box's words are the first sentence of its package's
+Layers are those that import-linter checks (``pyproject.toml``), a box's words are the first sentence of its package's
 docstring, arrows are imports. An arrow is left out where longer ways of arrows lead to the same package. The tooltip of
 a box has all imports of its package.
 """
@@ -24,16 +24,16 @@ SHOWN_INSIDE = "tool_impls"
 """The package whose folders are drawn too."""
 
 WIDTH, MARGIN, CORRIDOR, GAP, BETWEEN = 920, 12, 44, 26, 26
-"""Pixels: of the picture, around it, at its right for arrows that pass a floor, between boxes, between floors."""
+"""Pixels: of the picture, around it, at its right for arrows that pass a layer, between boxes, between layers."""
 LINE, LETTER, PADDING = 14, 6.4, 9
 """Pixels: of a line of text, of a letter in the widest of the fonts, around text in a box."""
 
 STYLE = """
-  .ground { fill: #ffffff } .floor { fill: #eef1f5 } .box { fill: #ffffff; stroke: #6b7a90 }
+  .ground { fill: #ffffff } .layer { fill: #eef1f5 } .box { fill: #ffffff; stroke: #6b7a90 }
   .arrow { fill: none; stroke: #2f6299; stroke-width: 1.4 } .head { fill: #2f6299 }
   text { font: 11px Arial, Helvetica, sans-serif; fill: #1b2430 } .name { font-weight: bold }
   @media (prefers-color-scheme: dark) {
-    .ground { fill: #0d1117 } .floor { fill: #1c232c } .box { fill: #2b3440; stroke: #8595aa }
+    .ground { fill: #0d1117 } .layer { fill: #1c232c } .box { fill: #2b3440; stroke: #8595aa }
     .arrow { stroke: #8ab8ec } .head { fill: #8ab8ec } text { fill: #e8edf3 }
   }
 """
@@ -63,13 +63,13 @@ class Box:
         return self.x + self.width
 
 
-def read_floors() -> tuple[list[list[str]], set[tuple[str, str]]]:
-    """The packages of each floor, the highest first, and the imports that are let off."""
+def read_layers() -> tuple[list[list[str]], set[tuple[str, str]]]:
+    """The packages of each layer, the highest first, and the imports that are let off."""
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-    layers = next(contract for contract in tools["importlinter"]["contracts"] if contract["type"] == "layers")
-    floors = [layer.replace("|", ":").replace(" ", "").split(":") for layer in layers["layers"]]
-    exempt = {(importer, imported) for importer, imported in (line.split(" -> ") for line in layers["ignore_imports"])}
-    return floors, exempt
+    contract = next(one for one in tools["importlinter"]["contracts"] if one["type"] == "layers")
+    layers = [line.replace("|", ":").replace(" ", "").split(":") for line in contract["layers"]]
+    ignored = (line.split(" -> ") for line in contract["ignore_imports"])
+    return layers, {(importer, imported) for importer, imported in ignored}
 
 
 def read_imports(packages: Sequence[str], exempt: set[tuple[str, str]]) -> Imports:
@@ -120,15 +120,15 @@ def folders_of(package: str) -> list[str]:
     return sorted(f"{package}.{file.parent.name}" for file in folder_of(package).glob("*/__init__.py"))
 
 
-def in_best_order(floor: int, level: Mapping[str, int], arrows: Sequence[tuple[str, str]]) -> Sequence[str]:
-    """The packages of a floor, so that those that import each other stand side by side. Below a floor with one box at
+def in_best_order(layer: int, level: Mapping[str, int], arrows: Sequence[tuple[str, str]]) -> Sequence[str]:
+    """The packages of a layer, so that those that import each other stand side by side. Below a layer with one box at
     the left, the packages that it imports stand left, and those that arrows past it lead to stand right."""
-    packages = [package for package, own in level.items() if own == floor]
+    packages = [package for package, own in level.items() if own == layer]
 
     def cost(order: Sequence[str]) -> tuple[int, int]:
         index = order.index
-        apart = sum(abs(index(start) - index(end)) for start, end in arrows if level[start] == level[end] == floor)
-        entering = [(floor - level[start], index(end)) for start, end in arrows if level[start] < floor == level[end]]
+        apart = sum(abs(index(start) - index(end)) for start, end in arrows if level[start] == level[end] == layer)
+        entering = [(layer - level[start], index(end)) for start, end in arrows if level[start] < layer == level[end]]
         return apart, sum(place if distance == 1 else -place for distance, place in entering)
 
     return min(permutations(packages), key=cost)
@@ -146,19 +146,19 @@ def place(packages: Sequence[str], x: float, y: float, width: float) -> list[Box
     return [Box(package, x + number * (each + GAP), y, each, height) for number, package in enumerate(packages)]
 
 
-def lay_out(floors: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> tuple[list[Box], list[Box]]:
-    """Boxes of packages in the order of the floors, and those of the folders within one of them."""
+def lay_out(layers: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) -> tuple[list[Box], list[Box]]:
+    """Boxes of packages in the order of the layers, and those of the folders within one of them."""
     boxes: list[Box] = []
     inner: list[Box] = []
     y = float(MARGIN + PADDING)
-    level = {package: number for number, floor in enumerate(floors) for package in floor}
-    for number, floor in enumerate(floors):
+    level = {package: number for number, layer in enumerate(layers) for package in layer}
+    for number, layer in enumerate(layers):
         width = float(WIDTH - 2 * (MARGIN + PADDING) - CORRIDOR)
         passed = any(level[start] == number - 1 and level[end] == number + 1 for start, end in arrows)
-        if len(floor) == 1 and passed and SHOWN_INSIDE not in floor:
+        if len(layer) == 1 and passed and SHOWN_INSIDE not in layer:
             width *= 0.45
         row = place(in_best_order(number, level, arrows), MARGIN + PADDING, y, width)
-        if SHOWN_INSIDE in floor:
+        if SHOWN_INSIDE in layer:
             folders = folders_of(SHOWN_INSIDE)
             half = -(-len(folders) // 2)
             x, wide = row[0].x + PADDING, width - 2 * PADDING
@@ -167,7 +167,7 @@ def lay_out(floors: Sequence[Sequence[str]], arrows: Sequence[tuple[str, str]]) 
             inner += [*top, *low]
             row = [Box(row[0].package, row[0].x, y, width, low[0].bottom + PADDING - y)]
         boxes += row
-        inside = any(set(arrow) <= set(floor) for arrow in arrows)
+        inside = any(set(arrow) <= set(layer) for arrow in arrows)
         y = row[0].bottom + 2 * PADDING + BETWEEN + (PADDING if inside else 0)
     return boxes, inner
 
@@ -210,7 +210,7 @@ class Router:
         return [point for number, point in enumerate(corners) if not self._straight(corners, number)]
 
     def _beside(self, start: Box, end: Box) -> list[Point]:
-        """To a box of the same floor: across the gap, or below the boxes between."""
+        """To a box of the same layer: across the gap, or below the boxes between."""
         left, right = sorted((start, end), key=lambda box: box.x)
         if not any(left.x < box.x < right.x for box in self._boxes if box.y == start.y):
             y = start.y + start.height / 2
@@ -256,11 +256,11 @@ def _door(box: Box, x: float) -> float:
 
 
 def draw() -> str:
-    floors, exempt = read_floors()
-    packages = [package for floor in floors for package in floor]
+    layers, exempt = read_layers()
+    packages = [package for layer in layers for package in layer]
     imports = read_imports(packages, exempt)
     arrows = thinned(imports)
-    boxes, inner = lay_out(floors, arrows)
+    boxes, inner = lay_out(layers, arrows)
     by_name = {box.package: box for box in boxes}
     bands = {box.y: box.bottom for box in boxes}
     height = max(bands.values()) + PADDING + MARGIN
@@ -268,7 +268,7 @@ def draw() -> str:
     arrows.sort(key=lambda arrow: by_name[arrow[1]].y - by_name[arrow[0]].y)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" role="img">',
-        "<title>The floors of AgentGauge, its packages, and what they import</title>",
+        "<title>The layers of AgentGauge, its packages, and what they import</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height:g}"/>',
     ]
@@ -276,7 +276,7 @@ def draw() -> str:
         below = any(by_name[a].y == by_name[b].y == y for a, b in arrows)
         tall = bottom - y + 2 * PADDING + (PADDING if below else 0)
         parts.append(
-            f'<rect class="floor" x="{MARGIN}" y="{y - PADDING:g}" width="{WIDTH - 2 * MARGIN}" height="{tall:g}"/>'
+            f'<rect class="layer" x="{MARGIN}" y="{y - PADDING:g}" width="{WIDTH - 2 * MARGIN}" height="{tall:g}"/>'
         )
     parts += [drawn_box(box, imports) for box in [*boxes, *inner]]
     parts += [drawn_arrow(router.way(by_name[start], by_name[end])) for start, end in arrows]

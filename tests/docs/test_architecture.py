@@ -34,14 +34,14 @@ def test_the_picture_is_the_one_that_the_code_draws() -> None:
     assert DRAWING["PICTURE"].read_text(encoding="utf-8") == DRAWING["draw"]()
 
 
-def test_the_floors_are_those_that_are_checked() -> None:
-    section = PAGE.partition("## The floors")[2].partition("\n## ")[0]
+def test_the_layers_are_those_that_are_checked() -> None:
+    section = PAGE.partition("## The layers")[2].partition("\n## ")[0]
     listed = [
         re.findall(r"`([a-z_.]+)`", line.partition(": ")[0].partition(":\n")[0])
         for line in re.findall(r"^\d+\. (.*)$", section, flags=re.MULTILINE)
     ]
-    floors, _ = DRAWING["read_floors"]()
-    assert listed == floors
+    layers, _ = DRAWING["read_layers"]()
+    assert listed == layers
 
 
 def test_no_other_file_reaches_into_another_package() -> None:
