@@ -39,19 +39,28 @@ _HERE = Path(__file__).parent
 
 JUDGES = TaskOption(
     JUDGE,
-    "Apple MMAU: model that judges mathematics; oracle compares with the true answer as text or number (default:"
-    " oracle)",
+    "Apple MMAU: model that judges mathematics; oracle compares the answer with the right one, as text or number"
+    " (default: oracle)",
     default="oracle",
     model=True,
 )
 SOLVERS = TaskOption(
-    SOLVER, "Apple MMAU: model that solves what the tested one planned (default: same)", default=SAME, model=True
+    SOLVER,
+    "Apple MMAU: model that carries out the plans of the tested model (default: same, the tested model)",
+    default=SAME,
+    model=True,
 )
 PLANNERS = TaskOption(
-    PLANNER, "Apple MMAU: model that plans for the tested one to solve (default: same)", default=SAME, model=True
+    PLANNER,
+    "Apple MMAU: model that writes the plans for the tested model (default: same, the tested model)",
+    default=SAME,
+    model=True,
 )
 QAS = TaskOption(
-    QA, "Apple MMAU: model that answers questions on notebooks in ds_codegen (default: same)", default=SAME, model=True
+    QA,
+    "Apple MMAU: model that answers questions on notebooks in ds_codegen (default: same, the tested model)",
+    default=SAME,
+    model=True,
 )
 
 

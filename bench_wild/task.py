@@ -61,12 +61,12 @@ EVALUATOR = TaskOption(
 )
 NO_CONTEXT = TaskOption(
     "--wild-no-context",
-    "send WildToolBench's tasks without the earlier tasks of their session, whose first tasks are left out (default:"
-    " off)",
+    "send WildToolBench's tasks without the earlier tasks of their session; the first task of each session is left out"
+    " (default: off)",
 )
 NO_ROLES = TaskOption(
     "--wild-no-roles",
-    "send WildToolBench's texts without a speaker's name at their beginning, such as 'User:' (default: off)",
+    "send WildToolBench's texts without the speaker's name in front, such as 'User:' (default: off)",
 )
 TOOL_SCHEMAS = TaskOption(
     "--wild-schemas",
@@ -75,7 +75,8 @@ TOOL_SCHEMAS = TaskOption(
 )
 SKIP_INVALID = TaskOption(
     "--skip-invalid",
-    "leave sessions out whose data breaks a rule and report them, instead of refusing the file (default: refuse)",
+    "leave out and report WildToolBench sessions whose data breaks a rule, instead of refusing the file (default:"
+    " refuse)",
 )
 
 

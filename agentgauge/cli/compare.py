@@ -14,9 +14,9 @@ from agentgauge.core.errors import UsageProblem
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge compare",
-        description="Compare runs with the first of them on the samples that both finished: differences with intervals,"
-        " tests corrected for their number, the smallest difference that would have been found, samples that flipped,"
-        " and all that differs besides the model.",
+        description="Compare runs with the first one, on the samples that both finished: differences with intervals,"
+        " significance tests corrected for multiple comparisons, the smallest difference that would have been found,"
+        " samples whose outcome changed, and what else differs besides the model.",
         epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
     )
     parser.add_argument(
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         help="folders of two runs or more; the others are compared with the first",
     )
     formats = ("text", "json", "markdown", "html")
-    parser.add_argument("--format", choices=formats, default="text", help="how it is written (default: text)")
+    parser.add_argument("--format", choices=formats, default="text", help="form of the comparison (default: text)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
     options = parser.parse_args(argv)
     target: Path | None = options.output

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentgauge.cli.fetch import DIR_HELP, data_folder
 from agentgauge.cli.task_options import add_task_options, configure
-from agentgauge.core.errors import DataProblem
+from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
 from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Marker, read_marker
@@ -37,14 +37,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Check the format of a data set, and whether its evaluator can score it. Exit status 1 if not.",
         epilog="example: agentgauge data check wild --data WildToolBench/data",
     )
-    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    check.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(_with_data()))}")
     check.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set (default: the bundled one)")
-    add_task_options(check)
+    add_task_options(check, models=False)
     return parser
 
 
 def _check(options: argparse.Namespace) -> int:
     task = find_task(options.task)
+    if task.data.in_run_folder:
+        raise UsageProblem(f"{task.name} has no data set; name one of {', '.join(sorted(_with_data()))}")
     folder = options.data or task.data.bundled
     problems, strange = task.data.check(folder)
     for text in strange:
@@ -55,6 +57,11 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
+def _with_data() -> set[str]:
+    """The tasks that have a data set; those of a project's own tests have none."""
+    return {name for name, task in known_tasks().items() if not task.data.in_run_folder}
+
+
 def overview(base: Path) -> list[str]:
     """One block of lines per data set, then the tasks for which only bundled samples are here."""
     lines, all_served = [f"data folder: {base}" + ("" if base.is_dir() else " (not there yet)")], set[str]()
@@ -62,8 +69,7 @@ def overview(base: Path) -> list[str]:
         found = served(data_set, base)
         all_served |= set(found)
         lines += ["", f"{data_set.name}: {data_set.title}", *(f"  {line}" for line in _block(data_set, base, found))]
-    with_data = {name for name, task in known_tasks().items() if not task.data.in_run_folder}
-    bundled = ", ".join(shortened(with_data - all_served)) or "no task"
+    bundled = ", ".join(shortened(_with_data() - all_served)) or "no task"
     return [
         *lines,
         "",

@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--mirror",
         metavar="URL",
-        help="mirror of the source: its scheme and host replace the source's, its path is put before the source's path",
+        help="server in place of the source's, such as https://mirror.example.org/a for https://github.com",
     )
     made.add_argument(
         "--from",

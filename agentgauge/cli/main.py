@@ -18,25 +18,25 @@ from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
 COMMANDS = {
-    "new": ("agentgauge.cli.new", "write a package for a benchmark of your own"),
-    "score": ("agentgauge.cli.score", "score prediction files of the original benchmark"),
-    "data": ("agentgauge.cli.data", "list the official data on this machine; check a data set"),
+    "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
     "report": (
         "agentgauge.cli.report",
-        "write a run's page, tables, dashboard, or files for other programs",
+        "write a run's page, tables or dashboard, or files for other programs",
     ),
     "compare": (
         "agentgauge.cli.compare",
         "compare runs: what got better or worse, and whether the difference is noise",
     ),
-    "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
-    "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
+    "score": ("agentgauge.cli.score", "score prediction files of the original benchmark"),
     "sweep": ("agentgauge.cli.sweep", "run every combination of models and settings that a file lists"),
     "launch": ("agentgauge.cli.launch", "run pytest with its benchmark cases on a Ray cluster"),
     "merge": ("agentgauge.cli.merge", "merge the shards of one run"),
+    "fetch": ("agentgauge.cli.fetch", "download official data sets and verify them"),
+    "data": ("agentgauge.cli.data", "list the official data on this machine; check a data set"),
     "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
     "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),
-    "fetch": ("agentgauge.cli.fetch", "download official data sets and verify them"),
+    "new": ("agentgauge.cli.new", "write a package for a benchmark of your own"),
+    "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
 """Name → module with ``main(argv)`` that returns the exit status, and help."""
 
@@ -132,7 +132,7 @@ def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
     parser.add_argument(
         TASKS,
         metavar="FILE",
-        help="Python file that announces further tasks, for any command; may repeat",
+        help="Python file that announces further tasks (benchmarks), for any command; may repeat",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}

@@ -103,7 +103,7 @@ def _prediction_formats() -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentgauge report",
-        description="Write a report of a finished run. Give one of the first six options; the other options refine it.",
+        description="Write one report of a finished run: --html, --allure, --items, --table, --eval or --format.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",
     )
     parser.add_argument("folders", type=Path, nargs="*", metavar="RUN", help="folder of the run; several with --items")
@@ -120,7 +120,9 @@ def _parser() -> argparse.ArgumentParser:
         help="an Allure dashboard (default: allure in the run)",
     )
     what.add_argument(
-        "--items", action="store_true", help="samples over several runs: never solved, flipping, missed by the oracle"
+        "--items",
+        action="store_true",
+        help="samples over several runs: solved by no model, unstable between attempts, missed by the oracle",
     )
     what.add_argument(
         "--table",
@@ -132,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         "--format",
         choices=(*FORMATS, *_prediction_formats()),
         help="files for other programs (the first six formats), or prediction files of the original benchmark; needs"
-        " --output",
+        " --output, except for latex",
     )
     parser.add_argument("--json", action="store_true", help="with --items: print JSON")
     parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")

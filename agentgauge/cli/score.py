@@ -53,15 +53,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Score prediction files of the original benchmark as its own evaluator does.",
         epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions my-model/gta_bench.json",
     )
-    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    names = sorted(name for name, task in known_tasks().items() if isinstance(task, PredictionFiles))
+    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(names)}")
     parser.add_argument(
         "--samples",
         type=Path,
         metavar="PATH",
-        help="the data set: its folder or its main file; not needed where predictions hold it",
+        help="the data set: its folder or its main file; not needed if the prediction files contain it",
     )
     parser.add_argument(
-        "--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or the folder of a split one"
+        "--predictions", type=Path, required=True, metavar="PATH", help="prediction file, or a folder with its parts"
     )
     parser.add_argument(
         "--similarity",

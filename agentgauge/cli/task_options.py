@@ -7,9 +7,11 @@ import argparse
 from agentgauge.core.task_registry import configure_tasks, known_options
 
 
-def add_task_options(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks' own options to a command that names a task."""
+def add_task_options(parser: argparse.ArgumentParser, *, models: bool = True) -> None:
+    """Add the benchmarks' own options to a command that names a task. ``models``: also those that name a model."""
     for option in known_options().values():
+        if option.model and not models:
+            continue
         if option.default is not None:
             parser.add_argument(option.name, dest=option.name, metavar=option.metavar, help=option.help)
         elif option.accepted:

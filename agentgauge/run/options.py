@@ -35,8 +35,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
     "--agent": described(
         "COMMAND",
-        "test a program in the model's place, or the function of an entry point of agentgauge.agents; --model names the"
-        " model that it may ask (default: test the model)",
+        "test an agent program in the model's place, or the function of an entry point of agentgauge.agents; --model"
+        " then names the model that the agent may ask (default: test the model)",
     ),
     "--dialect": described(
         "NAME",
@@ -49,11 +49,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--attempts": described("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
     "--limit": described("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
     "--shard": described(
-        "K/N", "run the K-th of N parts of the selected tests, to be put together by agentgauge merge (default: all)"
+        "K/N", "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together (default: all)"
     ),
     "--in-flight": described(
         "N",
-        f"concurrent requests, over all workers (default: {DEFAULT_IN_FLIGHT}; {DEFAULT_BATCH} with --batch)",
+        "limit of concurrent cases, and of concurrent requests to a model, over all workers"
+        f" (default: {DEFAULT_IN_FLIGHT}; {DEFAULT_BATCH} with --batch)",
         type=int,
     ),
     "--batch": described(
@@ -61,7 +62,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--tool-server": described("URL", "an AgentLego-compatible tool server (default: the run starts its own)"),
     "--run-dir": described(
-        "DIR", "where this run is written, or the runs of several models (default: runs/<time>-<model>)"
+        "DIR", "folder to write this run to, or the runs of several models (default: runs/<time>-<model>)"
     ),
     "--resume": described("DIR", "continue a run: finished cases are kept, broken and missing ones run again"),
     "--rescore": described("DIR", "score the stored transcripts of a run again, without a model"),

@@ -64,15 +64,15 @@ _HERE = Path(__file__).parent
 
 JUDGE = TaskOption(
     "--judge-model",
-    f"GTA-Workflow: multimodal model that judges what was delivered; {RULES} is the embedded judge, which"
-    f" checks conditions that the data states, as the bundled tasks do (default: {RULES})",
+    f"GTA-Workflow: multimodal model that judges the delivered files and the answer; {RULES} is the embedded judge,"
+    f" which checks conditions; only the bundled data states such conditions (default: {RULES})",
     default=RULES,
     model=True,
     instead=(RULES,),
 )
 VOTES = TaskOption(
     "--judge-votes",
-    "GTA-Workflow: how often each leaf is judged; the median counts (default: 1)",
+    "GTA-Workflow: how often each leaf (checkpoint) is judged; the median score counts (default: 1)",
     default="1",
     metavar="K",
 )
@@ -97,8 +97,8 @@ LEAF, ROOT = (
 )
 SAMPLING = TaskOption(
     "--workflow-sampling",
-    "GTA-Workflow: default sampling of the tested model; ours: 4096 tokens a reply; paper: the released 512 tokens and"
-    " temperature 0.7 (default: ours)",
+    "GTA-Workflow: sampling of the tested model if its settings name none; ours: at most 4096 tokens per reply; paper:"
+    " the original's 512 tokens and temperature 0.7 (default: ours)",
     ("ours", "paper"),
 )
 

@@ -61,7 +61,7 @@ _OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "--seed": ("seed of all random choices (default: 0)", {"type": int, "default": 0, "metavar": "N"}),
     },
     "who writes": {
-        "--model": ("model of every part without its own (default: the first user model)", _NAME),
+        "--model": ("model of each role whose option is not given (default: the first user model)", _NAME),
         "--user-model": ("model of the user; of several, one is drawn for each use", {**_NAME, "nargs": "+"}),
         **{f"--{part}-model": (f"model of the {part}", _NAME) for part in PARTS},
         "--model-url": ("OpenAI-compatible endpoint of all models (default: the provider's)", {"metavar": "URL"}),

@@ -19,6 +19,12 @@ def test_every_entry_has_a_kind_and_a_name():
     assert [name for name in names if not re.fullmatch(rf"\+[a-z0-9-]+\.({'|'.join(KINDS)})\.md", name)] == []
 
 
+def test_no_entry_is_a_list():
+    """``make release-notes`` makes each entry an item of one list, which would begin with two dashes."""
+    lists = [path.name for path in (ROOT / "changelog.d").glob("+*.md") if path.read_text().startswith(("-", "*"))]
+    assert lists == []
+
+
 def test_a_release_puts_them_above_earlier_releases_by_kind(tmp_path):
     entries = tmp_path / "changelog.d"
     entries.mkdir()

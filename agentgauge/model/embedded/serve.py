@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder that such files import modules from, as pytest's setting pythonpath; may repeat",
+        help="folder from which the files of --tasks import modules, as pytest's setting pythonpath; may repeat",
     )
     options = parser.parse_args(argv)
     end_with_parent()
