@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.cli.data import overview
+from agentgauge.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,3 +41,13 @@ def test_what_differs_in_a_copy_is_named_and_a_damaged_one_hides_no_other(tmp_pa
     told = "\n".join(overview(tmp_path))
     assert "damaged   " in told
     assert "samples   64" in told
+
+
+def test_a_task_without_a_data_set_is_refused_and_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "check", "tests"]) == 4
+    assert "tests has no data set; name one of gta_atomic.e2e, " in capsys.readouterr().err
+    for command in (["data", "check"], ["score"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        told = " ".join(capsys.readouterr().out.split())
+        assert ", wild options:" in told and "tests" not in told
