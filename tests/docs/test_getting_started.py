@@ -69,6 +69,8 @@ AFTERWARDS = (
 ELSEWHERE = (
     "pytest bench_gta --model=gpt-4o --dialect=react --data=DIR",
     "pytest -m gta_workflow --model=gpt-4o --judge-model=gpt-5.2 --data=DIR",
+    "pytest bench_gta/test_e2e.py --model=gpt-4o --agent='python my_agent.py'",
+    "pytest bench_mmau --model=gpt-4o --batch",
     "pytest bench_wild --model=gpt-4o --model=gpt-4o-mini",
     "pytest --model=gpt-4o --tool-server=URL",
     "pytest sums.py --model=oracle",
