@@ -16,7 +16,7 @@ def send(url, body=None):
         with urlopen(request) as answer:
             return json.load(answer)
     except HTTPError as error:
-        if error.code != 422:  # a tool has refused its arguments; the model is told
+        if error.code != 422:  # a tool has refused its arguments; the model gets the error
             raise
         return {"text": json.load(error)["error"]["message"]}
 
@@ -27,7 +27,7 @@ tools = send(TOOLS)["tools"] + task["functions"]
 while True:
     body = {"model": os.environ["AGENTGAUGE_MODEL"], "messages": messages} | ({"tools": tools} if tools else {})
     said = send(f"{MODEL}/chat/completions", json.dumps(body).encode())["choices"][0]["message"]
-    if task["functions"] or not said.get("tool_calls"):  # nobody runs functions: their calls are the answer
+    if task["functions"] or not said.get("tool_calls"):  # functions are never run: their calls are the answer
         break
     messages.append(said)
     for call in said["tool_calls"]:
