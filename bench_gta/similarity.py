@@ -143,7 +143,7 @@ def _mpnet_model() -> str:
     if not where:
         raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
     if where != "download" and not Path(where).is_dir():
-        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is no folder; {accepted}")
+        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is not a folder; {accepted}")
     return _MPNET if where == "download" else where
 
 

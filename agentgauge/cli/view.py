@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: a free one)")
     options = parser.parse_args(argv)
     if not 0 <= options.port <= 65535:
-        raise UsageProblem(f"--port {options.port} is no port; give a number up to 65535, or leave it out")
+        raise UsageProblem(f"--port {options.port} is not a port; give a number up to 65535, or leave it out")
     asyncio.run(_serve(options.folder, options.port))
     return 0
 

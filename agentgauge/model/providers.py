@@ -1,4 +1,4 @@
-"""The providers that a model name may start with: where they are, which key they take, what they cannot do."""
+"""The providers that a model name may start with: their addresses, keys and limitations."""
 
 from __future__ import annotations
 

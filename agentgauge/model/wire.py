@@ -33,7 +33,7 @@ _KINDS: dict[str, FailureKind] = {
     "rate_limit_exceeded": "limit",
     "insufficient_quota": "final",
 }
-"""Error codes that are words: what they mean for a further try."""
+"""Kind of failure by error code, for codes that are words."""
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
@@ -247,8 +247,8 @@ def clean(text: str) -> str:
 
 
 def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
-    """A JSON value whose texts are clean. What is nested deeper than ``depth`` levels becomes None: it could not be
-    written again."""
+    """A JSON value whose texts are clean. Values below ``depth`` levels become None, because they could not be written
+    again."""
     if isinstance(value, str):
         return clean(value)
     if not isinstance(value, list | Mapping):
@@ -272,8 +272,8 @@ def error_text(data: object) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of what an endpoint says, for a message: without secrets, logins, and everything that has the shape
-    of a key.
+    """The beginning of an endpoint's answer, for a message: without secrets, logins, and everything that looks like a
+    key.
 
     The text is cut last, because a cut through a secret would leave the secret's beginning.
     """

@@ -50,7 +50,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
 
 
 def add_task_options(parser: pytest.Parser) -> None:
-    """Add the options that benchmarks bring along. Loads every benchmark."""
+    """Add the options of the benchmarks. Loads every benchmark."""
     from agentgauge.core.errors import UsageProblem
     from agentgauge.core.task_registry import known_options
 

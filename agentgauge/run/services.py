@@ -31,7 +31,7 @@ START_SECONDS = 60.0
 
 STOP_SECONDS = 5.0
 LOG_SECONDS = 1.0
-"""How long is waited for the last lines of a log: a child of the process may live on and hold its end of the stream."""
+"""How long to wait for the last lines of a log, because a child of the process may live on and keep the stream open."""
 LONGEST_LINE = 1 << 20
 """Bytes of a line of a log; a longer one is looked at in pieces."""
 RESTARTS = 3

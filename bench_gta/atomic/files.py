@@ -72,7 +72,7 @@ def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
     keys = [str(place) for place in range(len(entries))]
     if unknown := sorted(entries.keys() - set(keys)):
         accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"
-        raise DataProblem(f"{file}: the key {unknown[0]!r} is no position: {accepted}; get the file again")
+        raise DataProblem(f"{file}: the key {unknown[0]!r} is not a position: {accepted}; get the file again")
     return [entries[key] for key in keys]
 
 

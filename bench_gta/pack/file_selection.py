@@ -130,6 +130,6 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(name + "/")
             elif not entry.is_file(follow_symlinks=False):
-                yield name, "is no plain file"
+                yield name, "is not a plain file"
             else:
                 yield name, "its name is not UTF-8" if any("\ud800" <= sign <= "\udfff" for sign in name) else ""

@@ -57,7 +57,9 @@ def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> St
             {**value["task_results"]}, {task: float(usd) for task, usd in value.get("interrupted_usd", {}).items()}
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
+        raise UsageProblem(
+            f"{out} is not a file of scores; give another --out, or replace it with --overwrite"
+        ) from None
     if not force:
         _require_same(out, value, pack, settings)
     same_file = value.get("pack_sha1") == pack.sha1

@@ -73,7 +73,7 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
             raise UsageProblem(
-                f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that"
+                f"{shards[0].folder.path} and {other.folder.path} are not shards of one run: {found}; merge runs that"
                 " agree"
             )
     target.refuse_taken()

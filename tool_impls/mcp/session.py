@@ -87,7 +87,7 @@ class OpenSession:
     def _count(self) -> None:
         most = self.session.most_calls
         if most is not None and self._calls >= most:
-            raise ToolError(f"this task has had its {most} calls of tools")
+            raise ToolError(f"this task has used its {most} tool calls")
         self._calls += 1
 
     def _ready(self, tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

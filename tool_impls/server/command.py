@@ -180,7 +180,7 @@ def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
         taken = "a host name or IP address without port, such as gpu-box"
         raise UsageProblem(f"--allow-host takes {taken}; got {unfit[0]!r}")
     if arguments.no_token and arguments.mcp:
-        raise UsageProblem("--mcp wants a token, by which its clients are told apart; leave --no-token out")
+        raise UsageProblem("--mcp requires a token, which identifies its clients; leave --no-token out")
     if arguments.no_token:
         if not is_loopback(arguments.host):
             reason = "can be reached from other machines, which need a token: leave --no-token out"

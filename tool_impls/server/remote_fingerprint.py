@@ -43,7 +43,7 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
         problem = f"does not answer as a tool server ({error}); {advice}"
         if status == 401:
             ways = f"as --tool-server=http://:TOKEN@HOST:PORT, or in the environment variable {TOOL_TOKEN}"
-            problem = f"{'takes another' if token else 'wants a'} token; give the one that it printed, {ways}"
+            problem = f"{'does not accept this' if token else 'requires a'} token; give the one that it printed, {ways}"
         raise UsageProblem(f"--tool-server {url} {problem}") from None
     if lacking := ", ".join(name for name in wanted if name not in found):
         advice = "which selected cases offer; start it with all tools"

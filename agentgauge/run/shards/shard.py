@@ -1,4 +1,4 @@
-"""``--shard=K/N``: the part of a plan that one machine runs, and what it must know of the whole."""
+"""``--shard=K/N``: the part of a plan that one machine runs, and the facts about the whole plan that it stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 
 FILE = "shard.json"
-"""In the run folder of a shard: of which plan it is a part. The process that collects writes it before the plan."""
+"""In the run folder of a shard: the facts about the whole plan. The process that collects writes this file before the
+plan."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, 
 
 
 def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
-    """A sentence on a shard that has no test at all, where others have; empty where that is not known. Raises
-    UsageProblem where the file is damaged."""
+    """A sentence if the shard has no test but other shards have some; empty if that is not known. Raises UsageProblem
+    where the file is damaged."""
     if shard is None or not (folder.path / FILE).exists():
         return ""
     planned = folder.read_json(FILE)["planned"]

@@ -53,7 +53,7 @@ def open_judgements(name: str) -> Judgements:
     if name == USER:
         return Judgements(cache_folder() / "judgements")
     if not name or (Path(name).exists() and not Path(name).is_dir()):
-        raise UsageProblem(f"--judge-cache {name!r} is no folder; give one, {USER} or {NONE}")
+        raise UsageProblem(f"--judge-cache {name!r} is not a folder; give one, {USER} or {NONE}")
     return Judgements(Path(name).absolute())
 
 

@@ -96,7 +96,7 @@ class Scene:
         if speaker(text) != "user":
             text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
         if not re.sub(r"^\w+[:：]", "", text).strip():
-            raise DialogueFails("empty reply", "the user said nothing")
+            raise DialogueFails("empty reply", "the user's message is empty")
         self.say("user", text)
 
     # -- who is asked
