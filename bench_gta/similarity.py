@@ -1,4 +1,4 @@
-"""How alike two texts are: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
+"""The similarity of two texts: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
 
 ``sim(a, b) = max(cosine(E(a), E(b)), 0)`` over whole strings, uncleaned (GTA spec 5.4). Backends differ in E:
 

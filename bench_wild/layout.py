@@ -47,7 +47,7 @@ _PREFIX = re.compile(r"\s*(当前时间|环境|current time|environment)\s*[:：
 
 
 def sessions(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The lines of a file in the official layout; how they differed from it is ``told``. Raises DataProblem.
+    """The lines of a file in the official layout; the differences are added to ``told``. Raises DataProblem.
 
     A line that is no JSON has the exception as its value, and the rest goes on. A file may hold one list instead.
     """

@@ -13,7 +13,7 @@ from bench_wild.prompts import HistoryFails, as_json, opening
 from bench_wild.run import Answer, Result, at_once, solve
 
 DONE = "It is done."
-"""What is said where the gold has no words."""
+"""The reply if the gold has no text."""
 
 
 def answers(task: WildTask, *, one_call: bool = False) -> list[Answer]:

@@ -135,8 +135,8 @@ class FolderLock:
 
 
 def is_in_use(folder: Path) -> bool:
-    """Whether a process works in the folder, as far as its lock file tells. Takes no lock, because that would block a
-    run that starts now."""
+    """Whether a process works in the folder, according to its lock file. Takes no lock, because that would block a run
+    that starts now."""
     return any((holder := _read(folder / name)) and not _has_ended(holder) for name in (FILE, NAMED))
 
 

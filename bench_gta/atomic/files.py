@@ -35,8 +35,8 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
     """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
-    from the data set, matched by position. If one of them is longer, the surplus is left out, as upstream, and a remark
-    says so; ``strict`` refuses such files. Raises DataProblem if they do not fit together.
+    from the data set, matched by position. If one of them is longer, the surplus is left out, as upstream, and a note
+    reports it; ``strict`` refuses such files. Raises DataProblem if they do not fit together.
     """
     known = references(samples / DATASET if samples.is_dir() else samples)
     entries = list(read_predictions(predictions))

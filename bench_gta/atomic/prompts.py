@@ -19,7 +19,7 @@ TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 
 
 OTHERS = ("dialect_", "mmau_", "workflow_")
-"""How the names of texts begin that model families and another benchmark read from the same folder."""
+"""Prefixes of texts that model families and other benchmarks read from the same folder."""
 
 
 @dataclass(frozen=True, slots=True)

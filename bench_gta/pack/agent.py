@@ -1,4 +1,4 @@
-"""One task for a command-line agent: its folder, its command, and what is taken of what it leaves.
+"""One task for a command-line agent: its folder, its command, and the files that are kept afterwards.
 
 <run>/<task id>/work/      the agent's: prompt.txt, input/, files/, and whatever it writes
 <run>/<task id>/files/     its deliverables, moved there when it has ended

@@ -143,7 +143,7 @@ def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
 
 
 def notes_of(meta: Mapping[str, Json]) -> list[str]:
-    """The notes in a record or a pack task's meta, in any form, each made fit for one line."""
+    """The notes in a record or in a pack task's meta, in any form, each as one line."""
     notes = meta.get("notes") or []
     return [escaped(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 

@@ -48,7 +48,7 @@ def plain_files(folder: Path) -> Found:
 
 
 def escaped(text: str) -> str:
-    """A text of others, made fit for one line of a terminal and for UTF-8 by escapes."""
+    """An untrusted text, with escapes so that it fits on one line of a terminal and is valid UTF-8."""
     return UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 

@@ -1,4 +1,4 @@
-"""The legal ways through a gold graph, found as they are needed (wild spec 4).
+"""The legal paths through a gold graph, computed on demand (wild spec 4).
 
 A *path* is a list of groups of actions; a group is what one message of the model does. The published evaluator lists
 all paths first, which for 14 independent calls cannot be done. Here a path's beginning is a ``State``, and what may
@@ -39,7 +39,7 @@ START = State(frozenset())
 
 
 class Graph:
-    """The gold graph of one task. The graph must have no circle; the loader sees to that."""
+    """The gold graph of one task. The graph must have no cycle; the loader checks this."""
 
     def __init__(self, nodes: Sequence[GoldNode]) -> None:
         self.nodes = tuple(nodes)

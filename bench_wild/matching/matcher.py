@@ -1,4 +1,4 @@
-"""Following a model through a gold graph: which paths are still alive after its replies (wild spec 3.4, 4.5)."""
+"""Matches a model's replies to a gold graph: which paths are still possible (wild spec 3.4, 4.5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LISTED_PATHS = 600
 """With up to so many live paths the expected groups are listed as upstream does, once for each path."""
 
 LISTED_GROUPS = 100
-"""With more, each expected group is listed once, and at most so many. This is for readers; no score depends on it."""
+"""With more, each expected group is listed once, and at most so many. The list is for readers; no score depends on
+it."""
 
 
 class Walk:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
-"""Of a terminal that does not say."""
+"""The width of a terminal that does not report one."""
 
 
 def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> list[str]:

@@ -220,7 +220,7 @@ def test_a_pack_beside_its_files_needs_no_base_dir_and_one_elsewhere_says_so(
     assert "--base-dir" in capsys.readouterr().out
     assert stored(elsewhere)["base_dir"] == "../out"
     assert pack("check", elsewhere, "--data", data) == 4
-    assert "say so with --base-dir" in capsys.readouterr().out
+    assert "allow this with --base-dir" in capsys.readouterr().out
     assert pack("check", elsewhere, "--data", data, "--base-dir", results) == 0
 
 

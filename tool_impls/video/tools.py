@@ -131,7 +131,7 @@ class TextToVideoTool(base.BenchTool):
         fps: int = 8,
         filename: str | None = None,
     ) -> Path:
-        """A resolution that is none means 128 by 128. Raises ToolError for a number out of range."""
+        """An invalid resolution means 128 by 128. Raises ToolError for a number out of range."""
         import av
 
         if num_frames > MOST_FRAMES:

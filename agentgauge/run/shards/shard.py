@@ -59,8 +59,8 @@ def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
 
 
 def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> set[int]:
-    """The positions of a shard's tests; None stands for an ordinary one, of which each shard gets the next in turn.
-    The same cases must come in the same order on every machine.
+    """The positions of a shard's tests. None stands for an ordinary test; each shard gets the next one in turn. The
+    same cases must come in the same order on every machine.
 
     ``is_planned``: the cases are the shard's already, by its earlier plan.
     """

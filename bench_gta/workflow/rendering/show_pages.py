@@ -66,7 +66,7 @@ def content(path: Path) -> tuple[str, str]:
 
 
 def bounded(text: str) -> tuple[str, str]:
-    """The text cut to MOST_CONTENT characters and MOST_LINES lines, and the words that say so where it was."""
+    """The text cut to MOST_CONTENT characters and MOST_LINES lines, and a note if it was cut."""
     lines = text[:MOST_CONTENT].split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:
         return "\n".join(lines[:MOST_LINES]), f" (only its first {MOST_LINES:,} lines)"

@@ -12,7 +12,7 @@ from bench_wild.generate.dialogue.texts import CONTINUE, FIRST_TASKS, KINDS
 from bench_wild.generate.dialogue.toolset import as_text
 
 ANSWERS = 0.75
-"""How often the user tells what the agent asks for; else the user evades."""
+"""The share of questions that the user answers; the user evades the others."""
 
 _DESCRIPTION = ("description", "task", "任务描述", "任务", "描述")
 """Where a task of several tools keeps its text, in the order in which they are looked for."""

@@ -28,7 +28,7 @@ WORDS = 300
 
 
 class LiveRun:
-    """The state of a running run. ``read`` reads the new records in its folder; the run itself does not notice."""
+    """The state of a running run. ``read`` reads the new records in its folder, and does not affect the run."""
 
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
