@@ -253,7 +253,7 @@ def with_inputs(
 
 
 def at_once(work: Coroutine[Any, Any, _T]) -> _T:
-    """The result of work in which nothing waits, so that no event loop is needed."""
+    """The result of a coroutine that never waits, so no event loop is needed."""
     try:
         work.send(None)
     except StopIteration as end:

@@ -15,9 +15,9 @@ from agentgauge.run.launch_settings import LaunchOptions
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge launch",
-        description="Run pytest here, and its benchmark cases on the machines of a Ray cluster. The plan is made here"
-        " and cut into shards; each shard is a pytest process on a node, and its records come here as they are"
-        " finished. The run folder is here and is like any other.",
+        description="Run pytest on this machine, and its benchmark cases on the machines of a Ray cluster. The plan is"
+        " made once, on this machine, and cut into shards. Each shard is a pytest process on a node, and sends its"
+        " records to this machine as cases finish. The run folder is on this machine and has the usual files.",
         epilog="example: agentgauge launch --ray auto --workers 8 -- --model=gpt-4o bench_wild",
     )
     parser.add_argument(

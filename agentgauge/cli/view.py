@@ -19,7 +19,8 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge view",
         description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
-        " progress of running runs, and report pages of finished runs. The folder is only read. Ctrl-C ends it.",
+        " progress of running runs, and report pages of finished runs. The folder is only read."
+        " Ctrl-C ends the server.",
         epilog="example: agentgauge view runs --port 8765; from elsewhere first: ssh -L 8765:localhost:8765 MACHINE",
     )
     parser.add_argument(

@@ -227,7 +227,7 @@ def _checked_url(url: str) -> str:
 def _unknown(name: str, config: Config) -> UsageProblem:
     prefix, slash, rest = name.partition("/")
     if slash and not rest:
-        return UsageProblem(f"--model {name!r} names no model behind the slash; write {prefix}/MODEL")
+        return UsageProblem(f"--model {name!r} names no model after the slash; write {prefix}/MODEL")
     if slash:
         return UsageProblem(
             f"unknown model {name!r}: {_no_provider(prefix)}; for an endpoint of your own add --model-url"

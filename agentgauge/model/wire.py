@@ -71,8 +71,8 @@ def first(*values: Number | None) -> Number | None:
 
 
 def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
-    """Copies of the messages, with another role for system messages behind the first other one where the endpoint
-    needs that."""
+    """Copies of the messages, with another role for system messages after the first other one, if the endpoint needs
+    that."""
     leading = len(list(takewhile(lambda message: message.get("role") == "system", messages)))
     return [
         {**message, "role": later_system} if message.get("role") == "system" and place > leading else dict(message)

@@ -1,4 +1,4 @@
-"""Scoring a pack: one task at a time, stopped and resumed at will (GTA-Workflow spec 6.2).
+"""Scores a pack, one task at a time; it can be stopped and resumed at any time (GTA-Workflow spec 6.2).
 
 From a judge's replies to one task's score: GTA-Workflow spec 3.4 and 4.
 """

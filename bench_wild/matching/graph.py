@@ -78,7 +78,7 @@ class Graph:
     # -- what may come next
 
     def steps(self, state: State) -> Iterator[tuple[Group, State]]:
-        """Every group that may come next and the state behind it, in order. There may be very many, so take only the
+        """Every group that may come next and the state after it, in order. There may be very many, so take only the
         needed ones."""
         if state.queue:
             yield self._next_of_queue(state)
@@ -105,7 +105,7 @@ class Graph:
         return (found, self._after(state, open_, found)) if found else None
 
     def allows(self, state: State, group: Group) -> State | None:
-        """The state behind ``group`` where just this one may come next."""
+        """The state after ``group``, if exactly this group may come next."""
         found = self.first(state, [self.names[place] for place in group])
         if found is None or found[0] == group:
             return found and found[1]

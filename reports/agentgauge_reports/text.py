@@ -24,7 +24,7 @@ def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> li
 
 
 def titled(title: str, texts: Iterable[str], width: int | None) -> Iterator[str]:
-    """Each text behind the title, in lines of at most ``width`` characters; whole where there is no width."""
+    """Each text after the title, in lines of at most ``width`` characters; whole where there is no width."""
     for text in texts:
         yield from [title + text] if width is None else fill("", title + text, width, hanging="  ")
 

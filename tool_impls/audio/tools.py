@@ -107,7 +107,7 @@ def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str)
             return
     if position <= first:
         length = f"{position / rate:.2f} seconds long"
-        raise ToolError(f"start_time {start:g} lies behind the end of {name}, which is {length}")
+        raise ToolError(f"start_time {start:g} is after the end of {name}, which is {length}")
 
 
 class NoiseReduction(base.BenchTool):

@@ -249,7 +249,7 @@ def _known_files(delivery: Delivery) -> list[_File]:
 
 
 def shown_file(path: str, folders: Iterable[str]) -> Path | None:
-    """The file, if it may be shown: a regular one below one of the folders, behind no link there. None otherwise.
+    """The file, if it may be shown: a regular file below one of the folders, reached without a link. None otherwise.
 
     An agent must not make the judge send other files of this machine. The released discovery takes whole sentences for
     paths, so any text may occur as a path.

@@ -91,7 +91,7 @@ def fenced(text: str) -> str:
 
 def finished(path: Path, note: str, text: str | None = None, *, whole: bool = True) -> Json:
     """The answer for a PDF: its first MOST_PAGES pages, ``note`` with their number, its text if none is given.
-    ``whole``: false where what lies behind the first page that is too many was left out. Raises ToolError."""
+    ``whole``: false if the PDF lacks the pages after the limit. Raises ToolError."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file

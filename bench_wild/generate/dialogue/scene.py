@@ -138,6 +138,6 @@ def new_scene(
 
 
 def draw_time(language: Language, chance: random.Random) -> str:
-    """A second of 2024 with its weekday, behind a label with a full-width colon (wild spec 9.3)."""
+    """A random second of 2024 with its weekday, after a label with a full-width colon (wild spec 9.3)."""
     moment = datetime(2024, 1, 1) + timedelta(seconds=chance.randrange(_SECONDS))
     return f"{_NOW[language]}：{moment:%Y-%m-%d %H:%M:%S} {_WEEKDAYS[language][moment.weekday()]}"

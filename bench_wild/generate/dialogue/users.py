@@ -54,7 +54,7 @@ def _text(value: object) -> str:
 
 
 async def follow_up(scene: Scene, wanted: TaskType) -> str:
-    """A further task after a solved one, behind a switch. Returns the variant, drawn out of the 22."""
+    """A further task after a solved one, introduced by a switch message. Returns the variant, drawn out of the 22."""
     kind = scene.chance.choice(list(KINDS))
     await _speak(scene, CONTINUE, scene.texts.follow_up(kind, wanted, scene.slots()))
     return kind
