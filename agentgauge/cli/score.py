@@ -53,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Score prediction files of the original benchmark as its own evaluator does.",
         epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions my-model/gta_bench.json",
     )
-    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(sorted(known_tasks()))}")
+    readable = sorted(name for name, task in known_tasks().items() if isinstance(task, PredictionFiles))
+    parser.add_argument("task", metavar="TASK", help=f"one of {', '.join(readable)}")
     parser.add_argument(
         "--samples",
         type=Path,

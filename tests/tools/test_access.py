@@ -283,7 +283,8 @@ def test_the_client_takes_the_token_from_the_address(
         asyncio.run(call(guarded.url.replace("http://", "http://:wrong-one@")))
     with pytest.raises(UsageProblem, match="does not accept this token; give the one that it printed") as problem:
         server_fingerprints(guarded.url.replace("http://", "http://:wrong-one@"), ["Echo"])
-    with pytest.raises(UsageProblem, match="requires a token; give the one that it printed"):
+    where = f"in the environment variable {TOOL_TOKEN}, or as :TOKEN@ before the host of --tool-server"
+    with pytest.raises(UsageProblem, match=f"requires a token; give the one that it printed, {where}"):
         server_fingerprints(guarded.url, ["Echo"])
     assert "wrong-one" not in str(fault.value) + str(problem.value)
 

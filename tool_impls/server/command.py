@@ -78,10 +78,10 @@ def parser() -> argparse.ArgumentParser:
         prog="agentgauge serve-tools",
         description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
         epilog=(
-            "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. It prints"
-            f" the token that clients need (pytest --tool-server=http://:TOKEN@127.0.0.1:16181); {TOOL_TOKEN} chooses"
-            " another. For a second machine: --host 0.0.0.0 --allow-host NAME. With --mcp, agents of any make use the"
-            " tools: they send the token as Authorization: Bearer TOKEN."
+            "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. The server"
+            f" prints its token, or takes the value of {TOOL_TOKEN} as its token. Clients need the same token: set"
+            f" {TOOL_TOKEN}, then run pytest --tool-server=http://127.0.0.1:16181. For a second machine: --host 0.0.0.0"
+            " --allow-host NAME. With --mcp, any agent can use the tools: it sends Authorization: Bearer TOKEN."
         ),
     )
     add = made.add_argument
