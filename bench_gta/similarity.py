@@ -28,7 +28,8 @@ Similarity = Callable[[str, str], float]  # a number from 0 to 1
 BACKENDS = ("trigram", "minilm", "mpnet")
 
 MPNET_VARIABLE = "AGENTGAUGE_MPNET"
-"""Where all-mpnet-base-v2 is: a folder, or the word ``download`` for the Hugging Face hub (about 440 MB)."""
+"""Environment variable with the place of all-mpnet-base-v2: a folder, or ``download`` for the Hugging Face hub (about
+440 MB)."""
 
 _MPNET = "sentence-transformers/all-mpnet-base-v2"
 _DIMENSIONS = 64

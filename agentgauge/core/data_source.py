@@ -47,8 +47,7 @@ class DataSource(ABC):
         return row.id
 
     def differences(self, root: Path) -> Sequence[str]:
-        """How the layout below ``root`` differs from the official one; one sentence each. The data is read all the
-        same."""
+        """How the layout below ``root`` differs from the official one; one sentence each. The data is read anyway."""
         return self.index(root).differences
 
     def left_out(self, root: Path) -> Sequence[str]:

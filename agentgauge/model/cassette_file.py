@@ -25,7 +25,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EntryKind = Literal["model", "tool", "catalog"]
 Key = tuple[EntryKind, str]
-"""What an exchange belongs to: ``("model", "task/sample/attempt/turn")``, ``("tool", "{RUN}/files/.../0")``."""
+"""The key of an exchange: ``("model", "task/sample/attempt/turn")``, ``("tool", "{RUN}/files/.../0")``."""
 
 Parts = Mapping[str, Json]
 """The digests of a request's parts: {"messages": [...], "tools": ..., "settings": ...}."""

@@ -20,7 +20,7 @@ providers with batches document this discount."""
 
 
 class PriceList(Protocol):
-    """What the requests to a model cost."""
+    """The prices of requests to a model."""
 
     @property
     def known(self) -> bool:

@@ -24,7 +24,7 @@ Number = TypeVar("Number", int, float)
 
 PATH = "/chat/completions"
 COUNTS = ("prompt_tokens", "completion_tokens")
-"""What the format calls the tokens of prompt and reply."""
+"""The format's names for the tokens of prompt and reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
@@ -215,7 +215,7 @@ def read_usage(usage: object, prices: PriceList, keys: tuple[str, str] = COUNTS)
 
 
 _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
-"""Where Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
+"""Fields in which Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
 
 
 def paid_in_vain(data: object, reply: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:

@@ -153,7 +153,8 @@ def names_benchmarks(config: pytest.Config) -> bool:
 
 
 def test_paths(config: pytest.Config) -> list[Path]:
-    """Where pytest looks for tests: the paths of the command line, or else of the settings. Known before collection."""
+    """The paths that pytest searches for tests: those of the command line, or else of the settings. Known before
+    collection."""
     return [_path(config, word.partition("::")[0]) for word in config.args]
 
 

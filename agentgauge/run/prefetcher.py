@@ -34,7 +34,7 @@ RECHECK_SECONDS = 0.05
 case ends here."""
 
 WATCH_SECONDS = 5.0
-"""Between two calls of ``watch``."""
+"""Seconds between two calls of ``watch``."""
 
 
 class Prefetcher:

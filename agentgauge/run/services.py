@@ -27,7 +27,8 @@ from agentgauge.core.redaction import printed
 from agentgauge.core.service_process import BACKLOG, LISTENER, PARENT
 
 START_SECONDS = 60.0
-"""How long a service may take to become ready. OCR models load lazily, so this is imports on a busy machine."""
+"""How long a service may take to become ready. OCR models load lazily, so the time is needed only for imports on a busy
+machine."""
 
 STOP_SECONDS = 5.0
 LOG_SECONDS = 1.0

@@ -21,7 +21,7 @@ from agentgauge.run.cpu_slots import CpuSlots
 _T = TypeVar("_T")
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""What a container may use: microseconds of processor time, and of wall time; ``max`` is no limit."""
+"""A container's limit: microseconds of processor time in so many microseconds of wall time; ``max`` means no limit."""
 
 _making = threading.Lock()
 _made: dict[str, ThreadPoolExecutor] = {}

@@ -24,7 +24,7 @@ FILE = "lock"
 """In the run folder while a process works in it; names the process."""
 
 NAMED = "lock-by-name"
-"""The same where the file system knows no locks."""
+"""The lock file on file systems without locks."""
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
 _MOST = 100_000  # bytes of a lock file that are read

@@ -23,7 +23,7 @@ Results = Mapping[str, Json]  # task id, as text → that task's record
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a pack is scored. A file of details holds results of one of these only."""
+    """The settings of scoring a pack. A file of details holds the results of one such setting only."""
 
     judge: str
     fingerprint: str = ""  # of the model and its settings; empty for rules

@@ -97,7 +97,8 @@ async def score_pack(
 
 
 def default_out(pack: Path, settings: Settings) -> Path:
-    """Where details go: beside the pack. Upstream's default names its only judge; ours names the judge that is used."""
+    """The default file for details, beside the pack. Upstream's default has the name of its only judge; ours has the
+    name of the judge in use."""
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in settings.judge)
     return pack.with_name(f"{pack.stem}_{name}_scores.json")
 

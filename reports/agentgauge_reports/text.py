@@ -45,7 +45,7 @@ def dollars(usd: float) -> str:
 
 
 def cost(usage: Mapping[str, Any]) -> str:
-    """What cases cost, and what came from the provider's cache; empty where neither is known."""
+    """The cost of cases, and the share of tokens from the provider's cache; empty if neither is known."""
     parts = []
     if usd := usage.get("usd"):
         each = usage.get("usd_per_passed")

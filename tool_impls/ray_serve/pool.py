@@ -71,9 +71,8 @@ class ServePool:
                 await asyncio.to_thread(serve.delete, self._name)
 
     def ask(self, method: str, *arguments: Any, seconds: float = LOAD_SECONDS) -> Any:
-        """What a replica's method returns; for a thread without an event loop.
-
-        Raises UsageProblem where no replica works, and OSError where the method does.
+        """The result of a replica's method; for a thread without an event loop. Raises UsageProblem if no replica
+        works, and OSError if the method raises it.
         """
         try:
             return getattr(self._handle, method).remote(*arguments).result(timeout_s=seconds)

@@ -29,8 +29,8 @@ from tool_impls.settings import ToolSettings
 
 @dataclass(frozen=True, slots=True)
 class ReplicaPlan:
-    """What a replica needs to know. ``extras``: path and content of files with further tools. ``threads``: of a
-    numerical library; None: as it chooses."""
+    """The settings of a replica. ``extras``: path and content of files with further tools. ``threads``: of a numerical
+    library; None: as it chooses."""
 
     settings: ToolSettings
     tools: tuple[str, ...]
@@ -55,7 +55,7 @@ class Report:
 
 
 class Replica:
-    """What Serve creates. Its methods run in the replica's event loop."""
+    """The object that Serve creates in each replica. Its methods run in the replica's event loop."""
 
     async def __init__(self, plan: ReplicaPlan) -> None:  # type: ignore[misc]  # Serve awaits it
         os.environ.pop("OMP_NUM_THREADS", None)  # Ray's; ``threads`` says it here

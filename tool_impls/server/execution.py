@@ -39,8 +39,8 @@ class Pool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be executed. ``extras``: files with further tools; ``root``: folder of files that calls may name;
-    ``preload``: whether models are loaded at once; ``scratch``: of the server."""
+    """The tools to be executed, and their settings. ``extras``: files with further tools; ``root``: folder of files
+    that calls may name; ``preload``: whether models are loaded at once; ``scratch``: of the server."""
 
     settings: ToolSettings
     kinds: Mapping[str, type[BenchTool]]

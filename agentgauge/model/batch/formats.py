@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a batch is. ``ended``: None while it is away."""
+    """The state of a batch. ``ended``: None while the provider works on it."""
 
     ended: Ending | None = None
     failure: Failure | None = None  # why the whole batch failed
@@ -63,7 +63,7 @@ class BatchFormat(ABC):
     is_found_by_upload: bool  # ``find`` needs what ``upload`` returned, and then finds that batch alone
 
     def endpoint_spec(self, spec: ModelSpec) -> ModelSpec:
-        """How the batches of a model are reached, and its name in them."""
+        """The endpoint for the batches of a model, and the model's name in them."""
         return spec
 
     def request_body(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,7 +84,7 @@ class BatchFormat(ABC):
 
     @abstractmethod
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
-        """Where a batch is."""
+        """Request the state of a batch."""
 
     def result(self, endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
         """The result in a line of the results."""

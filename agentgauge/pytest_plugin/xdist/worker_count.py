@@ -14,7 +14,7 @@ from agentgauge.run.preflight import package_of
 from agentgauge.run.thread_pools import processors
 
 ASKED = pytest.StashKey[int]()
-"""How many workers ``-n`` asked for, where fewer are started."""
+"""The number of workers in ``-n``, if fewer are started."""
 
 
 def limit_workers(config: pytest.Config) -> None:

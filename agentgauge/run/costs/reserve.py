@@ -28,7 +28,7 @@ UNSEEN = 3.0
 """Factor for the assumed costs of a task without finished cases."""
 
 _NONE = (0, 0.0, 0.0)
-"""Of the finished cases of a task: their number, their cost, the cost of the dearest."""
+"""Totals of a task without finished cases: their number, their cost, and the cost of the most expensive one."""
 
 
 class Reserve:

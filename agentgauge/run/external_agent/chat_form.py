@@ -147,7 +147,7 @@ def completion(reply: ChatReply, model: str, number: int) -> dict[str, Any]:
 
 
 def chunks(reply: ChatReply, model: str, number: int, *, usage: bool) -> Iterator[dict[str, Any]]:
-    """The same as a stream: everything in one chunk, the end in another, and ``usage`` in a third."""
+    """The reply as a stream: its content in one chunk, the end in another, and ``usage`` in a third."""
     message = _message(reply, number)
     if calls := message.get("tool_calls"):
         message["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]

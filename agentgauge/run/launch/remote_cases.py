@@ -30,7 +30,7 @@ TRIES = 3
 LOOK_SECONDS = 0.2
 """How long the driver waits for messages before it checks whether the run was stopped."""
 END_SECONDS = 9.0
-"""How long shards may take to end when the run does."""
+"""How long shards may take to end after the run has ended."""
 
 
 USAGE_ERROR = 4

@@ -19,7 +19,7 @@ from agentgauge.run.factories import tool_command
 from agentgauge.run.settings import Settings
 
 END_SECONDS = 15.0
-"""How long it may take to remove its deployments."""
+"""How long the server may take to remove its deployments."""
 
 
 class LaunchedTools:

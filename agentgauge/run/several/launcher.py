@@ -58,7 +58,7 @@ class Launch:
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
 
     def used(self) -> Usage:
-        """What this session and earlier ones have used."""
+        """The usage of this session and of earlier ones."""
         state = self.live.state()
         return Usage(prompt_tokens=state["tokens"], usd=state["usd"])
 

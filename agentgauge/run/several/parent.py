@@ -30,7 +30,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Several:
-    """What the folder's file says."""
+    """The content of the folder's file."""
 
     members: tuple[Member, ...]
     in_flight: int | None = None  # concurrent requests to one provider; None: the default

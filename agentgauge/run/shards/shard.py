@@ -72,8 +72,8 @@ def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> 
 
 
 def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
-    """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
-    order, and ``used``, how many shards have cases: the first ones."""
+    """The content of ``FILE``. About the whole plan: ``planned``, the number of cases, ``plan``, their digest,
+    ``tasks`` in order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
     text = json.dumps(sorted(case.id for case in planned))
     return {
@@ -95,9 +95,8 @@ def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
 
 
 def read_whole_plan(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
-    """What ``FILE`` says, or nothing of the plan where that is not known yet; None for a run in one piece.
-
-    Raises UsageProblem where the file is damaged.
+    """The content of ``FILE``, without the plan's entries if there is no plan yet; None for a run in one piece. Raises
+    UsageProblem if the file is damaged.
     """
     if shard is None:
         return None

@@ -25,7 +25,7 @@ from bench_wild.generate.settings import writing
 from bench_wild.layout import GENERATED, UNVERIFIED
 
 RECORDS = Path("wild") / FILES[0]
-"""Below the output folder, where ``--data`` finds it."""
+"""The file of records below the output folder, where ``--data`` finds it."""
 
 REVIEW = "review.md"
 _TOLD = 5
