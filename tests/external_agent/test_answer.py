@@ -47,7 +47,7 @@ def test_calls_are_read_in_both_forms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "no answer"),
+        ("{", "is not an answer"),
         ("[]", "an object whose content is a text"),
         ('{"content": 7}', "an object whose content is a text"),
         ('{"tool_calls": {}}', "tool_calls must be a list"),

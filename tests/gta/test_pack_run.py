@@ -524,7 +524,7 @@ def test_what_an_agent_is_judged_by_cannot_be_opened(
 
 def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
     assert agent.run("print(1)", words=str(agent.data / "end.json")) == 4
-    assert "would show the agent the task set" in capsys.readouterr().out
+    assert "would let the agent read the task set" in capsys.readouterr().out
 
 
 def test_a_task_set_among_the_packages_is_hidden_all_the_same(
