@@ -41,7 +41,7 @@ _MODULES = {
     **dict.fromkeys(("Audio", "File", "Image", "Video", "tool"), "tool_impls.functions"),
 }
 _OTHERWISE = {"Meta": "Tool", "Tool": "BenchTool"}
-"""Names that are others there."""
+"""Public names that differ from the names in their module."""
 
 
 def __getattr__(name: str) -> Any:

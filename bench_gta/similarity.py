@@ -1,4 +1,4 @@
-"""How alike two texts are: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
+"""The similarity of two texts: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
 
 ``sim(a, b) = max(cosine(E(a), E(b)), 0)`` over whole strings, uncleaned (GTA spec 5.4). Backends differ in E:
 
@@ -28,7 +28,8 @@ Similarity = Callable[[str, str], float]  # a number from 0 to 1
 BACKENDS = ("trigram", "minilm", "mpnet")
 
 MPNET_VARIABLE = "AGENTGAUGE_MPNET"
-"""Where all-mpnet-base-v2 is: a folder, or the word ``download`` for the Hugging Face hub (about 440 MB)."""
+"""Environment variable with the place of all-mpnet-base-v2: a folder, or ``download`` for the Hugging Face hub (about
+440 MB)."""
 
 _MPNET = "sentence-transformers/all-mpnet-base-v2"
 _DIMENSIONS = 64
@@ -143,7 +144,7 @@ def _mpnet_model() -> str:
     if not where:
         raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
     if where != "download" and not Path(where).is_dir():
-        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is no folder; {accepted}")
+        raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is not a folder; {accepted}")
     return _MPNET if where == "download" else where
 
 

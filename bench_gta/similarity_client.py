@@ -1,4 +1,4 @@
-"""How a worker asks the similarity server (``bench_gta.similarity_server``)."""
+"""The workers' client of the similarity server (``bench_gta.similarity_server``)."""
 
 from __future__ import annotations
 

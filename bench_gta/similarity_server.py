@@ -47,7 +47,7 @@ class Server(ThreadingHTTPServer):
 
 
 def make_server(similar: Similarity, port: int = 0) -> ThreadingHTTPServer:
-    """A server on 127.0.0.1 that is not yet serving, behind the socket of its controller where there is one."""
+    """A server on 127.0.0.1 that is not yet serving. It uses its controller's socket, if there is one."""
     given = given_listener()
     if given is None:
         return Server(("127.0.0.1", port), _handler(similar))

@@ -177,7 +177,7 @@ def _checked(file: Path, entry: Entry, kind: Kind) -> str:
     where = f"{where}, record {number!r}"
     if "id" in kind.fields and ":" in str(number):
         raise DataProblem(
-            f"{where}: the id must not contain a colon, behind which the published evaluator loses the samples"
+            f"{where}: the id must not contain a colon, because the published evaluator would lose samples"
         )
     if "async_index" in record:
         raise DataProblem(f"{where}: the field async_index is reserved; remove it")

@@ -28,7 +28,7 @@ PROMPTS: Mapping[str, int] = {
     "mmau.contest_solver": 261,
     "mmau.math_standard": 1000,
 }
-"""Records that the paper tells (MMAU spec 1.1)."""
+"""Numbers of records that the paper states (MMAU spec 1.1)."""
 
 DEDUCED: Mapping[str, tuple[int, ...]] = {
     "mmau.dag_reasoning": (451,),

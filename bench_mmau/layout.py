@@ -34,7 +34,7 @@ _NESTED: Mapping[str, type] = {
 
 
 def records(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The records of a file in the official layout, one a line; how they differed from it is ``told``. Raises
+    """The records of a file in the official layout, one a line; the differences are added to ``told``. Raises
     DataProblem.
 
     A file may hold one list instead. The keys are line numbers, or positions in the list, from 0.

@@ -132,5 +132,5 @@ def graded(record: Mapping[str, Any], reply: str, *, fixes: Fixes = PARITY) -> V
         return Verdict(
             False, values, ("wrong_answer",), f"expected {record.get('gt_answer')!r}; the grader calls the answer wrong"
         )
-    text = f"the grader's reply {verdict[:100]!r} is no verdict; it may be correct or wrong"
+    text = f"the grader's reply {verdict[:100]!r} is not a verdict; it may be correct or wrong"
     return Verdict(None, values, ("invalid_judgement",), text)

@@ -30,8 +30,8 @@ def chosen_plan(text: str, *, fixes: Fixes = PARITY) -> int | None:
 def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixes = PARITY) -> Verdict:
     """Compare the first message's choice with ``target_plan_number``.
 
-    No message at all (Gemini) is neither right nor a format error. Raises NotScorable without a target, and in parity
-    StopsOnReply for a null content.
+    A response without any message (Gemini) is neither right nor a format error. Raises NotScorable without a target,
+    and in parity StopsOnReply for a null content.
     """
     number = record_id(record)
     target = _target(record, number, fixes)

@@ -50,7 +50,7 @@ def load(folder: Path | None) -> dict[str, str]:
         name = file.stem.removeprefix(PREFIX)
         if name not in texts:
             raise UsageProblem(
-                f"{file} is no prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}"
+                f"{file} is not a prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}"
             )
         try:
             texts[name] = file.read_text(encoding="utf-8").removesuffix("\n")

@@ -38,7 +38,7 @@ JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", 
 _ROLES = {JUDGE: "judge", SOLVER: "solver", PLANNER: "planner", QA: "QA model"}
 
 GREEDY = Sampling(temperature=0.0, max_tokens=1024)
-"""What the reference asks for where nothing is said (MMAU spec 1.5)."""
+"""The reference's sampling for records that name none (MMAU spec 1.5)."""
 
 SAMPLED = Sampling(temperature=contest_prompts.SOLVER_TEMPERATURE, max_tokens=1024)
 SAMPLES = contest_prompts.REPEATS

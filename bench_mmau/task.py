@@ -181,7 +181,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
 
 
 class OneRequest(MmauTask, ExternalAgents):
-    """A task that puts one request to the tested model, so that an agent program can answer in its place."""
+    """A task that sends one request to the tested model, so that an agent program can answer in its place."""
 
     async def run_agent(self, case: Case, agent: Agent) -> Json:
         return await self._run(case, agent)

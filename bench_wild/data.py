@@ -267,7 +267,7 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
     """What is wrong with a line. ``seen`` holds the ids of the lines before, with their numbers, and is kept up."""
     line = int(entry.key) + 1
     if isinstance(entry.value, Exception):
-        return RecordProblem(path, line, "?", Rule("the line", f"is no JSON: {entry.value}"))
+        return RecordProblem(path, line, "?", Rule("the line", f"is not JSON: {entry.value}"))
     record = entry.value
     id = record.get("id") if isinstance(record, Mapping) else None
     # a session that does not exist in the run's language is not run, but checked all the same

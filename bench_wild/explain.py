@@ -31,7 +31,7 @@ _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
 """Label by the beginning of an outcome; the first that fits."""
 
 _ARGUMENTS_SAID: Mapping[str, str] = {
-    "invalid_json": "its arguments are no valid JSON",
+    "invalid_json": "its arguments are not valid JSON",
     "missing_argument": "a required argument is missing",
     "unknown_argument": "an argument that the tool does not have",
     "wrong_type": "a value of the wrong type",

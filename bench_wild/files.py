@@ -124,7 +124,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise DataProblem(
-                f"{where} is no JSON: {error}; give a result file as it was written, one object a line"
+                f"{where} is not JSON: {error}; give a result file as it was written, one object a line"
             ) from None
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             raise DataProblem(

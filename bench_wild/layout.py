@@ -24,7 +24,7 @@ TWINS = ("english_", "")
 UNVERIFIED, GENERATED = "unverified", "generated"
 """Fields of generated sessions: true where no person has accepted the session; where it comes from."""
 
-NOT_VERIFIED, ACCEPTED = "generated, and verified by nobody", "generated, and accepted by a person"
+NOT_VERIFIED, ACCEPTED = "generated, and not verified by a person", "generated, and accepted by a person"
 """The remark on such sessions."""
 
 FIELDS = frozenset(
@@ -47,7 +47,7 @@ _PREFIX = re.compile(r"\s*(当前时间|环境|current time|environment)\s*[:：
 
 
 def sessions(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The lines of a file in the official layout; how they differed from it is ``told``. Raises DataProblem.
+    """The lines of a file in the official layout; the differences are added to ``told``. Raises DataProblem.
 
     A line that is no JSON has the exception as its value, and the rest goes on. A file may hold one list instead.
     """
@@ -61,8 +61,7 @@ def sessions(file: Path, told: Differences | None = None) -> Iterator[Entry]:
         if told and isinstance(value, dict):
             if value.get("id") != f"wild_tool_bench_{entry.key}":
                 ways.append(
-                    "the id is not that of its line, by which the published evaluator finds a session; here the id"
-                    " counts"
+                    "the id does not match its line; the published evaluator finds sessions by line, AgentGauge by id"
                 )
             told.of_record(str(value.get("id") or f"line {int(entry.key) + 1}"), ways)
         yield replace(entry, value=value)

@@ -13,13 +13,14 @@ from bench_wild.prompts import HistoryFails, as_json, opening
 from bench_wild.run import Answer, Result, at_once, solve
 
 DONE = "It is done."
-"""What is said where the gold has no words."""
+"""The reply if the gold has no text."""
 
 
 def answers(task: WildTask, *, one_call: bool = False) -> list[Answer]:
     """A reply for each step: the first shortest path of the gold, or the first of single calls.
 
-    A pseudo action that the path groups with tools, which no message can be, comes in a message of its own behind them.
+    If the path groups a pseudo action with tools, which no message can contain together, the pseudo action follows in a
+    message of its own.
     """
     replies: list[Answer] = []
     graph = Graph(task.answer_list)

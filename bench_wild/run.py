@@ -30,10 +30,10 @@ _T = TypeVar("_T")
 
 EMPTY = "tool_calls and content are None or empty"
 FAILED = "Error during inference: "
-"""How the result of a session begins that failed; the whole session is lost then."""
+"""The beginning of a failed session's result; the whole session is lost then."""
 
 NATIVE = Sampling(temperature=0.0)
-"""What upstream asks for (wild spec 3.1)."""
+"""The sampling of upstream's requests (wild spec 3.1)."""
 
 Result = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Answer:
 
 
 Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, Answer]]
-"""Puts messages and tools to a model."""
+"""Sends messages and tools to a model."""
 
 
 class _SessionFails(Exception):
@@ -253,7 +253,7 @@ def with_inputs(
 
 
 def at_once(work: Coroutine[Any, Any, _T]) -> _T:
-    """The result of work in which nothing waits, so that no event loop is needed."""
+    """The result of a coroutine that never waits, so no event loop is needed."""
     try:
         work.send(None)
     except StopIteration as end:

@@ -145,7 +145,7 @@ def _explanation(verdict: Verdict) -> str:
 def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> Verdict:
     """Walk the steps of a task result.
 
-    Where the published evaluator stops, the task is an action error; the verdict says so.
+    Where the published evaluator stops, the task is an action error, and ``stops`` of the verdict has the reason.
     """
     steps: list[Step] = []
     action, arguments, stops = result["action_name_label"], CORRECT, ""

@@ -63,7 +63,7 @@ def lacks(tools: Sequence[Mapping[str, Any]]) -> list[str]:
 def _of_object(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     properties, required = schema.get("properties") or {}, schema.get("required") or ()
     if not isinstance(properties, Mapping) or not isinstance(required, list | tuple):
-        yield f"{path} has properties that are no object, or a list of required names that is none"
+        yield f"{path} has properties that are not an object, or a list of required names that is none"
         return
     for wanted in required:
         if wanted not in properties:
@@ -74,7 +74,7 @@ def _of_object(schema: Mapping[str, Any], path: str) -> Iterator[str]:
 
 def _of_value(rule: Json, path: str) -> Iterator[str]:
     if not isinstance(rule, Mapping):
-        yield f"{path} is no schema but {json.dumps(rule, ensure_ascii=False)[:60]}"
+        yield f"{path} is not a schema but {json.dumps(rule, ensure_ascii=False)[:60]}"
         return
     kind = rule.get("type")
     if kind is None and "anyOf" not in rule:

@@ -47,7 +47,7 @@ def test_a_viewed_run(tmp_path, benchmark, figure):
             return {name: wall(cost) for name, cost in costs.items()}
 
     walls = benchmark.pedantic(measure, rounds=1)
-    figure(f"{CASES:,} samples, nobody looks", CASES / walls["alone"], "records/s")
+    figure(f"{CASES:,} samples, not viewed", CASES / walls["alone"], "records/s")
     figure(f"{CASES:,} samples, two browsers look", CASES / walls["viewed"], "records/s")
     figure("wall time with two browsers / without", walls["viewed"] / walls["alone"], most=MOST)
 

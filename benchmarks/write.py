@@ -55,8 +55,8 @@ def table(figures: Sequence[Mapping[str, Any]], about: Mapping[str, Any], module
     slow = max(about["paces"][module]) / best
     lines = [
         (
-            f"Measured on {about['date']}, load {about['load']:.1f} at the start; the machine at down to"
-            f" {100 / slow:.0f} % of its best speed."
+            f"Measured on {about['date']}, load {about['load']:.1f} at the start; the machine's lowest speed was"
+            f" {100 / slow:.0f} % of its best."
         ),
         "",
         "| what | figure | target | |",

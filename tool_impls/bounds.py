@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PICTURE_PIXELS = 64_000_000
-"""Of a picture that a tool takes or gives back; decoded it takes three or four bytes a pixel."""
+"""Pixels of a picture that a tool takes or returns. Decoded, a pixel takes three or four bytes."""
 
 PLOT_PIXELS = 36_000_000
-"""Of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. Four such calls work at a time."""
+"""Pixels of a figure that code has drawn: 20 by 20 inches at 300 dots an inch. Four such calls run at a time."""
 
 FRAME_PIXELS = 64_000_000  # of a video's frame
 FILE_BYTES = 256 << 20  # of a document that a tool reads

@@ -22,7 +22,7 @@ WIDE = (
     *("notosanscjk", "notoserifcjk", "sourcehansans", "wqy", "droidsansfallback"),
     *("pingfang", "msyh", "simhei", "simsun", "unifont"),
 )
-"""How the names of files with Chinese, Japanese and Korean signs begin, the better ones first."""
+"""Beginnings of the names of font files with Chinese, Japanese and Korean characters, the better ones first."""
 
 SUFFIXES = (".ttf", ".otf", ".ttc")
 MOST_FILES = 5000  # looked at below FOLDERS

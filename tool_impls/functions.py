@@ -88,7 +88,7 @@ def tool(
 
 def _meta(function: Callable[..., Any], title: str) -> Tool:
     if not (description := inspect.getdoc(function)):
-        raise UsageProblem(f"{title} lacks a docstring, which is all that a model reads of what it does; write one")
+        raise UsageProblem(f"{title} lacks a docstring, which describes the tool to the model; write one")
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:

@@ -18,9 +18,9 @@ class LocalTools(RealTools):
     """The tools of this package as a capability of a task. The task itself defines ``tools_of``."""
 
     default_settings = Path(__file__).with_name("default_tools.toml")
-    """Whose [tools] table holds where the user's settings have none."""
+    """The settings file whose [tools] table applies if the user's settings have none."""
     refuses_missing = True
-    """Whether the settings may say that a run is refused for a tool that cannot work."""
+    """Whether the settings decide if a tool that cannot work ends the run. If False, such tools are always disabled."""
 
     def settings_file(self, config: Config) -> Path:
         return config.path if config.path and config.tools else self.default_settings

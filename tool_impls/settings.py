@@ -1,4 +1,5 @@
-"""The ``[tools]`` table of ``agentgauge.toml``: which tools are off, and the options of tools and of their back ends.
+"""The ``[tools]`` table of ``agentgauge.toml``: which tools are disabled, and the options of tools and of their back
+ends.
 
     [tools]
     basic = true                      # allow the plain stand-ins for tools that would need a model

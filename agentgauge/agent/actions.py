@@ -14,10 +14,10 @@ from agentgauge.core.types import Json
 ErrorType = Literal["ARGS_ERROR", "API_ERROR"]
 
 NO_ACTION = "NoAction"
-"""Stands for the tool's name where no call could be read."""
+"""The tool's name in a record if no call could be read."""
 
 INVALID_ACTION = "InvalidAction"
-"""Stands for the tool's name where the tool is unknown or not on offer."""
+"""The tool's name in a record if the tool is unknown or not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") ->
 
     ``raw``: the text that a record keeps if the arguments cannot be parsed (default: the arguments as given). Python's
     JSON reader decides: NaN and Infinity pass, the last of repeated keys counts. Everything that is not an object is an
-    ARGS_ERROR; upstream broke off on some of it, so that no published score depends on the difference.
+    ARGS_ERROR. Upstream stopped on some of these values, so no published score depends on the difference.
     """
     raw = text if raw is None else raw
     try:

@@ -1,4 +1,4 @@
-"""Turning the arguments that a model gave into what a tool takes.
+"""Converts the arguments that a model gave to the types of a tool's inputs.
 
 The rules are those of the published benchmark's agent (GTA spec 7.4, step 6), oddities included: ``null`` for a text
 becomes the word ``None``, any non-empty text is true, a fraction is cut to a whole number.

@@ -50,7 +50,7 @@ def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatRepl
     """
     if reply.tool_calls:
         raise ModelFault(
-            "the server took calls out of the reply by itself, so the dialect cannot read what the model wrote; "
+            "the server itself parsed the calls in the reply, so the dialect cannot read what the model wrote; "
             "use --dialect native with this server, or start it without its tool-call parser",
             cause="server parsed",
         )

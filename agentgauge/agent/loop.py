@@ -48,8 +48,8 @@ async def use_tools(
     box: ToolBox | None = None,
     taken: int = 0,
 ) -> Uses:
-    """Send requests to the model, run the tools that it calls, and return their results to it, until it finishes or has
-    used ``max_turns``. ``taken`` of these turns are used already.
+    """Send requests to the model, run the tools that it calls, and return their results to it, until the model finishes
+    or has used ``max_turns``. ``taken`` of these turns are used already.
 
     ``memory`` is the conversation so far without the dialect's opening, and is not changed. On the last turn
     ``last_turn_note`` closes the request. Parallel calls of one reply run in order. ``box`` runs the tools instead of

@@ -7,8 +7,8 @@ import json
 from agentgauge.core.types import Json
 
 DEEPEST = 200
-"""Levels of lists and objects. Python's JSON reader takes about 1,000 less the depth of the call stack: a value that it
-has just read might not fit into a record, which is written from another depth."""
+"""Levels of lists and objects. Python's JSON module handles about 1,000 levels less the depth of the call stack, so a
+value that could be read might not be writable into a record from another depth."""
 
 
 def read_json(text: str) -> Json:

@@ -102,8 +102,8 @@ class Native:
         return {"role": "user", "content": text}
 
     def history(self, turns: Sequence[Past]) -> list[Message]:
-        """Endpoints insist on exactly one result right behind each call: a missing result becomes an empty text, and a
-        result without a call becomes a note."""
+        """Endpoints require exactly one result directly after each call. So a missing result becomes an empty text, and
+        a result without a call becomes a note."""
         messages: list[Message] = []
         waiting = ""  # id of the call whose result has to come next
         for place, turn in enumerate(turns):

@@ -18,7 +18,7 @@ OWN = """\
   author = {{{{The AgentGauge developers}}}},
   version = {{{version}}},
 }}"""
-"""With the braces of BibTeX doubled."""
+"""A template for ``str.format``, so BibTeX's braces are doubled."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,10 +41,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def citations(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The entries, that of AgentGauge first, each once; and the named benchmarks that have none.
-
-    Raises UsageProblem for a name that no task or benchmark has.
-    """
+    """The entries, AgentGauge's first, without repetitions; and the named benchmarks without a citation. Raises
+    UsageProblem for a name that no task or benchmark has."""
     tasks = known_tasks()
     known = _benchmarks(tasks)
     found, without = [OWN.format(version=version("agentgauge"))], []

@@ -19,8 +19,8 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str]) -> int:
-    """Returns the exit status: 0 all is here, 1 a verification found problems, 4 something that the user must act
-    on."""
+    """Returns the exit status: 0 if all data is complete, 1 if a verification found problems, 4 if the user must
+    act."""
     options = parser().parse_args(argv)
     base = data_folder(options.dir)
     order = FetchOptions(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
@@ -84,7 +84,7 @@ def _mirror(given: str | None) -> str | None:
         return None
     more = ", with the password percent-encoded" if "@" in given else ""
     example = f"give one such as https://mirror.example.org{more}"
-    return checked_address("--mirror", given, f"is no URL of a server; {example}")
+    return checked_address("--mirror", given, f"is not a URL of a server; {example}")
 
 
 def report(text: str) -> None:

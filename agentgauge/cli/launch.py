@@ -15,9 +15,9 @@ from agentgauge.run.launch_settings import LaunchOptions
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge launch",
-        description="Run pytest here, and its benchmark cases on the machines of a Ray cluster. The plan is made here"
-        " and cut into shards; each shard is a pytest process on a node, and its records come here as they are"
-        " finished. The run folder is here and is like any other.",
+        description="Run pytest on this machine, and its benchmark cases on the machines of a Ray cluster. The plan is"
+        " made once, on this machine, and cut into shards. Each shard is a pytest process on a node, and sends its"
+        " records to this machine as cases finish. The run folder is on this machine and has the usual files.",
         epilog="example: agentgauge launch --ray auto --workers 8 -- --model=gpt-4o bench_wild",
     )
     parser.add_argument(
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--tools", action="store_true", help="start one tool server for all shards, whose tools run on Ray Serve"
     )
-    parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, behind --")
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST", help="pytest's arguments, after --")
     before, after = _split(argv)
     options = parser.parse_args(before)
     if find_spec("ray") is None:
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
     if wrong := [one for one in (options.cpus, options.gpus) if one > 1 and one % 1]:
-        raise UsageProblem(f"--cpus and --gpus: Ray reserves a part of one or a whole number, not {wrong[0]:g}")
+        raise UsageProblem(f"--cpus and --gpus must be whole numbers, or less than 1, not {wrong[0]:g}")
     processes, words = _without_processes([*options.arguments, *after])
     launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes, options.tools)
     command = [sys.executable, "-m", "pytest", "-n0", *words]
@@ -61,5 +61,5 @@ def _without_processes(words: Sequence[str]) -> tuple[int, list[str]]:
     parser.add_argument("-n", "--numprocesses", default="0")
     found, others = parser.parse_known_args(words)
     if not found.numprocesses.isdigit():
-        raise UsageProblem(f"-n {found.numprocesses}: give each shard a number of processes, such as -n 2")
+        raise UsageProblem(f"-n {found.numprocesses} must be a whole number: the processes of each shard, such as -n 2")
     return int(found.numprocesses), others

@@ -1,4 +1,4 @@
-"""The ``agentgauge`` command: hands over to the module of the command that is named."""
+"""The ``agentgauge`` command: calls the module of the named command."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ COMMANDS = {
 """Name → module with ``main(argv)`` that returns the exit status, and help."""
 
 ENTRY_POINTS = "agentgauge.commands"
-"""Group of the commands that benchmarks and other packages bring along: name → ``main(argv)``, which returns the exit
-status, and whose docstring begins with the help."""
+"""Entry point group of the commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the
+exit status, and whose docstring begins with the help."""
 
 TASKS = "--tasks"
 
@@ -109,7 +109,7 @@ def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
 
 
 def brought_along() -> dict[str, EntryPoint]:
-    """The commands of other packages by name; a name of ours is ours."""
+    """The commands of other packages by name, without those that have the name of one of ours."""
     return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in COMMANDS}
 
 

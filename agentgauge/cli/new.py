@@ -1,4 +1,4 @@
-"""``agentgauge new``: writes a package with a small benchmark, to begin with."""
+"""``agentgauge new``: writes a package with a small benchmark, as a starting point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACEHOLDER = "benchmark_name"
 """Stands for the name in the template's files, and in their names."""
 
 MARKS = frozenset({"benchmark_task", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
-"""A task's name becomes a marker, and these have a meaning for pytest."""
+"""Markers of pytest itself. A task's name becomes a marker, so no task can have these names."""
 
 
 def main(argv: Sequence[str]) -> int:

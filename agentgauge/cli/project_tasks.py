@@ -1,4 +1,4 @@
-"""The tasks that a project's own files announce, for what reads runs of these tasks outside of pytest."""
+"""The tasks that a project's own files announce, for commands that read runs of these tasks without pytest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def import_tasks(tasks: Collection[str], words: Iterable[str], root: Path) -> st
     """Import the files that may announce these tasks, as pytest does with the arguments ``words``: the ``conftest.py``
     of ``root`` and of folders among the words, and Python files among them. Imports nothing where all are known.
 
-    Returns what is wrong where one stays unknown, otherwise an empty text.
+    Returns an error message if a task stays unknown, else an empty text.
     """
     failed = ""
     for file in dict.fromkeys(_files(words, root.resolve())):

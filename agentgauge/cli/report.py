@@ -15,7 +15,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 
 LISTED = 20
-"""Files up to which each is named."""
+"""Up to this number, each written file is named."""
 
 
 def main(argv: Sequence[str]) -> int:

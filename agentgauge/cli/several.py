@@ -26,11 +26,10 @@ from agentgauge.store.folder_lock import FolderLock
 def run_members(
     parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path, again: bool = False
 ) -> int:
-    """Run what is not finished of the members, then write and show what all of them come to. Returns the worst exit
+    """Run the unfinished members, then write and show the table, comparison and leaderboard. Returns the worst exit
     status.
 
-    ``stored``: what the folder's file is to say from now on. ``again``: finished members are resumed, too. Raises
-    UsageProblem.
+    ``stored``: the new content of the folder's file. ``again``: finished members are resumed, too. Raises UsageProblem.
     """
     register_environment()
     config = load_config(root=root)
@@ -48,7 +47,9 @@ def run_members(
         raise
     except OSError as error:
         where = error.filename or parent
-        raise UsageProblem(f"{where} cannot be written ({error.strerror}); make room, or name another folder") from None
+        raise UsageProblem(
+            f"{where} cannot be written ({error.strerror}); free disk space, or name another folder"
+        ) from None
 
 
 def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:

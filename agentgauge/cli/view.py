@@ -19,7 +19,8 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="agentgauge view",
         description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
-        " progress of running runs, and report pages of finished runs. The folder is only read. Ctrl-C ends it.",
+        " progress of running runs, and report pages of finished runs. The folder is only read."
+        " Ctrl-C ends the server.",
         epilog="example: agentgauge view runs --port 8765; from elsewhere first: ssh -L 8765:localhost:8765 MACHINE",
     )
     parser.add_argument(
@@ -28,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: a free one)")
     options = parser.parse_args(argv)
     if not 0 <= options.port <= 65535:
-        raise UsageProblem(f"--port {options.port} is no port; give a number up to 65535, or leave it out")
+        raise UsageProblem(f"--port {options.port} is not a port; give a number up to 65535, or leave it out")
     asyncio.run(_serve(options.folder, options.port))
     return 0
 

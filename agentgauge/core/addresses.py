@@ -11,7 +11,7 @@ from agentgauge.core.redaction import register_login
 def checked_address(option: str, value: str, problem: str) -> str:
     """The address without a slash at its end; its password is registered as a secret.
 
-    Raises UsageProblem with the option, the value and ``problem`` where it is no address of an HTTP server.
+    Raises UsageProblem with the option, the value and ``problem`` if it is not the address of an HTTP server.
     """
     try:
         parts = urlsplit(value)

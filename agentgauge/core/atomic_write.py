@@ -20,7 +20,7 @@ _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for ea
 
 
 def encoded(value: Json, *, indent: int | None = None) -> bytes:
-    """JSON in UTF-8, without secrets. Half a surrogate pair, which a model may write, is no UTF-8: it stays an
+    """JSON in UTF-8, without secrets. A lone surrogate, which a model may write, cannot be encoded and stays an
     escape."""
     text = dumps(value, _LINE if indent is None else json.JSONEncoder(ensure_ascii=False, indent=indent))
     return text.encode("utf-8", "backslashreplace")
@@ -47,4 +47,5 @@ def is_disk_full(error: BaseException) -> bool:
 
 def cannot_write(run: Path, error: OSError) -> str:
     """The message for the user about such an error. ``run``: the run's folder."""
-    return f"{error.filename or run} cannot be written ({error.strerror or error}): make room; what is finished is kept"
+    what = f"{error.filename or run} cannot be written ({error.strerror or error})"
+    return f"{what}: free disk space; finished cases are kept"

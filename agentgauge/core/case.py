@@ -178,7 +178,7 @@ class Case:
         return self._model_of(role).fingerprint
 
     async def catalog(self) -> Mapping[str, Tool]:
-        """The real tools' own metadata; empty without a tool server."""
+        """The metadata of the real tools; empty without a tool server."""
         return await self.toolbox.catalog() if self.toolbox else {}
 
     async def use(

@@ -1,4 +1,4 @@
-"""The seam between benchmarks and models: one request, one reply."""
+"""The interface between benchmarks and models: one request, one reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LocalFile."""
 
 
 class LocalFile(TypedDict):
-    """A part of a message that shows the model a file of this machine. Our own: no endpoint ever gets it in this form.
+    """A part of a message that shows the model a file of this machine. No endpoint gets it in this form.
 
     Requests hold the path, never the bytes. The client reads the file when it sends a request; a cassette compares
     content, name and the other fields, not the path.
@@ -76,8 +76,8 @@ class ToolCall:
     arguments: str
     id: str = ""  # empty: the server gave none
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the call besides id, type and function. Some endpoints require theirs back: Gemini's signature is
-    one."""
+    """Fields of the call besides id, type and function. Some endpoints require that their fields are sent back, such as
+    Gemini's signature."""
 
     def to_wire(self) -> dict[str, Any]:
         function = {"name": self.name, "arguments": self.arguments}

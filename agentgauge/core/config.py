@@ -37,7 +37,7 @@ class Prices:
 
     @property
     def known(self) -> bool:
-        """Whether ``dollars`` says what requests cost."""
+        """Whether the cost of requests is known."""
         return True
 
     @property
@@ -215,8 +215,8 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
             raise UsageProblem(f"{reader.path}: {where} headers.{header} must be a text")
         if not (_HEADER.match(header) and value.isprintable()):
             raise UsageProblem(
-                f"{reader.path}: {where} headers.{header} is no header; its name and value must fit on one line, as in"
-                " HTTP"
+                f"{reader.path}: {where} headers.{header} is not a header; its name and value must fit on one line,"
+                " as in HTTP"
             )
         if _SECRET_HEADER.search(header):
             raise UsageProblem(

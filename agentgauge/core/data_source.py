@@ -43,20 +43,19 @@ class DataSource(ABC):
         """Read one sample, for the task of that name."""
 
     def group_of(self, row: Row) -> str:
-        """What samples have in common that run on one machine, such as their session; a sample by itself has its id."""
+        """The group of samples that must run on one machine, such as a session; a single sample's group is its id."""
         return row.id
 
     def differences(self, root: Path) -> Sequence[str]:
-        """How the layout below ``root`` differs from the official one; one sentence each. The data is read all the
-        same."""
+        """How the layout below ``root`` differs from the official one; one sentence each. The data is read anyway."""
         return self.index(root).differences
 
     def left_out(self, root: Path) -> Sequence[str]:
-        """Which samples below ``root`` an option leaves out, and why; one sentence each."""
+        """The samples below ``root`` that an option leaves out, with the reason; one sentence each."""
         return ()
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
-        """The problems of the data in ``folder``, and its mere oddities; one sentence each.
+        """The problems of the data in ``folder``, and its oddities that are no problems; one sentence each.
 
         Raises UsageProblem where there is none, DataProblem where nothing can be read.
         """

@@ -52,7 +52,8 @@ class Fault(AgentGaugeError):
 
 
 class ModelFault(Fault):
-    """The model endpoint failed, and retrying did not help. ``usage``: of answers that were paid for and of no use."""
+    """The model endpoint failed, and retrying did not help. ``usage``: that of billed answers that could not be
+    used."""
 
     def __init__(self, message: str, *, cause: str = "", usage: Usage = Usage()) -> None:  # noqa: B008 - frozen
         super().__init__(message, cause=cause)

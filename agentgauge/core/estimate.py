@@ -1,6 +1,6 @@
 """Metrics with their uncertainty, from the values of each sample.
 
-``docs/statistics.md`` says which interval is taken when, and why.
+``docs/statistics.md`` describes the choice of the interval.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Values = Mapping[str, float]
 Figures = Mapping[str, float | None]
 
 NO_SPREAD = 1e-5
-"""Standard errors below this share of a metric's scale mean that all samples agree. GTA's F1 is why it is not smaller:
-two epsilons in it make samples that agree differ in the seventh decimal."""
+"""Standard errors below this share of a metric's scale mean that all samples agree. It is not smaller, because two
+epsilons in GTA's F1 make equal samples differ in the seventh decimal."""
 
 _SAME = 1e-9
 
@@ -37,10 +37,10 @@ class MetricFormula:
     """How a task's figures are computed from its samples.
 
     ``compute`` makes all figures from the sums of the samples' values. ``rests_on`` names for each figure the values
-    that make up its denominator: a sample without any of them is no part of the figure. A figure without an entry is a
-    plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is the figure
-    for a perfect run where that is not 100. ``join`` puts the values of the samples of a group into one; by default it
-    adds them up. ``details`` makes further facts about figures from the scores, for ``Metric.extra``.
+    that make up its denominator: a sample without any of them does not contribute to the figure. A figure without an
+    entry is a plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is
+    the figure for a perfect run where that is not 100. ``join`` puts the values of the samples of a group into one; by
+    default it adds them up. ``details`` makes further facts about figures from the scores, for ``Metric.extra``.
     """
 
     compute: Callable[[Values], Figures]

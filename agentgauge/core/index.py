@@ -1,7 +1,7 @@
-"""An index of a data set: what is in it and where, without its payload.
+"""An index of a data set: ids, keywords and byte positions of the samples, without their content.
 
 It is built once, by reading the whole file, and kept in the user's cache folder; every later process reads only the
-cache. A cache that is missing, broken or cannot be written costs time and nothing else.
+cache. If the cache is missing, broken or not writable, each process builds the index itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
 
 _FORMAT = "2"
-"""Part of the cache's key: to be raised when what is cached changes."""
+"""Part of the cache's key. Raise it when the cached content changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def build_index(
 
 
 _known: dict[Path, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}
-"""What this process has read: a run asks for each index a dozen times. The name of a cache's file says which state
-it is of."""
+"""The indexes that this process has read, because a run uses each index a dozen times. The name of a cache file
+identifies the state of the data."""
 
 
 def _joined(files: Sequence[Path], entries: Callable[[Path], Iterator[Entry]]) -> Iterator[Entry]:
@@ -234,7 +234,7 @@ def _text(file: Path) -> tuple[str, int]:
         return content.decode("utf-8-sig"), 3 if content.startswith(b"\xef\xbb\xbf") else 0
     except UnicodeDecodeError as error:
         raise DataProblem(
-            f"{file} is damaged: it is no UTF-8 text ({error.reason} at byte {error.start}); get the file again"
+            f"{file} is damaged: it is not UTF-8 text ({error.reason} at byte {error.start}); get the file again"
         ) from None
 
 

@@ -31,7 +31,7 @@ def by_error(share: float, error: float, freedom: int) -> tuple[float, float]:
     to 1.
 
     It is Wilson's for the effective number of samples, ``share * (1 - share) / error**2``, with Student's t (Dean and
-    Pagano 2015; Franco et al. 2019). Near 0 and 1 it is lopsided as it should be.
+    Pagano 2015; Franco et al. 2019). Near 0 and 1 it is asymmetric.
     """
     return wilson(share, share * (1 - share) / (error * error), student(freedom))
 
@@ -46,8 +46,8 @@ def freedom_of(deviations: Sequence[float]) -> int:
     """Degrees of freedom of a variance that is estimated from these deviations from their mean, not all 0: 1 to their
     number less 1.
 
-    Satterthwaite's formula, 2 n / (kurtosis - 1): a variance that few units dominate is known only as well as from
-    these units.
+    Satterthwaite's formula, 2 n / (kurtosis - 1): if few units dominate the variance, its estimate is no better than
+    one from these units alone.
     """
     n = len(deviations)
     squares = math.fsum(one * one for one in deviations)

@@ -89,7 +89,7 @@ _known: tuple[_Secret, ...] = ()  # longest first; replaced as a whole, because 
 
 
 def register(*values: str | None) -> None:
-    """Add secrets of this process. Empty and short ones are passed over."""
+    """Add secrets of this process. Empty and short ones are ignored."""
     global _known
     known = {secret.value for secret in _known}
     if new := {value for value in values if value and len(value) >= SHORTEST} - known:

@@ -51,8 +51,7 @@ def end_with(controller: int) -> None:
 
 
 def given_listener() -> socket.socket | None:
-    """The socket on which a service's controller wants it to listen; None in a process that was not started
-    as a service."""
+    """The listening socket from a service's controller; None in a process that was not started as a service."""
     number = os.environ.pop(LISTENER, None)
     return socket.socket(fileno=int(number)) if number else None
 

@@ -17,7 +17,7 @@ FILE_TYPES: frozenset[str] = frozenset({"image", "audio", "video", "file"})
 """Types whose values are paths of existing files."""
 
 Attach = Literal["file", "files", "markdown"]
-"""How a text names files that must travel with the call: it is one path, paths between commas, or Markdown with
+"""How a text names files that must be sent with the call: it is one path, paths between commas, or Markdown with
 pictures."""
 
 
@@ -91,8 +91,7 @@ class SchemaTool(Tool):
 class ToolOutput:
     """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
 
-    ``cached``: None for a new result; for the stored result of an earlier, equal call the seconds that the tool worked
-    then.
+    ``cached``: None for a new result; for a stored result, the seconds that the tool needed in the earlier, equal call.
     """
 
     type: Literal["text", "image", "audio", "video", "file"]
@@ -101,7 +100,7 @@ class ToolOutput:
 
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The states of the tools that do not run in their official form. ``tools``: what identifies each
+    """The states of the tools that do not run in their official form. ``tools``: the identity of each
     (``RealTools.check_tools``)."""
     states = {name: str(tool.get("state", "ready")) for name, tool in sorted(tools.items())}
     return {name: state for name, state in states.items() if state != "ready"}

@@ -26,8 +26,8 @@ RUN_TOKEN = "{RUN}"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage of model calls. An answer that was paid for and refused, so that the request was sent again, counts as
-    a request with its tokens; an attempt whose answer names no tokens does not count."""
+    """The usage of model calls. A billed answer that could not be used counts as a request with its tokens. A failed
+    attempt without token counts does not count."""
 
     requests: int = 0
     prompt_tokens: int = 0

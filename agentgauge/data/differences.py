@@ -41,13 +41,13 @@ class Differences:
 
 
 def mapped(values: list[Json], change: Callable[[Json], Json]) -> list[Json]:
-    """The list with every value changed; the very list where nothing changes."""
+    """The list with every value changed; the same object if nothing changes."""
     changed = [change(value) for value in values]
     return values if all(new is old for new, old in zip(changed, values, strict=True)) else changed
 
 
 def replaced(record: dict[str, Json], field: str, change: Callable[[Json], Json]) -> dict[str, Json]:
-    """The record with one field changed, if it has it; the very record where nothing changes."""
+    """The record with one field changed, if it has the field; the same object if nothing changes."""
     if field not in record:
         return record
     value = change(record[field])

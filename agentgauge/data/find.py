@@ -15,7 +15,7 @@ from agentgauge.store import RunFolder
 
 
 def data_folder(rootpath: Path) -> Path:
-    """Where official data is looked for."""
+    """The folder that is searched for official data."""
     return Path(os.environ.get("AGENTGAUGE_DATA") or rootpath / "agentgauge-data")
 
 
@@ -43,7 +43,7 @@ def find_data(data: str, rootpath: Path) -> tuple[dict[str, Path], dict[str, boo
     folder = Path(data).resolve()  # without "..": prompts hold paths in it
     if not folder.is_dir():
         raise UsageProblem(
-            f"--data {data!r} is no folder; give auto, mini, or a folder with a data set in its official layout"
+            f"--data {data!r} is not a folder; give auto, mini, or a folder with a data set in its official layout"
         )
     found = {name: root for name, task in tasks.items() if (root := task.data.find(folder))}
     if not found:

@@ -25,7 +25,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 EntryKind = Literal["model", "tool", "catalog"]
 Key = tuple[EntryKind, str]
-"""What an exchange belongs to: ``("model", "task/sample/attempt/turn")``, ``("tool", "{RUN}/files/.../0")``."""
+"""The key of an exchange: ``("model", "task/sample/attempt/turn")``, ``("tool", "{RUN}/files/.../0")``."""
 
 Parts = Mapping[str, Json]
 """The digests of a request's parts: {"messages": [...], "tools": ..., "settings": ...}."""
@@ -70,7 +70,7 @@ def recorded_settings(path: Path) -> dict[str, Any]:
     except ValueError:
         data = None
     if not isinstance(data, dict) or "cassette" not in data:
-        raise UsageProblem(f"{path}, line 1: this is no cassette; make one with --record")
+        raise UsageProblem(f"{path}, line 1: this is not a cassette; make one with --record")
     if data["cassette"] != FORMAT:
         raise UsageProblem(
             f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it"
@@ -135,7 +135,7 @@ class CassetteReader:
                 if not line.endswith(b"\n"):
                     break
                 raise UsageProblem(
-                    f"{self.path}, line {number}: this is no exchange; delete the line or record the cassette again"
+                    f"{self.path}, line {number}: this is not an exchange; delete the line or record the cassette again"
                 ) from None
             # A case that was run again comes later in the file, and counts.
             self._places.setdefault(key, {})[digest(parts)] = (offset, len(line))

@@ -21,7 +21,7 @@ from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 
 CASE_HEADER = "x-agentgauge-case"
-"""Tells an embedded model which request of which case this is. Never sent to a real endpoint."""
+"""Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
 
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""

@@ -183,7 +183,7 @@ class Endpoint:
             text = repr(excerpt(answer.text()))
             kind = excerpt(answer.headers.get("content-type", "").split(";")[0]).lower() or "no content type"
             if kind.endswith("json"):
-                return _failure("invalid json", f"the endpoint's answer is no valid JSON: {text}")
+                return _failure("invalid json", f"the endpoint's answer is not valid JSON: {text}")
             return _failure(f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {text}")
         except RecursionError:
             return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
@@ -193,7 +193,7 @@ class Endpoint:
         return outcome
 
     def read_error(self, answer: Answer, path: str) -> Failure:
-        """What an answer with the status of an error means."""
+        """The Failure in an answer with an error status."""
         status = answer.status
         try:
             data = json.loads(answer.content)
@@ -231,7 +231,7 @@ _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
     "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
     "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
     "not http": ("the answer from {place} is not HTTP: {detail}", "again"),
-    "redirects": ("the address {place} leads nowhere: {detail}", "final"),
+    "redirects": ("the redirects from {place} cannot be followed: {detail}", "final"),
     "answer too long": ("the endpoint's answer is longer than {size} MB", "again"),
 }
 """By cause: the message of an attempt without an answer, and what it means for the next attempt."""

@@ -1,9 +1,9 @@
 """From a model's name to a ModelSpec.
 
-Where a key may go: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host, or to the one in its
-variable where that is set (``OPENAI_BASE_URL``, ...). Any other address in ``--model-url`` or ``url`` gets the variable
-that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it is set, else no key. For servers that the user runs (vLLM,
-Ollama, ...) the address is always the user's own, so their key is sent, too.
+Where a key may be sent: a provider's key (``OPENAI_API_KEY``, ...) is sent to that provider's own host, or to the one
+in its variable where that is set (``OPENAI_BASE_URL``, ...). Any other address in ``--model-url`` or ``url`` gets the
+variable that ``key_env`` names, else ``AGENTGAUGE_API_KEY`` if it is set, else no key. For servers that the user runs
+(vLLM, Ollama, ...) the address is always the user's own, so their key is sent, too.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _checked_url(url: str) -> str:
             f"put a key in an environment variable ({OWN_KEY}, or key_env in agentgauge.toml)"
         )
     if not usable:
-        raise UsageProblem(f"{url!r} is no address of a model endpoint; give one such as http://localhost:8000/v1")
+        raise UsageProblem(f"{url!r} is not an address of a model endpoint; give one such as http://localhost:8000/v1")
     path = parts.path.rstrip("/")
     # People paste the whole address out of a curl example.
     return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/chat/completions').removesuffix('/responses')}"
@@ -227,7 +227,7 @@ def _checked_url(url: str) -> str:
 def _unknown(name: str, config: Config) -> UsageProblem:
     prefix, slash, rest = name.partition("/")
     if slash and not rest:
-        return UsageProblem(f"--model {name!r} names no model behind the slash; write {prefix}/MODEL")
+        return UsageProblem(f"--model {name!r} names no model after the slash; write {prefix}/MODEL")
     if slash:
         return UsageProblem(
             f"unknown model {name!r}: {_no_provider(prefix)}; for an endpoint of your own add --model-url"

@@ -1,7 +1,7 @@
 """What requests cost: the prices of a model's table, or those that the package genai-prices knows.
 
-The package is only asked for the data that comes with it: nothing is fetched. It takes 0.3 s to import, so it is
-imported when a price is first needed.
+Only the data that comes with the package is used: nothing is downloaded. It takes 0.3 s to import, so it is imported
+when a price is first needed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from agentgauge.core.types import Usage
 
 PACKAGE = "genai-prices"
 BATCH_SHARE = 0.5
-"""What a request in a batch costs where the package has no prices for batches: all providers that offer them say so."""
+"""The price of a request in a batch as a share of the normal price, if the package has no prices for batches. All
+providers with batches document this discount."""
 
 
 class PriceList(Protocol):
-    """What the requests to a model cost."""
+    """The prices of requests to a model."""
 
     @property
     def known(self) -> bool:
-        """Whether ``dollars`` says what requests cost; otherwise it is 0."""
+        """Whether the cost of requests is known; otherwise ``dollars`` returns 0."""
 
     @property
     def free(self) -> bool:

@@ -1,4 +1,4 @@
-"""Marks of Anthropic's prompt cache, in chat completions: where the part of a prompt ends that the provider keeps."""
+"""Marks of Anthropic's prompt cache, in chat completions: each is the end of a part that the provider keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 def with_marks(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Copies with a mark at the end of the system prompt, which the tools precede, and at the end of all messages.
 
-    So cases of a task share the first part, and the requests of a case all that was said before.
+    So cases of a task share the first part, and the requests of a case share all earlier messages.
     """
     leading = len(list(takewhile(lambda message: message.get("role") == "system", messages)))
     ends = {leading - 1, len(messages) - 1}

@@ -1,4 +1,4 @@
-"""The providers that a model name may start with: where they are, which key they take, what they cannot do."""
+"""The providers that a model name may start with: their addresses, keys and limitations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Quirks:
     stop: bool = True  # accepts "stop"; if not, the reply is cut at the stop words after it came
     token_field: TokenField = "max_tokens"
     later_system: LaterSystem = "system"
-    """Role for system messages behind the first other message. ``user`` where the endpoint moves all system messages to
+    """Role for system messages after the first other message. ``user`` where the endpoint moves all system messages to
     the front or refuses them there, which would take tool results of the ReAct protocol out of their order."""
 
 

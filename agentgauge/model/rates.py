@@ -24,7 +24,7 @@ FIRST_TOKENS = 1000.0
 """Tokens that a request counts as before any reply has come."""
 
 LOOK_SECONDS = 1.0
-"""After which a request that waits looks again at the latest."""
+"""Seconds after which a waiting request checks again at the latest."""
 
 
 class Rates:

@@ -56,7 +56,7 @@ class ModelSpec:
 
     @property
     def embedded(self) -> bool:
-        """Whether it is one of AgentGauge's own models, which have to be served first."""
+        """Whether it is one of AgentGauge's embedded models, which the run must serve."""
         return self.kind in EMBEDDED_KINDS
 
     def served_at(self, url: str) -> ModelSpec:

@@ -24,7 +24,7 @@ Number = TypeVar("Number", int, float)
 
 PATH = "/chat/completions"
 COUNTS = ("prompt_tokens", "completion_tokens")
-"""What the format calls the tokens of prompt and reply."""
+"""The format's names for the tokens of prompt and reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
@@ -33,7 +33,7 @@ _KINDS: dict[str, FailureKind] = {
     "rate_limit_exceeded": "limit",
     "insufficient_quota": "final",
 }
-"""Error codes that are words: what they mean for a further try."""
+"""Kind of failure by error code, for codes that are words."""
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
@@ -71,8 +71,8 @@ def first(*values: Number | None) -> Number | None:
 
 
 def role_messages(messages: Sequence[Message], later_system: str) -> list[dict[str, Any]]:
-    """Copies of the messages, with another role for system messages behind the first other one where the endpoint
-    needs that."""
+    """Copies of the messages, with another role for system messages after the first other one, if the endpoint needs
+    that."""
     leading = len(list(takewhile(lambda message: message.get("role") == "system", messages)))
     return [
         {**message, "role": later_system} if message.get("role") == "system" and place > leading else dict(message)
@@ -215,7 +215,7 @@ def read_usage(usage: object, prices: PriceList, keys: tuple[str, str] = COUNTS)
 
 
 _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
-"""Where Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
+"""Fields in which Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
 
 
 def paid_in_vain(data: object, reply: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:
@@ -247,8 +247,8 @@ def clean(text: str) -> str:
 
 
 def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
-    """A JSON value whose texts are clean. What is nested deeper than ``depth`` levels becomes None: it could not be
-    written again."""
+    """A JSON value whose texts are clean. Values below ``depth`` levels become None, because they could not be written
+    again."""
     if isinstance(value, str):
         return clean(value)
     if not isinstance(value, list | Mapping):
@@ -272,8 +272,8 @@ def error_text(data: object) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of what an endpoint says, for a message: without secrets, logins, and everything that has the shape
-    of a key.
+    """The beginning of an endpoint's answer, for a message: without secrets, logins, and everything that looks like a
+    key.
 
     The text is cut last, because a cut through a secret would leave the secret's beginning.
     """

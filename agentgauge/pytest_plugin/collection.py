@@ -185,7 +185,7 @@ class Collection:
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
-            raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; start again then") from None
+            raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; then start again") from None
 
     def _groups(self, items: Sequence[pytest.Item]) -> dict[int, str]:
         if self.worker.dist != "loadgroup":

@@ -33,4 +33,4 @@ DRIVER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Driver`` of a launch, whose cases run elsewhere."""
 
 REFUSED = "agentgauge_refused"
-"""Of a worker's output: why it refuses to collect, such as an expression of ``-m`` that it cannot read."""
+"""Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""

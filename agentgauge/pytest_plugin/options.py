@@ -50,7 +50,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
 
 
 def add_task_options(parser: pytest.Parser) -> None:
-    """Add the options that benchmarks bring along. Loads every benchmark."""
+    """Add the options of the benchmarks. Loads every benchmark."""
     from agentgauge.core.errors import UsageProblem
     from agentgauge.core.task_registry import known_options
 
@@ -153,7 +153,8 @@ def names_benchmarks(config: pytest.Config) -> bool:
 
 
 def test_paths(config: pytest.Config) -> list[Path]:
-    """Where pytest looks for tests: the paths of the command line, or else of the settings. Known before collection."""
+    """The paths that pytest searches for tests: those of the command line, or else of the settings. Known before
+    collection."""
     return [_path(config, word.partition("::")[0]) for word in config.args]
 
 

@@ -57,7 +57,7 @@ class Reporting:
 
     @pytest.hookimpl(tryfirst=True)  # before pytest begins the case's line
     def pytest_runtest_logstart(self) -> None:
-        """Show what takes a moment to find out when the first case has begun: it delays no request."""
+        """Show header lines that take time to compute. The first case has begun, so they delay no request."""
         if lines := self._late_header:
             self._late_header = None
             self._write_header(self._plugin("terminalreporter"), lines)

@@ -21,7 +21,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 
 SELECTION = pytest.StashKey[dict[str, Any]]()
-"""Of a run that is planned when it is resumed: see ``select``."""
+"""The selection of a resumed run that has no plan yet: see ``select``."""
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:

@@ -52,7 +52,7 @@ class Worker:
         self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item) -> Line | Record:
-        """How a case ended. Fails if its record could not be stored."""
+        """The result of a case. Fails if its record could not be stored."""
         planned = item.stash[PLANNED]
         try:
             result = self._asked.get(planned.id) or self._result(planned)

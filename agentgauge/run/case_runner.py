@@ -28,7 +28,7 @@ from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 
 NOT_JSON = (RecursionError, TypeError, ValueError)
-"""What writing a value raises that is no JSON."""
+"""The exceptions of writing a value that JSON cannot represent."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class WorkerInfo:
 class CaseRunner:
     """Runs cases and stores their records. Made for the first case. Raises OSError if the run folder cannot be written.
 
-    ``finished``: cases with a finished record of an earlier session, or of a worker that died.
-    ``problem``: why no new case may be started in this worker: its run folder cannot be written.
+    ``finished``: cases with a finished record of an earlier session, or of a worker that died. ``problem``: the reason
+    if the run folder cannot be written, so that this worker starts no new case.
     """
 
     def __init__(self, settings: Settings, worker: WorkerInfo, users: Sequence[int], tasks: Collection[str]) -> None:
@@ -132,7 +132,7 @@ class CaseRunner:
         return self._clients.at_rest()
 
     def is_ready(self, case: Planned) -> bool:
-        """Whether a case can be started; otherwise other cases go first."""
+        """Whether a case can be started; otherwise other cases start before it."""
         return self._clients.ready(case.task) and self._first_replies.allow(case)
 
     def reserve(self, case: Planned) -> bool:
@@ -149,7 +149,7 @@ class CaseRunner:
         return bool(self.problem) or self.stop_file.exists()
 
     def watch(self) -> None:
-        """Note how many requests have waited long, and where those of batches are."""
+        """Note how many requests have waited long, and the state of requests in batches."""
         self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
 
     async def close(self) -> None:
@@ -170,7 +170,7 @@ class CaseRunner:
         if self._appender.problem:
             self.problem = cannot_write(self.folder.path, self._appender.problem)
         elif record.cause == DISK_FULL:
-            self.problem = f"{record.error}: make room; what is finished is kept"
+            self.problem = f"{record.error}: free disk space; finished cases are kept"
         if line.finished:
             self._solver.remove_checkpoint((record.task, record.sample, record.attempt))
         return line

@@ -1,6 +1,6 @@
 """Slots for running programs that all processes of a machine share, so that many workers do not overload it.
 
-They are locks on files in the user's cache folder, which the kernel gives back when a process ends, however it ends.
+A slot is a lock on a file in the user's cache folder. The kernel releases the lock when its process ends.
 """
 
 from __future__ import annotations

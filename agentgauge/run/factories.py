@@ -174,7 +174,7 @@ class Clients:
         self._reader: CassetteReader | None = None
 
     def model(self, role: str = "") -> ChatModel:
-        """The model that this worker's cases talk to, or the one that an option names for a role of its own."""
+        """The tested model of this worker's cases, or the model that an option names for a role."""
         if role and role not in self._settings.options:
             raise UsageProblem(f"no task has the option {role}, which names the model of a role; add it to its options")
         if role and self._settings.options[role] == SAME:
@@ -184,8 +184,8 @@ class Clients:
         return self._models[role]
 
     def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
-        """The run's model or the task's tool server, for programs that ask it themselves. Raises UsageProblem where the
-        run asks none."""
+        """The run's model or the task's tool server, for programs with their own client. Raises UsageProblem if the run
+        has none."""
         spec = self._settings.spec
         if spec is None:
             raise UsageProblem("a replayed run has no model and no tools at an address; leave --replay out")
@@ -206,7 +206,7 @@ class Clients:
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
 
     def batched(self) -> Counts:
-        """Where the requests of batches are."""
+        """The state of requests in batches."""
         return Counts.sum(model.counts for model in self._batched)
 
     def ready(self, task: Task) -> bool:

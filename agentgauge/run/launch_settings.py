@@ -1,5 +1,5 @@
-"""What a launch tells its processes, by the environment: the driver how to launch, each shard what to do, and each of
-several runs side by side what it shares with the others."""
+"""Settings that a launch passes to its processes in the environment: to the driver the launch options, to each shard
+its assignment, and to each of several runs side by side what the runs share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARED = "AGENTGAUGE_SHARED"
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """What ``agentgauge launch`` was given."""
+    """The options of ``agentgauge launch``."""
 
     address: str  # of Ray: "local", "auto" or host:port
     workers: int  # shards that run at a time
@@ -35,8 +35,8 @@ class LaunchOptions:
 
     @classmethod
     def take(cls) -> LaunchOptions | None:
-        """What the environment holds, which loses it: a pytest that a test starts is no launch. None in a run that is
-        none."""
+        """The options from the environment, which are removed there, so that a pytest that a test starts is not a
+        launch. None in a run without a launch."""
         text = os.environ.pop(LAUNCH, None)
         return cls(**json.loads(text)) if text else None
 
@@ -50,7 +50,7 @@ class LaunchOptions:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the pytest processes of a shard are to do."""
+    """The assignment of a shard's pytest processes."""
 
     cases: frozenset[CaseId]
     configs: Mapping[str, str]  # task → fingerprint of all that may change what its cases yield, as the driver has it
@@ -58,8 +58,8 @@ class Assignment:
 
     @classmethod
     def given(cls) -> Assignment | None:
-        """None in a process of no shard. The process ends with the one that started it, and at once if that has ended
-        already; xdist's workers end with their controller."""
+        """The assignment of this process; None outside of shards. The process ends with its parent process, and at once
+        if the parent has ended already; xdist's workers end with their controller."""
         if not (file := os.environ.get(ASSIGNMENT)):
             return None
         data = json.loads(Path(file).read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Shared:
-    """What a run shares with those beside it, which one launcher has started."""
+    """What several runs of one launcher share."""
 
     launcher: int  # its process id
     services: int  # descriptor of the socket at which it is asked for services; see ``run.several.shared_services``
@@ -108,8 +108,8 @@ class Shared:
 
     @classmethod
     def given(cls) -> Shared | None:
-        """None in any other run, be it one that a test starts. The process ends with the launcher, and at once if that
-        has ended already; xdist's workers end with their controller."""
+        """The shared settings; None in any other run, also in one that a test starts. The process ends with the
+        launcher, and at once if that has ended already; xdist's workers end with their controller."""
         if not (text := os.environ.get(SHARED)):
             return None
         shared = cls(**json.loads(text))

@@ -10,7 +10,7 @@ DEFAULT_BATCH = 5000
 """Requests of a batch. All of them wait at a time; each takes some 25 KB."""
 
 PREFIX = "--agentgauge-"
-"""Each option is there under this prefix too, whatever other plugins and the project call theirs."""
+"""Each option also exists with this prefix, so that other plugins and the project can use the short name."""
 
 
 def destination(option: str) -> str:

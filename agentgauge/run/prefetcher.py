@@ -1,9 +1,9 @@
 """Look-ahead: a worker runs the coming cases of its queue while pytest walks through them one by one.
 
-An event loop in a background thread keeps as many cases running as there are slots, in queue order. That is a cap on
-concurrent cases and no distance: each case that ends frees its slot, so one slow case holds up only itself. Records are
-written when a case ends, on the loop's thread; until pytest reaches the case, only the location of its record is in
-memory.
+An event loop in a background thread keeps as many cases running as there are slots, in queue order. The limit is the
+number of concurrent cases, not the distance from pytest's position: each case that ends frees its slot, so a slow case
+delays no other. Records are written when a case ends, on the loop's thread; until pytest reaches the case, only the
+location of its record is in memory.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ AT_ONCE = 4
 """Cases that are started before the loop sends what the cases before them have written."""
 
 RECHECK_SECONDS = 0.05
-"""While no case ends here, other workers may give up slots, or leave more of the budget than expected."""
+"""Seconds between two checks for slots that other workers have given up, and for budget that they have left, while no
+case ends here."""
 
 WATCH_SECONDS = 5.0
-"""Between two calls of ``watch``."""
+"""Seconds between two calls of ``watch``."""
 
 
 class Prefetcher:

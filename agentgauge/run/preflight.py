@@ -71,7 +71,7 @@ def check(settings: Settings, plan: Iterable[CaseId]) -> Checked:
         if refused:
             able = [name for name, task in known_tasks().items() if isinstance(task, ExternalAgents)]
             raise UsageProblem(
-                f"--agent: {', '.join(refused)} cannot be put to an agent program; select tasks that can:"
+                f"--agent: {', '.join(refused)} cannot be run with an agent program; select tasks that can:"
                 f" {', '.join(able)}"
             )
     without_gold = [name for name, task in chosen.items() if not isinstance(task, Oracle)]

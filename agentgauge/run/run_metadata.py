@@ -128,7 +128,7 @@ def run_json(
 
 
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What determines this run's figures. The description is the same for two equal runs, wherever they ran."""
+    """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     return {
         "model": settings.tested,

@@ -27,11 +27,12 @@ from agentgauge.core.redaction import printed
 from agentgauge.core.service_process import BACKLOG, LISTENER, PARENT
 
 START_SECONDS = 60.0
-"""How long a service may take to become ready. OCR models load lazily, so this is imports on a busy machine."""
+"""How long a service may take to become ready. OCR models load lazily, so the time is needed only for imports on a busy
+machine."""
 
 STOP_SECONDS = 5.0
 LOG_SECONDS = 1.0
-"""How long is waited for the last lines of a log: a child of the process may live on and hold its end of the stream."""
+"""How long to wait for the last lines of a log, because a child of the process may live on and keep the stream open."""
 LONGEST_LINE = 1 << 20
 """Bytes of a line of a log; a longer one is looked at in pieces."""
 RESTARTS = 3

@@ -42,7 +42,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_names import file_name, new_folder
 
 DEFAULT_MODEL = "baseline"
-_NO_ADDRESS = "is no address; give one such as http://localhost:16181, a password in it percent-encoded"
+_NO_ADDRESS = "is not an address; give one such as http://localhost:16181, a password in it percent-encoded"
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ def _model(
     if option.replay or option.rescore:
         if name != earlier["model"]["name"]:
             raise UsageProblem(
-                f"--model {name!r}: what is replayed came from {earlier['model']['name']!r}; leave --model out"
+                f"--model {name!r}: the replayed run used {earlier['model']['name']!r}; leave --model out"
             )
         return ModelFacts(**earlier["model"]), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
@@ -321,7 +321,7 @@ def _run_dir(option: Namespace, model: str) -> Path:
 
 def _checked_temperature(given: float | None, earlier: float | None) -> float | None:
     if given is not None and not 0 <= given < float("inf"):
-        raise UsageProblem(f"--temperature {given} is no temperature; give a number from 0, such as 0.7")
+        raise UsageProblem(f"--temperature {given} is not a temperature; give a number from 0, such as 0.7")
     return earlier if given is None else given
 
 

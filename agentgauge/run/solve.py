@@ -1,7 +1,7 @@
 """From a planned case to its record: load, run, score.
 
-A case is broken until the task has returned an output, wrong until it is scored, and broken again where scoring fails.
-So a Fault of the task gives a broken record, and so does any exception of data, benchmark or scoring.
+A case is broken until the task has returned an output, wrong until it is scored, and broken again if scoring fails. So
+a Fault of the task gives a broken record, and so does any exception of data, benchmark or scoring.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def checked(task: Task, score: Score) -> Score:
     if not isinstance(score, Score):
         wrong = f"returned {score!r}; return a Score"
     elif not isinstance(score.values, Mapping) or isinstance(score.labels, str):
-        wrong = "returned a Score whose values are no mapping, or whose labels are no tuple of texts"
+        wrong = "returned a Score whose values are not a mapping, or whose labels are not a tuple of texts"
     elif strange := [name for name, value in score.values.items() if not isinstance(value, int | float)]:
         wrong = f"returned a Score with {strange[0]} {score.values[strange[0]]!r} among its values; these are numbers"
     if wrong:

@@ -1,9 +1,7 @@
-"""Threads for work that takes long, apart from those for quick things.
-
-asyncio has one pool for everything: while a few scores take minutes there, every read of a file and every look-up of a
-host name waits for them. Here each kind of long work has threads of its own, as many as there are processors, made on
-demand. A job that keeps a processor busy also holds one of the machine's CPU slots (``in_cpu_slot``), so that many
-workers do not overload it.
+"""Threads for long work, separate from those for quick work. asyncio has one pool for everything: while a few scores
+take minutes there, every file read and every host name look-up waits. Here each kind of long work has its own threads,
+as many as there are processors, made on demand. A job that keeps a processor busy also holds one of the machine's CPU
+slots (``in_cpu_slot``), so that many workers do not overload it.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from agentgauge.run.cpu_slots import CpuSlots
 _T = TypeVar("_T")
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""What a container may use: microseconds of processor time, and of wall time; ``max`` is no limit."""
+"""A container's limit: microseconds of processor time in so many microseconds of wall time; ``max`` means no limit."""
 
 _making = threading.Lock()
 _made: dict[str, ThreadPoolExecutor] = {}

@@ -1,5 +1,5 @@
-"""A control group with a limit of memory for one run in the sandbox, where this process may make one: Linux counts
-all that it holds."""
+"""A control group with a memory limit for one run in the sandbox, if this process may create one. Linux counts all
+memory of the group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 _PREFIX = "agentgauge-"
 _OWN = 24 << 20
-"""Bytes beside the program's: the two Python processes that hold it, and what the kernel keeps for its namespaces."""
+"""Bytes beyond the program's memory: for the two Python processes that hold it, and for the kernel's namespaces."""
 _numbers = itertools.count()
 
 
@@ -89,8 +89,8 @@ def _place() -> Place | None:
 
 
 def places(proc: Path = Path("/proc/self")) -> Iterator[Place]:
-    """Where groups might be made: below our own group, and in version 2 beside it, since a group with processes has
-    no others there."""
+    """Folders in which a group may be created: below our own group, and in version 2 beside it, because there a group
+    with processes cannot have subgroups."""
     try:
         groups = [line.split(":", 2) for line in (proc / "cgroup").read_text().splitlines()]
         mounts = [line.split(" - ", 1) for line in (proc / "mountinfo").read_text().splitlines()]

@@ -1,7 +1,7 @@
 """Forwards connections of a program that has a network of its own to ports of this machine.
 
 The sandbox listens inside and sends the listening sockets; this side accepts, connects to the same port of 127.0.0.1
-here, and copies bytes in both directions. The program reaches these ports and nothing else.
+here, and copies bytes in both directions. The program can reach only these ports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _CHUNK = 1 << 16
 
 
 def allow_connections(programs: int) -> None:
-    """Let this process open so many files that these programs cannot use them up, as far as its hard limit allows."""
+    """Raise this process's limit of open files, as far as the hard limit allows, so that these programs cannot use it
+    up."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OTHER_FILES + programs * _FILES * MOST_CONNECTIONS
     if hard != resource.RLIM_INFINITY:
@@ -32,7 +33,7 @@ def allow_connections(programs: int) -> None:
 
 
 class Forwarder:
-    """Forwards from when the sockets arrive until ``close``, in a thread of its own."""
+    """Forwards from the arrival of the sockets until ``close``, in its own thread."""
 
     def __init__(self, arriving: socket.socket, ports: Sequence[int]) -> None:
         """``arriving``: where the sandbox sends the sockets, in the order of ``ports``."""

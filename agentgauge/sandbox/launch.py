@@ -1,4 +1,4 @@
-"""Run a program in the sandbox and wait for its end: AgentGauge's side; ``inner`` is the other one."""
+"""Runs a program in the sandbox and waits for its end. This is AgentGauge's side; ``inner`` is the sandbox's side."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Job:
         self._lifeline: int | None = None  # the sandbox ends when it is closed
         self._folder = folder.resolve()
         if not self._folder.is_dir():
-            raise SandboxFault(f"the sandbox needs an existing folder; {folder} is none", cause="no folder")
+            raise SandboxFault(f"the sandbox needs an existing folder, and {folder} is not one", cause="no folder")
         readable = [*map(str, options.get("readable", ()))]
         seen = view(readable, packages=options.get("packages", True))
         where = str(self._folder) if self._script is None else FOLDER
@@ -236,7 +236,7 @@ class Job:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:
-            lost = f"what the code has left in its folder could not be kept: {report.lost}"
+            lost = f"the files that the code left could not be copied back: {report.lost}"
             raise SandboxFault(lost, cause="no room")
         if self._setup.bubblewrap:
             report.layers.append("bubblewrap")

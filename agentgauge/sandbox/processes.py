@@ -50,7 +50,7 @@ class Holder(Protocol):
     layers: tuple[str, ...]
     """Protections that are in force beside those that the program's own processes report."""
     order: Mapping[str, Any] | None
-    """What the process has to read before the program's input."""
+    """The order that the process reads before the program's input."""
 
     def end(self, *, used_up: bool) -> None:
         """The program has ended, or has to end now. ``used_up``: the holder may be in no state for another one."""

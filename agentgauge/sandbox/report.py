@@ -21,8 +21,8 @@ class Report:
 
 
 def read_report(content: bytes) -> Report:
-    """After the program has started, an early end of the processes that hold it is no fault, because the program may
-    have caused it.
+    """After the program has started, an early end of the processes that hold it does not count as a fault, because the
+    program may have caused it.
     """
     report = Report()
     while content:

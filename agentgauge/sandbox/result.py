@@ -52,7 +52,7 @@ class SandboxResult:
     """How the code ended.
 
     ``status``: ``ok`` exit status 0, or all steps answered; ``error`` another exit status; ``timeout`` wall or CPU
-    time; ``memory`` it needed more than it may have; ``output`` it printed too much or filled its folder; ``killed`` it
+    time; ``memory`` it exceeded its memory limit; ``output`` it printed too much or filled its folder; ``killed`` it
     died of a signal that we did not send. ``stdout`` and ``stderr`` are cut at the limit; bytes that are no UTF-8
     become U+FFFD, control characters stay in.
     """

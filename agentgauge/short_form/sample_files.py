@@ -80,7 +80,9 @@ class SampleFiles(DataSource):
         def describe(entry: Entry) -> tuple[str, list[str]]:
             place = next(places)
             if not isinstance(entry.value, dict):
-                raise DataProblem(f"{self.name}: sample {place + 1} is no object with fields: {str(entry.value)[:60]}")
+                raise DataProblem(
+                    f"{self.name}: sample {place + 1} is not an object with fields: {str(entry.value)[:60]}"
+                )
             id = _id_of(entry, self._id, str(place))
             if gold is not None and id not in gold:
                 raise DataProblem(f"{root / self._gold} has no entry for the sample {id!r}")
@@ -90,7 +92,7 @@ class SampleFiles(DataSource):
 
 
 def csv_entries(file: Path) -> Iterator[Entry]:
-    """The rows of a CSV file behind its header, as objects of texts. Raises DataProblem."""
+    """The rows of a CSV file after its header, as objects of texts. Raises DataProblem."""
     header = _header(file)
     end = 0
 
@@ -111,7 +113,7 @@ def csv_entries(file: Path) -> Iterator[Entry]:
                 number += 1
             start = end
     except (csv.Error, UnicodeDecodeError, ValueError) as error:
-        raise DataProblem(f"{file} is damaged behind byte {start}: {error}; get the file again") from None
+        raise DataProblem(f"{file} is damaged after byte {start}: {error}; get the file again") from None
 
 
 def _json_entries(file: Path) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""A run folder: the only thing that a run leaves behind.
+"""A run folder, which holds everything that a run writes.
 
     run.json        settings, versions, fingerprints, start and end
     planned.json    the cases that the run set out to do
@@ -95,7 +95,7 @@ class RunFolder:
         return True
 
     def discard(self) -> None:
-        """Remove the files of a run that does not take place."""
+        """Remove the files of a run that was not started."""
         for name in ("planned.json", "shard.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
@@ -216,7 +216,7 @@ class RunFolder:
             return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
         except (TypeError, ValueError) as error:
             file = self.path / "planned.json"
-            raise UsageProblem(f"{file} is no plan of cases: {error}; restore it, or start a new run") from None
+            raise UsageProblem(f"{file} is not a plan of cases: {error}; restore it, or start a new run") from None
 
     def _planned(self) -> Iterator[tuple[str, str, int, str]]:
         """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""
@@ -286,7 +286,7 @@ class Appender:
         return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)
 
     def append_line(self, line: bytes) -> Line:
-        """The same for a line that another process has written. Raises one of UNREADABLE for what is no record."""
+        """Append a line that another process has written. Raises one of UNREADABLE if the line is not a record."""
         found = Line.of(outlined(line), self._path, self._end, len(line))
         self._add(line)
         return found

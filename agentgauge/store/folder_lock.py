@@ -1,7 +1,7 @@
 """One process at a time writes a run folder; several may read a finished one at once: ``--rescore``, ``merge``.
 
-The kernel ends a lock with its process, also at kill -9. A network file system may have no locks. There a file names
-the process that writes, and the machine where this process ran recognises that it has ended.
+The kernel releases a lock when its process ends, also after kill -9. A network file system may have no locks. There a
+file names the writing process, and AgentGauge on the same machine recognises that this process has ended.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from agentgauge.core.atomic_write import encoded
 from agentgauge.core.errors import UsageProblem
 
 FILE = "lock"
-"""In the run folder, while a process works in it. Says which."""
+"""In the run folder while a process works in it; names the process."""
 
 NAMED = "lock-by-name"
-"""The same where the file system knows no locks."""
+"""The lock file on file systems without locks."""
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
 _MOST = 100_000  # bytes of a lock file that are read
@@ -135,8 +135,8 @@ class FolderLock:
 
 
 def is_in_use(folder: Path) -> bool:
-    """Whether a process works in the folder, as far as its lock file tells. Takes no lock, which would be in the way
-    of a run that begins now."""
+    """Whether a process works in the folder, according to its lock file. Takes no lock, because that would block a run
+    that starts now."""
     return any((holder := _read(folder / name)) and not _has_ended(holder) for name in (FILE, NAMED))
 
 

@@ -21,18 +21,18 @@ from agentgauge.core.redaction import dumps
 from agentgauge.core.types import STATUSES, Json, Record, Status
 
 LONG = 4096
-"""Bytes of a line from which on compression pays: it leaves a third, of 16 KiB and more a sixth. Of shorter lines
-few would halve."""
+"""Lines of at least so many bytes are compressed: to a third, from 16 KiB on to a sixth. Few shorter lines would shrink
+to half."""
 
 LEVEL = 3
-"""Zstandard's own. Level 9 saves another tenth and takes four times as long."""
+"""Zstandard's default. Level 9 saves another 10 % and takes four times as long."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 CaseId = tuple[str, str, int]
 """Task, sample id, attempt from 1."""
 
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What reading a line raises that is no record, or one nested deeper than Python's JSON reader goes."""
+"""The exceptions of reading a line that is not a record, or that is nested too deep for Python's JSON reader."""
 
 _TRANSCRIPT, _LAST, _OUTPUT = b',"transcript":{"usage":', b'"seed":', b',"output":'
 

@@ -1,4 +1,4 @@
-"""Which record counts for each case, among all that a run folder's files hold."""
+"""Selects the record that counts for each case, among all records in a run folder's files."""
 
 from __future__ import annotations
 

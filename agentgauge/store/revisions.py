@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 5.0
-"""After which git is given up, as in a repository on a slow disk."""
+"""Seconds after which git is stopped, for example in a repository on a slow disk."""
 
 Revision = dict[str, Any]
 """``{"commit": its id, "dirty": whether tracked files differ from it}``."""

@@ -35,8 +35,8 @@ def score_entries(samples: Path, predictions: Path, score: ScoreEntry, *, strict
     """Score every entry of a prediction file.
 
     ``samples`` is dataset.json or its folder. Predictions and gold come from the prediction file, reference answers
-    from the data set, matched by position. If one of them is longer, the surplus is left out, as upstream, and a remark
-    says so; ``strict`` refuses such files. Raises DataProblem if they do not fit together.
+    from the data set, matched by position. If one of them is longer, the surplus is left out, as upstream, and a note
+    reports it; ``strict`` refuses such files. Raises DataProblem if they do not fit together.
     """
     known = references(samples / DATASET if samples.is_dir() else samples)
     entries = list(read_predictions(predictions))
@@ -72,7 +72,7 @@ def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
     keys = [str(place) for place in range(len(entries))]
     if unknown := sorted(entries.keys() - set(keys)):
         accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"
-        raise DataProblem(f"{file}: the key {unknown[0]!r} is no position: {accepted}; get the file again")
+        raise DataProblem(f"{file}: the key {unknown[0]!r} is not a position: {accepted}; get the file again")
     return [entries[key] for key in keys]
 
 

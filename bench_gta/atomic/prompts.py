@@ -19,7 +19,7 @@ TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 
 
 OTHERS = ("dialect_", "mmau_", "workflow_")
-"""How the names of texts begin that model families and another benchmark read from the same folder."""
+"""Prefixes of texts that model families and other benchmarks read from the same folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def load_prompts(folder: Path | None) -> Prompts:
         if file.name.startswith(OTHERS):
             continue
         if file.stem not in names or file.suffix != ".txt":
-            raise UsageProblem(f"{file} is no prompt text; accepted are {', '.join(f'{name}.txt' for name in names)}")
+            raise UsageProblem(
+                f"{file} is not a prompt text; accepted are {', '.join(f'{name}.txt' for name in names)}"
+            )
         try:
             text = file.read_text(encoding="utf-8").removesuffix("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -31,7 +31,7 @@ def _of_arguments(records: Iterable[Turn]) -> str:
         function = record["tool_calls"][0]["function"] if "tool_calls" in record else {}
         text = function.get("arguments")
         if isinstance(text, str) and "error" in record and _is_bare(text):
-            return f"the arguments of a call of {function['name']} are {text[:_SHOWN]}, which is no object"
+            return f"the arguments of a call of {function['name']} are {text[:_SHOWN]}, which is not an object"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""One task for a command-line agent: its folder, its command, and what is taken of what it leaves.
+"""One task for a command-line agent: its folder, its command, and the files that are kept afterwards.
 
 <run>/<task id>/work/      the agent's: prompt.txt, input/, files/, and whatever it writes
 <run>/<task id>/files/     its deliverables, moved there when it has ended
@@ -63,7 +63,7 @@ def read_command(text: str) -> Command:
     command = resolved(text, "--command", "my-agent --task {prompt_file}")
     if unknown := [name for name in _BRACED.findall(text) if name not in PLACEHOLDERS]:
         known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-        raise UsageProblem(f"--command: {{{unknown[0]}}} is no placeholder; known are {known}")
+        raise UsageProblem(f"--command: {{{unknown[0]}}} is not a placeholder; known are {known}")
     return command
 
 
@@ -207,7 +207,7 @@ def _take_files(work: Path, folder: Path) -> list[str]:
     left = work / FILES
     if left.is_symlink() or not left.is_dir():
         (folder / FILES).mkdir(mode=0o700)
-        return [f"{FILES} is no folder any more, so nothing is delivered"]
+        return [f"{FILES} is no longer a folder, so nothing is delivered"]
     left.rename(folder / FILES)
     return [f"left out: {FILES}/{what}" for what in plain_files(folder / FILES).skipped]
 

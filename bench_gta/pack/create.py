@@ -41,7 +41,9 @@ def read_ids(file: Path) -> list[int]:
     for number, line in enumerate(lines, start=1):
         if word := line.partition("#")[0].strip():
             if not is_task(word):
-                raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is no task id; write one whole number a line")
+                raise UsageProblem(
+                    f"{file}, line {number}: {word[:40]!r} is not a task id; write one whole number a line"
+                )
             ids.append(int(word))
     if not ids:
         raise UsageProblem(f"{file} holds no task id; write one whole number a line, or leave --task-ids out")
@@ -52,7 +54,9 @@ def folders_of(results: Path, tasks: TaskSet, ids: Sequence[int] | None) -> list
     """The tasks to pack and their folders, in the data set's order or that of ``ids``; without ids, every folder named
     by a number. Raises UsageProblem for an unknown id, a missing folder, and if there is no folder at all."""
     if not results.is_dir():
-        raise UsageProblem(f"{results} is no folder; give the one that holds a folder for each task, named by its id")
+        raise UsageProblem(
+            f"{results} is not a folder; give the one that holds a folder for each task, named by its id"
+        )
     if ids is None:
         try:
             numbers = {int(path.name) for path in results.iterdir() if is_task(path.name) and path.is_dir()}
@@ -139,7 +143,7 @@ def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
 
 
 def notes_of(meta: Mapping[str, Json]) -> list[str]:
-    """The notes in a record or a pack task's meta, in any form, each made fit for one line."""
+    """The notes in a record or in a pack task's meta, in any form, each as one line."""
     notes = meta.get("notes") or []
     return [escaped(str(note)) for note in (notes if isinstance(notes, list) else [notes])]
 

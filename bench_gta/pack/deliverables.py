@@ -88,9 +88,7 @@ def new_copies(pack: Path, results: Path) -> Iterator[tuple[Path, Path]]:
             " --out-pack"
         )
     if folder.is_symlink() or (folder.exists() and not (folder / MARK).is_file()):
-        raise UsageProblem(
-            f"{folder} is there and no folder of copies that this command made; move it, or give another --out-pack"
-        )
+        raise UsageProblem(f"{folder} exists and was not made by this command; move it, or give another --out-pack")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=f".{folder.name[:80]}-", dir=folder.parent))

@@ -48,7 +48,7 @@ def plain_files(folder: Path) -> Found:
 
 
 def escaped(text: str) -> str:
-    """A text of others, made fit for one line of a terminal and for UTF-8 by escapes."""
+    """An untrusted text, with escapes so that it fits on one line of a terminal and is valid UTF-8."""
     return UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -130,6 +130,6 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(name + "/")
             elif not entry.is_file(follow_symlinks=False):
-                yield name, "is no plain file"
+                yield name, "is not a plain file"
             else:
                 yield name, "its name is not UTF-8" if any("\ud800" <= sign <= "\udfff" for sign in name) else ""

@@ -119,8 +119,8 @@ def _base(path: Path, named: str, given: Path | None) -> Path:
         raise DataProblem(f"{path}: the base folder {chosen} is not there; {give}")
     if given is None and not lies_beside(path, resolved):
         raise DataProblem(
-            f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if its files may be shown to a"
-            f" judge, say so with --base-dir {resolved}"
+            f"{path}: base_dir is {named!r}, which is not in the pack's own folder; if a judge may see"
+            f" its files, allow this with --base-dir {resolved}"
         )
     return resolved
 

@@ -23,7 +23,7 @@ Results = Mapping[str, Json]  # task id, as text → that task's record
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a pack is scored. A file of details holds results of one of these only."""
+    """The settings of scoring a pack. A file of details holds the results of one such setting only."""
 
     judge: str
     fingerprint: str = ""  # of the model and its settings; empty for rules
@@ -57,7 +57,9 @@ def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> St
             {**value["task_results"]}, {task: float(usd) for task, usd in value.get("interrupted_usd", {}).items()}
         )
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        raise UsageProblem(f"{out} is no file of scores; give another --out, or replace it with --overwrite") from None
+        raise UsageProblem(
+            f"{out} is not a file of scores; give another --out, or replace it with --overwrite"
+        ) from None
     if not force:
         _require_same(out, value, pack, settings)
     same_file = value.get("pack_sha1") == pack.sha1

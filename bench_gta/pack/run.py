@@ -146,7 +146,9 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
         data, program, command = before["data"], before["program"], before["command_sha256"]
         name, where = data["name"], _where(before)
     except (OSError, ValueError, RecursionError, TypeError, KeyError):
-        raise UsageProblem(f"{out} is not empty and no folder of `agentgauge pack run`; give another --out") from None
+        raise UsageProblem(
+            f"{out} is not empty and was not made by `agentgauge pack run`; give another --out"
+        ) from None
     if data["fingerprint"] != tasks.data.fingerprint:
         raise UsageProblem(
             f"{out} holds a run of the task set {name!r}, not of {tasks.data.name!r}; give another --out or other"

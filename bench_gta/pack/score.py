@@ -1,4 +1,4 @@
-"""Scoring a pack: one task at a time, stopped and resumed at will (GTA-Workflow spec 6.2).
+"""Scores a pack, one task at a time; it can be stopped and resumed at any time (GTA-Workflow spec 6.2).
 
 From a judge's replies to one task's score: GTA-Workflow spec 3.4 and 4.
 """
@@ -97,7 +97,8 @@ async def score_pack(
 
 
 def default_out(pack: Path, settings: Settings) -> Path:
-    """Where details go: beside the pack. Upstream's default names its only judge; ours names the judge that is used."""
+    """The default file for details, beside the pack. Upstream's default has the name of its only judge; ours has the
+    name of the judge in use."""
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in settings.judge)
     return pack.with_name(f"{pack.stem}_{name}_scores.json")
 

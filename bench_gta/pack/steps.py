@@ -8,7 +8,8 @@ from typing import Any
 from agentgauge.core.types import Json
 
 KEY = "tools"
-"""Of a record: the names of the task's own tools, the log of the calls, and how many calls the log leaves out."""
+"""Key in a record: the names of the task's own tools, the log of the calls, and the number of calls that the log leaves
+out."""
 
 
 def step_figures(metas: Iterable[Mapping[str, Json]]) -> dict[str, Json] | None:

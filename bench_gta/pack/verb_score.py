@@ -92,7 +92,7 @@ def config_for(name: str, votes: int, address: str | None, config: Config) -> Co
     if votes < 1:
         raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
     if name == RULES and (votes > 1 or url):
-        leave = "is built in and always says the same; leave --judge-votes and --judge-url out"
+        leave = "is built in and always gives the same replies; leave --judge-votes and --judge-url out"
         raise UsageProblem(f"the judge {RULES!r} {leave}")
     if url is None:
         return config

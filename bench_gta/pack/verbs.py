@@ -91,16 +91,16 @@ def run_agent(options: argparse.Namespace) -> int:
     if run is None:
         return INTERRUPTED
     if plan.budget and plan.budget.unit != "s" and run.unpriced:
-        not_counted = f"{run.unpriced} tasks, whose usage.json tells no cost"
+        not_counted = f"{run.unpriced} tasks, whose usage.json names no cost"
         print(f"note: the budget of {plan.budget.text} does not count {not_counted}")
     for line in by_state(run.tool_states):
         print(f"note: {line}")
     if run.stopped:
         print(f"stopped: {run.stopped}")
-    print(f"{run.pack}: {len(run.done)} tasks run now, {len(failed)} of them not to a good end")
+    print(f"{run.pack}: {len(run.done)} tasks were run, {len(failed)} of them failed")
     if failed:
         log = options.out / str(failed[0]) / STDERR
-        print(f"what they said: {log} and so on; the same command with --retry-failed runs them again")
+        print(f"their output: {log} and so on; the same command with --retry-failed runs them again")
     return 1 if failed else 0
 
 
@@ -158,7 +158,7 @@ def read(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]
     one; one that names none (the released tool's) is taken as it stands."""
     pack = read_pack(path, options.base_dir)
     if options.data is None and pack.data is None:
-        print("note: the pack does not say which task set it is of; it is not compared with one (give --data for that)")
+        print("note: the pack does not name its task set, so it is not compared with one (give --data for that)")
         return pack, None
     tasks = read_tasks(options.data)
     require_same(pack, tasks)

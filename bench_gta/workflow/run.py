@@ -31,7 +31,7 @@ MAX_TURNS = 10  # replies that a user turn may take (GTA-Workflow spec 2.1)
 
 OURS = Sampling(max_tokens=4096)
 PAPER = Sampling(temperature=0.7, max_tokens=512)
-"""The released wrapper's defaults, which cut long tool calls off (GTA-Workflow spec 2.1)."""
+"""The released wrapper's defaults, which truncate long tool calls (GTA-Workflow spec 2.1)."""
 
 
 @dataclass(frozen=True, slots=True)

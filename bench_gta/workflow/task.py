@@ -291,7 +291,7 @@ class Workflow(
         for column, metric in rows:
             notes.append(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()))
         if otherwise := metrics["Root SR"].get("shown_otherwise", 0):
-            shown = "what the other scoring shows of files; a new run would show others"
+            shown = "files as the other --scoring shows them; a new run would show other files"
             notes.insert(0, f"{otherwise:.0f} tasks were judged on {shown}")
         return notes
 

@@ -97,7 +97,7 @@ def retry_request(
     if not isinstance(messages, list) or not isinstance(first, Mapping) or not isinstance(first.get("content"), str):
         raise NotScorable(
             number,
-            "the first message is no text where a retry needs one to put its instruction before; correct the record",
+            "the first message is not a text where a retry needs one to put its instruction before; correct the record",
         )
     asked = _filled(RETRY_FIRST, instruction=RETRY_SYSTEM, message=first["content"])
     said = content(response, number, fixes) if response else _NOTHING

@@ -12,7 +12,7 @@ from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import record_id, text_of
 
-UNREADABLE = "The reply is no JSON list of notebook cells."
+UNREADABLE = "The reply is not a JSON list of notebook cells."
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def _matches(predicted: Call, target: Call, rule: Rule, number: str, fixes: Fixe
         return False
     if not isinstance(wanted, dict):
         raise NotScorable(
-            number, f"the target's arguments {target.arguments!r} are no JSON object; correct the target message"
+            number, f"the target's arguments {target.arguments!r} are not a JSON object; correct the target message"
         )
     ruled = _ruled(rule, number)
     for name, kind in ruled.items():
@@ -118,7 +118,8 @@ def _ruled(rule: Any, number: str) -> Mapping[str, Any]:
     arguments = (rule.get("arguments") or {}) if isinstance(rule, Mapping) else None
     if not isinstance(arguments, Mapping):
         raise NotScorable(
-            number, f"the match rule {rule!r} is no object of the form {{'arguments': {{...}}}}; use {{}} for no rule"
+            number,
+            f"the match rule {rule!r} is not an object of the form {{'arguments': {{...}}}}; use {{}} for no rule",
         )
     return arguments
 

@@ -57,7 +57,7 @@ def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) ->
     except Unreadable:
         raise
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"the stored response is no JSON ({error}); generate it again") from error
+        raise Unreadable(f"the stored response is not JSON ({error}); generate it again") from error
 
 
 def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[Message], str]:

@@ -35,7 +35,7 @@ arent couldnt didnt doesnt dont hadnt hasnt havent isnt its mightnt mustnt needn
 wasnt werent wont wouldnt youd youll youre youve
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Those of the usual 179 English stop words that can match: punctuation is gone before they are looked for [Q8]."""
+"""The words of the usual 179 English stop words that can match, because punctuation is removed first [Q8]."""
 WHOLE_STOP_WORDS = (STOP_WORDS - set(_FRAGMENTS.split())) | set(_CONTRACTIONS.split())
 
 

@@ -15,7 +15,7 @@ Status = Literal["done", "failed", "missing"]
 SHOWN = 16
 """A table of so many sequences is shown as a whole; of more only what is not done."""
 NAMED = 4
-"""Sequences with the same fate that are named."""
+"""Sequences with the same outcome that are listed by name."""
 
 
 @dataclass(frozen=True)

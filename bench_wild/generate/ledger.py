@@ -47,7 +47,8 @@ class Ledger:
             self.note(Failed(**value))
 
     def next_attempt(self, sequence: str) -> int:
-        """From 1; goes on behind the attempts of earlier runs, so that none is repeated."""
+        """The number of the next attempt, from 1. It continues after the attempts of earlier runs, so that no number is
+        repeated."""
         return max((failed.attempt for failed in self.failed.get(sequence, ())), default=0) + 1
 
     def add(self, dialogue: Dialogue, kept: list[Kept]) -> None:

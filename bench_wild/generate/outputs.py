@@ -13,7 +13,7 @@ from bench_wild.generate.dialogue.scene import Kept
 from bench_wild.generate.ledger import Ledger
 
 ENDINGS = ("_train_origin.jsonl", "_train.jsonl", "_train_fetch_data.jsonl")
-"""Behind the prefix: the raw transcripts, the clean ones, the requests."""
+"""Endings of the files after the prefix: the raw transcripts, the clean ones, the requests."""
 
 
 def write_outputs(folder: Path, prefix: str, ledger: Ledger) -> list[Path]:

@@ -51,5 +51,5 @@ def _parsed(word: str) -> Tasks:
     types = word.upper().split("-")
     if len(types) > MAX_LENGTH or not all(kind in kinds for kind in types):
         accepted = f"write up to {MAX_LENGTH} of {', '.join(TYPES)} with dashes between them, such as ST-MT-CQ-CC"
-        raise UsageProblem(f"--sequences: {word!r} is no sequence of task types; {accepted}")
+        raise UsageProblem(f"--sequences: {word!r} is not a sequence of task types; {accepted}")
     return tuple(kinds[kind] for kind in types)

@@ -108,7 +108,7 @@ def writing(folder: Path) -> Iterator[None]:
         raise  # the reader of standard output has gone
     except OSError as error:
         what = f"{folder} cannot be written ({error.strerror or error})"
-        raise UsageProblem(f"{what}; make room, and give the same command again") from None
+        raise UsageProblem(f"{what}; free disk space, and run the same command again") from None
 
 
 def _begin(folder: Path, content: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The legal ways through a gold graph, found as they are needed (wild spec 4).
+"""The legal paths through a gold graph, computed on demand (wild spec 4).
 
 A *path* is a list of groups of actions; a group is what one message of the model does. The published evaluator lists
 all paths first, which for 14 independent calls cannot be done. Here a path's beginning is a ``State``, and what may
@@ -39,7 +39,7 @@ START = State(frozenset())
 
 
 class Graph:
-    """The gold graph of one task. The graph must have no circle; the loader sees to that."""
+    """The gold graph of one task. The graph must have no cycle; the loader checks this."""
 
     def __init__(self, nodes: Sequence[GoldNode]) -> None:
         self.nodes = tuple(nodes)
@@ -78,7 +78,7 @@ class Graph:
     # -- what may come next
 
     def steps(self, state: State) -> Iterator[tuple[Group, State]]:
-        """Every group that may come next and the state behind it, in order. There may be very many, so take only the
+        """Every group that may come next and the state after it, in order. There may be very many, so take only the
         needed ones."""
         if state.queue:
             yield self._next_of_queue(state)
@@ -105,7 +105,7 @@ class Graph:
         return (found, self._after(state, open_, found)) if found else None
 
     def allows(self, state: State, group: Group) -> State | None:
-        """The state behind ``group`` where just this one may come next."""
+        """The state after ``group``, if exactly this group may come next."""
         found = self.first(state, [self.names[place] for place in group])
         if found is None or found[0] == group:
             return found and found[1]

@@ -1,4 +1,4 @@
-"""Following a model through a gold graph: which paths are still alive after its replies (wild spec 3.4, 4.5)."""
+"""Matches a model's replies to a gold graph: which paths are still possible (wild spec 3.4, 4.5)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ LISTED_PATHS = 600
 """With up to so many live paths the expected groups are listed as upstream does, once for each path."""
 
 LISTED_GROUPS = 100
-"""With more, each expected group is listed once, and at most so many. This is for readers; no score depends on it."""
+"""With more, each expected group is listed once, and at most so many. The list is for readers; no score depends on
+it."""
 
 
 class Walk:
     """The live paths of one task, after the replies so far.
 
-    Kept as the states that live paths can be in, in the order of the paths and each once. With one exception that is a
-    single state. A question to the user does not bind the paths (as upstream), so behind it there may be many; they are
-    worked out only as far as they are looked at.
+    They are kept as the states that live paths can be in, each once, in the order of the paths. This is a single state,
+    with one exception: a question to the user does not restrict the paths (as upstream), so there may be many states
+    after it. They are computed on demand.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -38,7 +39,8 @@ class Walk:
         return self.step == len(self.graph)
 
     def call(self, names: Sequence[str]) -> Group | None:
-        """A message with calls of these tools. The group that it counts as, or None where no live path allows it."""
+        """A message with calls of these tools. The group that the message counts as, or None if no live path allows
+        it."""
         for state in self._states:
             if found := self.graph.first(state, names):
                 self._bind(found[0])

@@ -2,7 +2,7 @@
 
 No benchmark publishes these figures; those that publish capabilities of their own have them in ``leaderboard.md``. A
 figure is the share of passed cases: of every task by itself, and then the mean over the tasks, so that a large task
-does not drown a small one. The interval is that of the mean of such shares, each with its own variance.
+does not outweigh a small one. The interval is that of the mean of such shares, each with its own variance.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ORDER = (
     "long dialogue",
     "delivery",
 )
-"""Of tables; whatever else tasks say comes behind these."""
+"""The order in tables; other capabilities of tasks follow."""
 
 
 def known_capabilities() -> dict[str, tuple[Part, ...]]:

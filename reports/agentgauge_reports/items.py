@@ -1,4 +1,4 @@
-"""The health of samples over several runs: which of them tell models apart, and which may be defective."""
+"""The health of samples over several runs: which of them distinguish models, and which may be defective."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentgauge_reports.text import fill
 ORACLE = "oracle"
 """The model that answers with the gold."""
 FEWEST_RUNS = 3
-"""Below that a correlation over runs says nothing."""
+"""With fewer runs a correlation over runs has no meaning."""
 SHOWN = 20
 """Samples of a list that the text names; JSON has them all."""
 

@@ -28,7 +28,7 @@ from agentgauge_reports.run import sum_up
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
 """Keys of a summary's ``run`` that shards share."""
 SAME_BY_NAME = ("data", "prompts", "options")
-"""Those of which shards share the parts that they both have."""
+"""Keys whose common entries must be the same in all shards."""
 
 
 class Shard:
@@ -41,7 +41,7 @@ class Shard:
         self.plan: Mapping[CaseId, str] = self.folder.plan()
         scored = self.about["settings"].get("rescore")
         self.sources = [self.folder, *([RunFolder(Path(scored))] if scored else [])]
-        """Where files of tools may be: here, or in the run that this one scored again."""
+        """Folders with the files of tools: this run's, or that of the run that this one scored again."""
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
@@ -73,7 +73,7 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
             raise UsageProblem(
-                f"{shards[0].folder.path} and {other.folder.path} are no shards of one run: {found}; merge runs that"
+                f"{shards[0].folder.path} and {other.folder.path} are not shards of one run: {found}; merge runs that"
                 " agree"
             )
     target.refuse_taken()

@@ -23,7 +23,7 @@ from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
-"""A figure that says nothing."""
+"""A figure without a value."""
 
 
 def sum_up(

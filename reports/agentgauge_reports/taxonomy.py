@@ -1,4 +1,4 @@
-"""Why a case is wrong or broken, in a few words of our own that all benchmarks share.
+"""The kinds of wrong and broken cases, which all benchmarks share.
 
 The benchmarks' labels are finer and differ; each task says which kind a label is (``Presentation.kinds``). A label with
 the name of a kind is of that kind. A case has one kind: that of its first label, because benchmarks put the label that

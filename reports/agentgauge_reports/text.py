@@ -11,7 +11,7 @@ from urllib.parse import quote
 from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
-"""Of a terminal that does not say."""
+"""The width of a terminal that does not report one."""
 
 
 def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> list[str]:
@@ -24,7 +24,7 @@ def fill(indent: str, text: str, width: int = WIDTH, *, hanging: str = "") -> li
 
 
 def titled(title: str, texts: Iterable[str], width: int | None) -> Iterator[str]:
-    """Each text behind the title, in lines of at most ``width`` characters; whole where there is no width."""
+    """Each text after the title, in lines of at most ``width`` characters; whole where there is no width."""
     for text in texts:
         yield from [title + text] if width is None else fill("", title + text, width, hanging="  ")
 
@@ -45,7 +45,7 @@ def dollars(usd: float) -> str:
 
 
 def cost(usage: Mapping[str, Any]) -> str:
-    """What cases cost, and what came from the provider's cache; empty where neither is known."""
+    """The cost of cases, and the share of tokens from the provider's cache; empty if neither is known."""
     parts = []
     if usd := usage.get("usd"):
         each = usage.get("usd_per_passed")

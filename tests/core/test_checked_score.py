@@ -22,8 +22,8 @@ def test_a_score_is_passed_on() -> None:
         (None, "toy.say: score returned None; return a Score"),
         ({"right": 1.0}, "toy.say: score returned {'right': 1.0}; return a Score"),
         (Score(True, {"right": "yes"}), "returned a Score with right 'yes' among its values; these are numbers"),
-        (Score(True, [("right", 1.0)]), "returned a Score whose values are no mapping"),
-        (Score(False, {}, "wrong_tool"), "or whose labels are no tuple of texts"),
+        (Score(True, [("right", 1.0)]), "returned a Score whose values are not a mapping"),
+        (Score(False, {}, "wrong_tool"), "or whose labels are not a tuple of texts"),
     ],
 )
 def test_anything_else_breaks_the_case(returned, sentence) -> None:

@@ -171,8 +171,8 @@ def strange(a: Nowhere) -> None:  # noqa: F821
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        (lambda a: a, "is no tool; give a Python function with a name"),
-        ("find", "'find' is no tool"),
+        (lambda a: a, "is not a tool; give a Python function with a name"),
+        ("find", "'find' is not a tool"),
         (no_text, "the tool no_text lacks a docstring"),
         (untyped, "the tool untyped: its parameter a lacks a type"),
         (stars, "the tool stars: a model gives arguments by name, so \\*a: 'int' cannot be a parameter"),
@@ -195,7 +195,7 @@ def test_names_are_unique_and_schemas_of_others_are_taken_as_they_are() -> None:
     assert wrapped == tools_of([schema])["book"] and not wrapped.is_run
     with pytest.raises(UsageProblem, match="two tools are named book"):
         tools_of([schema, schema])
-    with pytest.raises(UsageProblem, match="is no function schema; it must have a name"):
+    with pytest.raises(UsageProblem, match="is not a function schema; it must have a name"):
         tools_of([{"type": "function"}])
 
 
@@ -216,7 +216,7 @@ def breaks() -> str:
 
 
 def gives_an_object() -> Path:
-    """Give what is no JSON."""
+    """Give what is not JSON."""
     return Path()
 
 
@@ -231,7 +231,7 @@ def test_a_tool_error_is_for_the_model_and_any_other_a_defect_of_the_benchmark()
     with pytest.raises(ToolFault, match=r"the tool breaks raised KeyError at test_functions\.py:") as broken:
         run(breaks)
     assert broken.value.cause == "breaks: KeyError"
-    with pytest.raises(ToolFault, match="PosixPath is no plain data; use dataclasses"):
+    with pytest.raises(ToolFault, match="PosixPath is not plain data; use dataclasses"):
         run(gives_an_object)
 
 

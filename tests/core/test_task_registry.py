@@ -135,5 +135,5 @@ def test_a_file_is_imported_by_its_name_on_the_path_else_alone(tmp_path, monkeyp
     with pytest.raises(UsageProblem, match="ZeroDivisionError"):
         import_file(tmp_path / "loose" / "fails-1.py")
     assert "fails-1" not in sys.modules  # so that the next import fails as well
-    with pytest.raises(UsageProblem, match="is no Python file; name one"):
+    with pytest.raises(UsageProblem, match="is not a Python file; name one"):
         import_file(tmp_path / "absent.py")

@@ -126,7 +126,7 @@ def test_a_whole_task_is_accepted() -> None:
         # attributes
         ({"data": NoFolder()}, "lacks data.bundled"),
         ({"data": "whole.jsonl"}, "has data 'whole.jsonl'; it must be an object of a class that inherits DataSource"),
-        ({"name": "a b"}, "makes no marker of its name; use letters, digits, underscores and dots"),
+        ({"name": "a b"}, "has a name that cannot be a pytest marker; use letters, digits, underscores and dots"),
         ({"title": None}, "has title None; it must be a text"),
         ({"dialects": "native"}, "has dialects 'native'; it must be a tuple of texts"),
         ({"data": type("D", (Data,), {"files": "x.jsonl"})()}, "has data.files 'x.jsonl'; it must be a tuple of texts"),
@@ -144,11 +144,11 @@ def test_a_whole_task_is_accepted() -> None:
         ({"metrics": fails}, "fails at metrics('parity'), before any case: KeyError: 'right'"),
         ({"metrics": lambda self, scoring: {}}, "has metrics that return {}; return a MetricFormula"),
         ({"metrics": raising(fails)}, "fails at its metrics of no sample, before any case: KeyError: 'right'"),
-        ({"metrics": raising(lambda sums: {})}, "has metrics that make {} of no sample; make figures by name"),
-        ({"metrics": raising(lambda sums: {"F1": 1.0})}, "publishes Acc, of which its metrics make no figure"),
+        ({"metrics": raising(lambda sums: {})}, "has metrics that return {} for no samples; return figures by name"),
+        ({"metrics": raising(lambda sums: {"F1": 1.0})}, "publishes Acc, which its metrics do not compute"),
         (
             {"metrics": lambda self, scoring: MetricFormula(lambda sums: {"Acc": None}, {"acc": ("all",)})},
-            "has rests_on or scale for acc, which is no figure; figures are Acc",
+            "has rests_on or scale for acc, which is not a figure; figures are Acc",
         ),
         ({"headline": "Other"}, "has the headline Other, which it does not publish"),
         ({"published": ()}, "publishes no column; its headline is one of ``published``"),
@@ -159,7 +159,7 @@ def test_a_whole_task_is_accepted() -> None:
         ({"published_dialects": ("native", "qwen")}, "has published_dialects qwen, which it does not support"),
         ({"published_rows": fails}, "fails at published_rows(), before any case: KeyError: 'right'"),
         ({"published_rows": lambda self: [{"model": "best"}]}, "has a published row without edition: {"),
-        ({"published_rows": row(Acc=1)}, "has a published row of best with Acc, which is no published column"),
+        ({"published_rows": row(Acc=1)}, "has a published row of best with Acc, which is not a published column"),
         ({"published_rows": row(Accuracy="90")}, "has a published row of best with Accuracy '90'; it must be a number"),
         # options
         ({"options": option()[0]}, "it must be a tuple of TaskOption"),
@@ -180,5 +180,5 @@ def test_what_would_fail_later_is_told_at_once(attributes, sentence) -> None:
 
 
 def test_a_class_is_no_task() -> None:
-    with pytest.raises(UsageProblem, match="is no task; announce an object of a class that inherits Task"):
+    with pytest.raises(UsageProblem, match="is not a task; announce an object of a class that inherits Task"):
         complete(Whole)

@@ -304,7 +304,7 @@ def test_a_session_in_another_layout_is_the_same_session(change: Change, told: s
         (put(f"{NODE}.idx", 7), "'idx' of actions differs from their place in the list, which counts"),
         (
             put("id", "mine"),
-            "the id is not that of its line, by which the published evaluator finds a session; here the id counts",
+            "the id does not match its line; the published evaluator finds sessions by line, AgentGauge by id",
         ),
     ],
 )

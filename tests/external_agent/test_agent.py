@@ -97,7 +97,7 @@ def test_an_agent_that_does_without_the_model_has_answered(tmp_path: Path) -> No
     ("code", "says"),
     [
         ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine"),
-        ("Path(os.environ['AGENTGAUGE_ANSWER']).write_text('{')", "its answer.json is no answer"),
+        ("Path(os.environ['AGENTGAUGE_ANSWER']).write_text('{')", "its answer.json is not an answer"),
     ],
 )
 def test_a_program_that_fails_by_itself_breaks_the_case(code: str, says: str, tmp_path: Path) -> None:

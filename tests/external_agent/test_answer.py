@@ -21,7 +21,7 @@ def ended(stdout: str = "", status: str = "ok") -> SandboxResult:
     ("files", "stdout", "status", "text"),
     [
         ({}, " 42\n", "ok", "42"),
-        ({}, "half a th", "timeout", ""),  # what a program printed that did not end well is no answer
+        ({}, "half a th", "timeout", ""),  # what a program printed that did not end well is not an answer
         ({"answer.txt": "from the file\n"}, "chatter", "ok", "from the file"),
         ({"answer.txt": "in time"}, "", "timeout", "in time"),
         ({"answer.json": '{"content": "best"}', "answer.txt": "second"}, "third", "ok", "best"),
@@ -47,7 +47,7 @@ def test_calls_are_read_in_both_forms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "no answer"),
+        ("{", "is not an answer"),
         ("[]", "an object whose content is a text"),
         ('{"content": 7}', "an object whose content is a text"),
         ('{"tool_calls": {}}', "tool_calls must be a list"),

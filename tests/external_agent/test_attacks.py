@@ -118,7 +118,7 @@ def test_a_token_ends_with_its_call(tmp_path: Path) -> None:
         return found
 
     status, said = asyncio.run(run())
-    assert status == 401 and "not, or no longer, valid" in said
+    assert status == 401 and "not valid, or no longer valid" in said
 
 
 def test_many_connections_use_up_no_files_of_the_run(tmp_path: Path) -> None:

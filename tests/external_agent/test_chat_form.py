@@ -36,8 +36,8 @@ def test_a_request_of_an_ordinary_client() -> None:
     ("body", "says", "status"),
     [
         ({"model": "gpt-expensive"}, "there is no model 'gpt-expensive' here; ask 'm1'", 404),
-        ({"web_search_options": {}}, "'web_search_options' is not passed on", 400),
-        ({"extra_body": {}}, "'extra_body' is not passed on", 400),
+        ({"web_search_options": {}}, "'web_search_options' is not supported", 400),
+        ({"extra_body": {}}, "'extra_body' is not supported", 400),
         ({"n": 5}, "n must be 1", 400),
         ({"messages": []}, "at least one message", 400),
         ({"messages": ["hello"]}, "a role of", 400),

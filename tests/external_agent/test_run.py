@@ -89,7 +89,7 @@ def test_a_dialogue_is_put_step_by_step(tmp_path: Path) -> None:
 
 def test_other_tasks_are_refused_in_one_sentence(tmp_path: Path) -> None:
     result = run_gta(MINIMAL, "-k", "test_step_by_step", "--limit=1", cwd=tmp_path, status=4)
-    assert "--agent: gta_atomic.step cannot be put to an agent program; select tasks that can" in result.output
+    assert "--agent: gta_atomic.step cannot be run with an agent program; select tasks that can" in result.output
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_run_that_goes_on_has_the_agent_of_before(tmp_path: Path) -> None:
 def test_gold_is_not_shown(readable: str, tmp_path: Path) -> None:
     (tmp_path / "gold" / "inside").mkdir(parents=True)
     table = AgentTable(readable=(str(tmp_path / readable),))
-    with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would show the agent a data set"):
+    with pytest.raises(UsageProblem, match=r"\[agent\] readable .* would let the agent read a data set"):
         read_agent(option(command(tmp_path)), {}, Config(agent=table), {tmp_path / "gold": "a data set"})
 
 

@@ -101,7 +101,7 @@ def test_a_path_that_escapes_is_refused_and_nothing_is_written(site: Site, place
     site.release(REPO, "v0.1.0", {NAME: official.archive({**official.atomic(), "../../../../../evil.txt": b"x"})})
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "'../../../../../evil.txt', which is no plain relative path" in one_sentence(err)
+    assert "'../../../../../evil.txt', which is not a plain relative path" in one_sentence(err)
     assert nothing_is_seen(place)
     assert not list(tmp_path.rglob("evil.txt"))
 
@@ -148,7 +148,7 @@ def test_a_listing_with_a_name_that_escapes_is_refused_and_nothing_is_asked_for(
     site.hub("apple/mmau", {"math_standard_20240712.jsonl": b"{}", name: b"{}"})
     status_, _, err = place.run("fetch", "mmau", "--mirror", site.url)
     assert status_ == 4
-    assert "which is no plain relative path" in one_sentence(err)
+    assert "which is not a plain relative path" in one_sentence(err)
     assert not any("/resolve/" in path for _, path, _ in site.asked)
     assert not list(tmp_path.rglob("*.jsonl"))
 
@@ -165,7 +165,7 @@ def test_an_asset_with_a_name_that_escapes_is_refused(site: Site, place: Place, 
     site.release(REPO, "v0.1.0", {NAME: atomic, f"{NAME}/../../../../evil": b"x"})
     status_, _, err = fetch(site, place)
     assert status_ == 4
-    assert "which is no plain relative path" in one_sentence(err)
+    assert "which is not a plain relative path" in one_sentence(err)
     assert not list(tmp_path.rglob("evil"))
 
 

@@ -235,7 +235,7 @@ def test_the_proxy_of_the_environment_is_used(site: Site, place: Place) -> None:
         (["wild", "--from", "hub:x"], "--from 'hub:x' cannot be read; give github, hub, or hub:OWNER/NAME[@REVISION]"),
         (
             ["wild", "--mirror", "mirror.org"],
-            "--mirror 'mirror.org' is no URL of a server; give one such as https://mirror.example.org",
+            "--mirror 'mirror.org' is not a URL of a server; give one such as https://mirror.example.org",
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_links_in_deliverables_are_left_out_and_noted(
     left_out = [
         "left out: files/etc: is a link",
         "left out: files/passwd: is a link",
-        "left out: files/pipe: is no plain file",
+        "left out: files/pipe: is not a plain file",
     ]
     assert task["meta"]["notes"] == left_out
     assert "note: task 7: left out: files/passwd: is a link" in capsys.readouterr().out
@@ -220,7 +220,7 @@ def test_a_pack_beside_its_files_needs_no_base_dir_and_one_elsewhere_says_so(
     assert "--base-dir" in capsys.readouterr().out
     assert stored(elsewhere)["base_dir"] == "../out"
     assert pack("check", elsewhere, "--data", data) == 4
-    assert "say so with --base-dir" in capsys.readouterr().out
+    assert "allow this with --base-dir" in capsys.readouterr().out
     assert pack("check", elsewhere, "--data", data, "--base-dir", results) == 0
 
 
@@ -298,7 +298,7 @@ def test_a_folder_of_somebodys_own_is_not_taken_for_copies(
     for make in (lambda: None, lambda: (own.rename(tmp_path / "away"), own.symlink_to(tmp_path / "away"))):
         make()
         assert create(results, data, "--deliverables", "--out-pack", tmp_path / "mine.json") == 4
-        assert "no folder of copies that this command made" in capsys.readouterr().out
+        assert "and was not made by this command" in capsys.readouterr().out
         assert (own / "7/precious.md").read_text() == "mine"
 
 

@@ -260,6 +260,6 @@ def test_a_pack_that_names_no_task_set_is_taken_as_it_is(tmp_path: Path, capsys:
     (tmp_path / "7/files/report.pdf").write_bytes(b"%PDF")
     path = put(tmp_path, GOOD)
     assert pack("check", path) == 0
-    assert "does not say which task set it is of" in capsys.readouterr().out
+    assert "does not name its task set" in capsys.readouterr().out
     assert pack("check", path, "--data", write_tasks(tmp_path / "set A")) == 1
     assert "task 7: full_tree differs" in capsys.readouterr().out

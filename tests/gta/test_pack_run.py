@@ -174,7 +174,7 @@ def test_a_failure_says_why_and_how_to_go_on(agent: Agent, one: None, capsys: py
     said = capsys.readouterr().out
     assert "  it said: RuntimeError: no \\x1b[31mkey\n" in said
     assert (
-        f"what they said: {agent.out}/7/stderr.txt and so on; the same command with --retry-failed runs them again"
+        f"their output: {agent.out}/7/stderr.txt and so on; the same command with --retry-failed runs them again"
         in said
     )
 
@@ -321,8 +321,8 @@ def test_links_that_an_agent_leaves_are_never_followed(sandbox: tuple[str, ...],
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("import os, shutil; shutil.rmtree('files'); os.symlink('/etc', 'files')", "files is no folder any more"),
-        ("import shutil; shutil.rmtree('files'); open('files', 'w')", "files is no folder any more"),
+        ("import os, shutil; shutil.rmtree('files'); os.symlink('/etc', 'files')", "files is no longer a folder"),
+        ("import shutil; shutil.rmtree('files'); open('files', 'w')", "files is no longer a folder"),
         ("open('usage.json', 'w').write('{\"usd\": -3}')", "usd must be a number"),
         ("open('usage.json', 'w').write('{\"usd\": 1e999}')", "usd must be a number"),
         ("open('usage.json', 'w').write('[' * 100000)", "it is not one small JSON object"),
@@ -518,13 +518,13 @@ def test_what_an_agent_is_judged_by_cannot_be_opened(
     (tmp_path / "run/old").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path)
     assert agent.run("print(1)", "--readable", tmp_path / place) == 4
-    assert "with it what it is judged by" in capsys.readouterr().out
+    assert "which holds the expected answers" in capsys.readouterr().out
     assert not (agent.out / "pack.json").exists()
 
 
 def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
     assert agent.run("print(1)", words=str(agent.data / "end.json")) == 4
-    assert "would show the agent the task set" in capsys.readouterr().out
+    assert "would let the agent read the task set" in capsys.readouterr().out
 
 
 def test_a_task_set_among_the_packages_is_hidden_all_the_same(
@@ -696,7 +696,7 @@ def test_the_systems_programs_are_there(sandbox: tuple[str, ...], agent: Agent, 
         ("", "is empty"),
         ("'unclosed", "cannot be read"),
         ("no-such-program-at-all x", "there is no program 'no-such-program-at-all'"),
-        ("true {promt}", "{promt} is no placeholder; known are {prompt}"),
+        ("true {promt}", "{promt} is not a placeholder; known are {prompt}"),
     ],
 )
 def test_commands_that_are_refused(command: str, says: str) -> None:

@@ -305,7 +305,7 @@ def test_another_pack_is_refused(tmp_path: Path) -> None:
 )
 def test_a_file_that_holds_no_scores_is_left_alone(content: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(content)
-    with pytest.raises(UsageProblem, match="is no file of scores"):
+    with pytest.raises(UsageProblem, match="is not a file of scores"):
         score(a_pack(tmp_path, 1), Judge(), tmp_path)
     assert (tmp_path / "s.json").read_text() == content
 

@@ -22,8 +22,8 @@ def test_a_text_of_the_users_replaces_ours_and_changes_the_version(tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("filesnote.txt", "x", "filesnote.txt is no prompt text; accepted are call_protocol.txt"),
-        ("files_note.md", "x", "is no prompt text"),
+        ("filesnote.txt", "x", "filesnote.txt is not a prompt text; accepted are call_protocol.txt"),
+        ("files_note.md", "x", "is not a prompt text"),
         ("call_protocol.txt", "{tools}", "unknown slot {tools}"),
         ("call_protocol.txt", "{thought.x}", "unknown slot"),
         ("call_protocol.txt", "{}", "unknown slot"),

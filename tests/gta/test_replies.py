@@ -153,9 +153,12 @@ ANSWER = {"role": "assistant", "content": "42"}
         ([record('["image"]', type="ARGS_ERROR")], ""),
         ([record("9" * 10_000, type="ARGS_ERROR")], ""),
         ([record("[" * 5000, type="ARGS_ERROR")], ""),
-        ([ANSWER, record("null", type="ARGS_ERROR")], "the arguments of a call of OCR are null, which is no object"),
-        ([record(" 4.5", type="ARGS_ERROR")], "the arguments of a call of OCR are  4.5, which is no object"),
-        ([record("true", type="ARGS_ERROR")], "the arguments of a call of OCR are true, which is no object"),
+        (
+            [ANSWER, record("null", type="ARGS_ERROR")],
+            "the arguments of a call of OCR are null, which is not an object",
+        ),
+        ([record(" 4.5", type="ARGS_ERROR")], "the arguments of a call of OCR are  4.5, which is not an object"),
+        ([record("true", type="ARGS_ERROR")], "the arguments of a call of OCR are true, which is not an object"),
     ],
 )
 def test_replies_on_which_the_published_agent_stops(records: list[Any], reason: str) -> None:

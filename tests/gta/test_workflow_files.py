@@ -83,7 +83,7 @@ def test_one_file_may_be_given_as_a_text(change: dict[str, Any], tmp_path: Path)
 def test_files_elsewhere_are_refused(path: str, tmp_path: Path) -> None:
     (tmp_path / "other.pdf").write_text("x")
     (tmp_path / "here").mkdir()
-    with pytest.raises(UsageProblem, match="is no plain file below"):
+    with pytest.raises(UsageProblem, match="is not a plain file below"):
         scored(tmp_path / "here", entry(delivered=[path]))
 
 

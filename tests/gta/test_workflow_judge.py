@@ -355,7 +355,7 @@ def test_a_cache_that_cannot_be_written_costs_money_and_nothing_else(folder: Pat
 def test_a_cache_that_is_no_folder_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
-    with pytest.raises(UsageProblem, match=r"--judge-cache .* is no folder"):
+    with pytest.raises(UsageProblem, match=r"--judge-cache .* is not a folder"):
         open_judgements(name)
 
 

@@ -126,14 +126,14 @@ def test_a_head_without_authentication_is_warned_of(monkeypatch: pytest.MonkeyPa
     finally:
         head.stop(None).wait()
         os.environ.pop("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", None)
-    assert "has no authentication, so everyone who reaches it can run programs on it" in caplog.text
+    assert "has no authentication, so anyone who can connect to it can run programs on it" in caplog.text
 
 
 def test_a_cluster_of_ours_is_joined_with_its_token_only(ray_cluster: Cluster) -> None:
     token = ray_cluster.environment["RAY_AUTH_TOKEN"]
     out, err = join(ray_cluster.address, RAY_AUTH_TOKEN=token)
     assert (out, err) == ("ray.cluster 8.0\n", "")
-    for given, words in (("", "wants its token"), ("x" * 64, "does not take the given token")):
+    for given, words in (("", "requires its token"), ("x" * 64, "does not take the given token")):
         out, err = join(ray_cluster.address, RAY_AUTH_TOKEN=given, HOME="/nonexistent")
         assert (out, err.count("\n")) == ("", 1) and words in err and "x" * 64 not in err
 

@@ -144,7 +144,7 @@ def test_a_session_may_have_a_limit_of_calls(tmp_path: Path) -> None:
             async with connected(gateway.url, token) as client:
                 results = [await client.call_tool("Add", {"a": 1, "b": 2}) for _ in range(2)]
         assert [result.is_error for result in results] == [False, True]
-        assert sample.refused == [("Add", "this task has had its 1 calls of tools")]
+        assert sample.refused == [("Add", "this task has used its 1 tool calls")]
 
     asyncio.run(main())
 

@@ -90,7 +90,7 @@ def test_over_standard_input_and_output(files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--mcp", "--no-token"], "--mcp wants a token, by which its clients are told apart; leave --no-token out"),
+        (["--mcp", "--no-token"], "--mcp requires a token, which identifies its clients; leave --no-token out"),
         (["--mcp", "--host", "203.0.113.1"], "the MCP gateway cannot listen on 203.0.113.1:16181"),
     ],
 )

@@ -28,7 +28,7 @@ PROBLEM: dict[str, Any] = {
     "generated_tests": {"input": ["5", "6", "7"], "output": ["25", "36", "49"]},
 }
 LOST = "\ud800"
-"""An input that is no UTF-8: its test fails before the program is looked at."""
+"""An input that is not UTF-8: its test fails before the program is looked at."""
 
 
 @pytest.fixture

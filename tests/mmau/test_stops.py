@@ -300,8 +300,8 @@ HALF = {"Accuracy": 50, "Format Errors": 50}
     [
         ("dag_reasoning", made.plans()[0], {"content": None}, HALF, "content is null"),
         ("dag_reasoning", made.plans()[0], {"content": f"Chosen Plan: {'1' * 5000}"}, HALF, ""),
-        ("dag_reasoning", made.plans()[0], "no JSON", HALF, "is no JSON"),
-        ("dag_reasoning", made.plans()[0], "[" * 5_000, HALF, "is no JSON"),
+        ("dag_reasoning", made.plans()[0], "no JSON", HALF, "is not JSON"),
+        ("dag_reasoning", made.plans()[0], "[" * 5_000, HALF, "is not JSON"),
         ("dag_reasoning", made.plans()[0], called(**ID), HALF, "'function' is null or missing"),
         ("math_standard", made.mathematics(1), {"content": None}, {"Accuracy": 0}, "content is null"),
         ("math_standard", made.mathematics(1), {"content": "#ANSWER#: 1e999999999"}, {"Accuracy": 0}, ""),

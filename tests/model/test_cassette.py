@@ -221,11 +221,11 @@ def test_a_truncated_last_line_is_ignored_and_taken_off_on_the_next_recording(pl
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "line 1: this is no cassette"),
-        ('{"x": 1}\n', "line 1: this is no cassette"),
+        ("", "line 1: this is not a cassette"),
+        ('{"x": 1}\n', "line 1: this is not a cassette"),
         ('{"cassette": 99}\n', "has format 99, and this version reads 1"),
-        ('{"cassette": 1}\n{"kind": "model"}\n', "line 2: this is no exchange"),
-        ('{"cassette": 1}\n{"kind": \n{}\n', "line 2: this is no exchange"),
+        ('{"cassette": 1}\n{"kind": "model"}\n', "line 2: this is not an exchange"),
+        ('{"cassette": 1}\n{"kind": \n{}\n', "line 2: this is not an exchange"),
     ],
 )
 def test_a_damaged_cassette_is_refused(tmp_path: Path, content: str, said: str) -> None:

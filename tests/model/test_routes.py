@@ -198,7 +198,7 @@ def test_which_proxy_is_taken(
 @pytest.mark.parametrize("value", ["socks5://user:pass-4711@p:1080", "http://", "http://p:0", "http://p:x"])
 def test_a_proxy_of_another_kind_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("ALL_PROXY", value)
-    with pytest.raises(UsageProblem, match=r"for https://a\.example is no HTTP proxy") as problem:
+    with pytest.raises(UsageProblem, match=r"for https://a\.example is not an HTTP proxy") as problem:
         proxy_for("https://a.example/v1")
     assert "4711" not in str(problem.value)
 

@@ -185,7 +185,7 @@ def test_a_provider_that_is_none_is_told(installed, module: str, why: str) -> No
     ("module", "why"),
     [
         ("Lines = 1 / 0", "the dialect lines (odd_one:Lines) cannot be made: ZeroDivisionError"),
-        ("Lines = dict", "the dialect lines (odd_one:Lines) is no agentgauge.dialects.Format"),
+        ("Lines = dict", "the dialect lines (odd_one:Lines) is not an agentgauge.dialects.Format"),
     ],
 )
 def test_a_dialect_that_is_none_is_told(module: str, why: str, tmp_path: Path) -> None:

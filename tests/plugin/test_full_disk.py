@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_in_the_midst_costs_no_answer(tmp_path, disk, worker
         arguments = ("--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers)
         result = project.run(*arguments, f"--run-dir={disk / 'run'}")
         ended_well(result, disk / "run")
-        assert "No space left on device): make room; what is finished is kept" in result.output
+        assert "No space left on device): free disk space; finished cases are kept" in result.output
         assert not (disk / "run" / "reserve").exists()
         (disk / "filler").unlink()
         endpoint.choose = say

@@ -123,7 +123,7 @@ def test_the_message_has_metric_difference_interval_and_p(here):
         # (2.160 + 0.842) * 10.48, and one pair of twelve
         (
             12,
-            "a fall of 39.8 points in a figure looked at alone would have been found in about four of five cases; a"
+            "a fall of 39.8 points in a figure tested alone would have been found in about four of five cases; a"
             " smaller one could have gone unseen",
         ),
     ],
@@ -139,8 +139,8 @@ def test_a_gate_that_holds_says_what_it_would_have_found(here, samples, says):
 @pytest.mark.parametrize(
     ("small", "figures", "rest"),
     [
-        (0, "2 figures, each looked at alone,", ""),
-        (1, "a figure looked at alone", "; 1 figure rests on too few samples to show any"),
+        (0, "2 figures, each tested alone,", ""),
+        (1, "a figure tested alone", "; 1 figure rests on too few samples to show any"),
     ],
 )
 def test_a_gate_tells_figures_of_too_few_samples_apart(here, small, figures, rest):

@@ -72,7 +72,7 @@ def test_the_token_of_an_address_is_used_and_stored_nowhere(tmp_path, workers):
             announced = json.loads(server.stdout.readline())
             plain, token = announced["url"], announced["token"]
             refused = run_gta(*RUN, "--tool-server", plain, "--run-dir", "refused", cwd=tmp_path, status=4)
-            assert f"--tool-server {plain} wants a token; give the one that it printed" in refused.output
+            assert f"--tool-server {plain} requires a token; give the one that it printed" in refused.output
             address = plain.replace("http://", f"http://:{token}@")
             result = run_gta(*RUN, "--tool-server", address, "--run-dir", "run", *workers, cwd=tmp_path)
         finally:

@@ -90,7 +90,7 @@ def test_a_conversation_is_told_once_with_calls_and_a_judge_after_it(log):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "flaw"), [("[1]", "the arguments are no object"), ("{", "Expecting property name")]
+    ("arguments", "flaw"), [("[1]", "the arguments are not an object"), ("{", "Expecting property name")]
 )
 def test_unreadable_arguments_are_kept_as_text(tmp_path, arguments, flaw):
     talk = [
@@ -187,7 +187,10 @@ def test_equal_runs_give_equal_archives(log, tmp_path):
 
 def test_other_names_and_places_are_refused(tmp_path):
     run = made(tmp_path / "run", {"a": "p"})
-    for target, told in ((tmp_path / "run.json", r"name it run\.eval"), (tmp_path / "no" / "run.eval", "is no folder")):
+    for target, told in (
+        (tmp_path / "run.json", r"name it run\.eval"),
+        (tmp_path / "no" / "run.eval", "is not a folder"),
+    ):
         with pytest.raises(UsageProblem, match=told):
             write_eval(run, target)
 

@@ -183,7 +183,7 @@ def test_a_trajectory_has_the_models_steps_alone(tmp_path: Path) -> None:
         ("agent", "gold", True),
         ("agent", "a ? cat", None),
     ]
-    assert told["steps"][1]["tool_calls"][0]["extra"] == {"parse_error": "the arguments are no object"}
+    assert told["steps"][1]["tool_calls"][0]["extra"] == {"parse_error": "the arguments are not an object"}
     assert told["steps"][2]["observation"] == {"results": [{"content": "text"}]}
     assert told["extra"]["figure"]["key"] == "toy.say.Acc" and told["extra"]["figure"]["low"] is not None
     assert (told["extra"]["status"], told["final_metrics"]["total_steps"]) == ("passed", 4)

@@ -150,7 +150,7 @@ def test_what_no_shard_has_done_is_missing_and_a_resumed_run_does_it(project, tm
 )
 def test_runs_that_differ_are_no_shards_and_the_sentence_says_in_what(project, tmp_path, file, path, value, told):
     other = edited(copied("even", tmp_path), file, path, value)
-    with pytest.raises(UsageProblem, match=f"are no shards of one run: {re.escape(told)}"):
+    with pytest.raises(UsageProblem, match=f"are not shards of one run: {re.escape(told)}"):
         merge([Path("odd"), other], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

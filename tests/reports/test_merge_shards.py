@@ -87,7 +87,7 @@ def planless(run: Path) -> Path:
             lambda a, b, c: [a, b, c, shutil.copytree(b, b.with_name("again"))],
             "are both shard 2 of 3; name one of them",
         ),
-        (lambda a, b, c: [a, b, c, Path("whole")], "shard-1 is shard 1 of 3, and whole is no shard"),
+        (lambda a, b, c: [a, b, c, Path("whole")], "shard-1 is shard 1 of 3, and whole is not a shard"),
         (lambda a, b, c: [a, edited(b, "run.json", "shard|count", 4), c], "is shard 2 of 4; merge shards of one plan"),
         (
             lambda a, b, c: [a, edited(b, "run.json", "shard|plan", "0"), c],
@@ -101,7 +101,7 @@ def planless(run: Path) -> Path:
         ),
         (
             lambda a, b, c: [a, edited(b, "summary.json", "run|scoring", "strict"), c],
-            "are no shards of one run: scoring",
+            "are not shards of one run: scoring",
         ),
     ],
 )

@@ -209,7 +209,7 @@ def test_an_address_restores_search_order_page_and_case(watched, page_file):
         ("#task=nothing", "with task “nothing”, and this run has none"),
         ("#sort=beauty", "the column “beauty”"),
         ("#__proto__=1", "asks for “__proto__”, which this page does not know"),
-        ("#page=-3", "page “-3”, which is no number"),
+        ("#page=-3", "page “-3”, which is not a page number"),
     ],
 )
 def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem):

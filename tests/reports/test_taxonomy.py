@@ -45,7 +45,7 @@ def test_the_first_label_that_is_known_decides(task, labels, kind):
     [
         ("wild", "http 500", "model m: HTTP 500 from the endpoint", "endpoint"),
         ("gta_atomic.e2e", "http 500", "the tool server answered HTTP 500 for OCR", "tool"),
-        ("wild", "server parsed", "the server took calls out of the reply by itself", "endpoint"),
+        ("wild", "server parsed", "the server itself parsed the calls in the reply", "endpoint"),
         ("gta_workflow", "judge", "judge j: no readable score", "judge"),
         ("mmau.ds_e2e", "no shell", "the notebook's shell did not start", "sandbox"),
         ("gta_atomic.step", "missing file", "the file 'a.png' is missing", "data"),

@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
         (("--model=oracle", "--model=baseline", "--resume=c"), "--resume=c goes on with the models of that folder"),
         (("--model=oracle", "--model=baseline", "--in-flight=0"), "--in-flight 0 is too small"),
         (("--model=oracle", "--model=baseline", "--budget=5"), "--budget '5' cannot be read"),
-        (("--model=oracle", "--temperature=-1"), "--temperature -1.0 is no temperature"),
+        (("--model=oracle", "--temperature=-1"), "--temperature -1.0 is not a temperature"),
     ],
 )
 def test_what_several_models_cannot_have_is_refused_in_a_sentence(project, words, said):

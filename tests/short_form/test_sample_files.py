@@ -68,12 +68,12 @@ def test_several_files_are_one_data_set_and_gold_is_a_field(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.jsonl", "[1]\n", "toy: sample 1 is no object with fields"),
+        ("a.jsonl", "[1]\n", "toy: sample 1 is not an object with fields"),
         ("a.jsonl", lines({"id": 1}, {"id": 1}), "the id '1' occurs twice"),
         ("a.csv", "", "must begin with a line of column names"),
         ("a.csv", "id,id\n", "must begin with a line of column names that differ"),
-        ("a.csv", "id,q\na\n", "is damaged behind byte 5: .*shorter"),
-        ("a.csv", 'id,q\na,"b\n', "is damaged behind byte 5: unexpected end of data"),
+        ("a.csv", "id,q\na\n", "is damaged after byte 5: .*shorter"),
+        ("a.csv", 'id,q\na,"b\n', "is damaged after byte 5: unexpected end of data"),
         ("a.jsonl", lines({"level": {"x": 1}}), "level is .*; a field of keywords has a text or a list of texts"),
     ],
 )

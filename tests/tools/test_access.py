@@ -240,7 +240,7 @@ def test_a_token_is_made_printed_and_needed(guarded: Served) -> None:
     assert len(guarded.token) >= 32
     for start in ("GET /tools", "GET /openapi.json", "GET /metrics", "POST /Echo", "GET /nowhere"):
         status, body = guarded.ask(start, **CALL)
-        assert status == 401 and "wants a token" in body["detail"], start
+        assert status == 401 and "requires a token" in body["detail"], start
     assert guarded.ask("GET /health")[0] == 200
     assert guarded.ask("POST /Echo", Authorization=f"Bearer {guarded.token}", **CALL) == (200, "hello")
     assert guarded.log.read_text() == ""
@@ -277,12 +277,14 @@ def test_the_client_takes_the_token_from_the_address(
     assert asyncio.run(call(address)) == "42"
     assert server_fingerprints(address, ["Echo"])["Echo"]["state"] == "ready"
     with pytest.raises(
-        ToolFault, match=f"{guarded.url} answered HTTP 401 for its list of tools; it wants its token: set {TOOL_TOKEN}"
+        ToolFault,
+        match=f"{guarded.url} answered HTTP 401 for its list of tools; it requires its token: set {TOOL_TOKEN}",
     ) as fault:
         asyncio.run(call(guarded.url.replace("http://", "http://:wrong-one@")))
-    with pytest.raises(UsageProblem, match="takes another token; give the one that it printed") as problem:
+    with pytest.raises(UsageProblem, match="does not accept this token; give the one that it printed") as problem:
         server_fingerprints(guarded.url.replace("http://", "http://:wrong-one@"), ["Echo"])
-    with pytest.raises(UsageProblem, match="wants a token; give the one that it printed"):
+    where = f"in the environment variable {TOOL_TOKEN}, or as :TOKEN@ before the host of --tool-server"
+    with pytest.raises(UsageProblem, match=f"requires a token; give the one that it printed, {where}"):
         server_fingerprints(guarded.url, ["Echo"])
     assert "wrong-one" not in str(fault.value) + str(problem.value)
 

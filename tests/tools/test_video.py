@@ -155,7 +155,7 @@ def test_clip_holds_the_frames_between_the_times(
         (11.0, None, "got 11, 10"),
         (float("nan"), 2.0, "got nan, 2"),
         (0.0, float("inf"), "got 0, inf"),
-        (4.0, 5.0, "start_time 4 lies behind the end of film.mp4"),
+        (4.0, 5.0, "start_time 4 is after the end of film.mp4"),
         (0.11, 0.12, "there is no frame from 0.11 to 0.12 seconds: film.mp4 has 10 frames a second"),
     ],
 )

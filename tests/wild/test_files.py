@@ -126,7 +126,7 @@ def test_files_that_are_none_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataProblem, match="cannot be read"):
         score_files(data, tmp_path / "nowhere.jsonl")
     (tmp_path / "r.jsonl").write_text("{\n", encoding="utf-8")
-    with pytest.raises(DataProblem, match="line 1 is no JSON"):
+    with pytest.raises(DataProblem, match="line 1 is not JSON"):
         score_files(data, tmp_path / "r.jsonl")
 
 

@@ -35,7 +35,7 @@ TEXT = {"type": "string", "description": "a text"}
         ),
         ([tool({"a": {"description": "d"}})], ["f.a has no type, which the evaluator takes for string"]),
         ([tool({"a": {"type": "string"}})], ["f.a has no description"]),
-        ([tool({"a": "string"})], ['f.a is no schema but "string"']),
+        ([tool({"a": "string"})], ['f.a is not a schema but "string"']),
         ([tool({"a": {"anyOf": [{"type": "null"}], "description": "d"}})], []),
         ([tool({"a": {"type": "array", "description": "d"}})], ["f.a is an array without items"]),
         ([tool({"a": {"type": "array", "description": "d", "items": {"type": "string"}}})], []),

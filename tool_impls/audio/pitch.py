@@ -50,7 +50,7 @@ def stretch(channel: NDArray[numpy.float32], speed: float) -> NDArray[numpy.floa
     advance = HOP * numpy.fft.rfftfreq(FFT, 1 / (2 * numpy.pi))
 
     def spectrum(frame: int) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32]]:
-        """Strength and phase; behind the end of the sound both are 0."""
+        """Strength and phase; after the end of the sound both are 0."""
         if frame >= count:
             silence = numpy.zeros(FFT // 2 + 1, dtype=numpy.float32)
             return silence, silence

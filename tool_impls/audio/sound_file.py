@@ -38,7 +38,7 @@ KINDS = {
     ".m4a": Kind("ipod", "aac", 2, (*MPEG, 64_000, 88_200, 96_000)),
     ".ogg": Kind("ogg", "libopus", 2, (8_000, 12_000, 16_000, 24_000, 48_000)),
 }
-"""Suffix → what is written. Ogg holds Opus: FFmpeg's own Vorbis is an experiment."""
+"""Suffix → what is written. Ogg holds Opus, because FFmpeg's own Vorbis encoder is experimental."""
 
 
 @dataclass(frozen=True, slots=True)

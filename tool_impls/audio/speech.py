@@ -47,7 +47,11 @@ class SpeechToText(base.BenchTool):
     extra = "speech"
     pure = True
     confined = True
-    options = (Option("max_seconds", "float", 0.0, "how much is heard; 0: all of it", released=30.0, least=0),)
+    options = (
+        Option(
+            "max_seconds", "float", 0.0, "seconds of a recording that are transcribed; 0: all", released=30.0, least=0
+        ),
+    )
     seconds = 600.0
 
     def __init__(self, settings: ToolSettings) -> None:
@@ -64,7 +68,7 @@ class SpeechToText(base.BenchTool):
         if given is None:
             if (language := settings.value(TABLE, LANGUAGE)) not in (None, "en"):
                 problem = f"language = {language!r} in [tools.{TABLE}] needs weights"
-                return base.unavailable(f"{problem}: without, {basic_speech.NAME}, hears en")
+                return base.unavailable(f"{problem}: {basic_speech.NAME}, recognises en only")
             return f"{base.BASIC}: {basic_speech.NAME}"
         state = weights_state(settings, TABLE, given, DEFAULT, SIZE)
         if state != base.READY:

@@ -73,7 +73,7 @@ class AudioClipTool(base.BenchTool):
         output_dir: str | None = None,
         filename: str | None = None,
     ) -> Path:
-        """Raises ToolError for times that are none or lie behind the end, an unreadable file, and an unknown format."""
+        """Raises ToolError for invalid times, times after the end, an unreadable file, and an unknown format."""
         start, end = check_times(start_time, end_time)
         target = folder / _clip_name(filename, f"audio_clip_{seconds_text(start)}_{seconds_text(end)}")
         with sound_file.open_sound(audio) as container:
@@ -107,7 +107,7 @@ def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str)
             return
     if position <= first:
         length = f"{position / rate:.2f} seconds long"
-        raise ToolError(f"start_time {start:g} lies behind the end of {name}, which is {length}")
+        raise ToolError(f"start_time {start:g} is after the end of {name}, which is {length}")
 
 
 class NoiseReduction(base.BenchTool):

@@ -26,7 +26,7 @@ TABLE = "image"
 WEIGHTS = weights_option("stabilityai/sdxl-turbo")
 EDIT_WEIGHTS = Option("edit_weights", "weights", None, "as weights, but for ImageStylization")
 STEPS = Option("steps", "int", None, "steps of a local model; each tool has its own preset", least=1)
-SEED = Option("seed", "int", 0, "where a local model's chance begins", least=0)
+SEED = Option("seed", "int", 0, "seed of a local model's random numbers", least=0)
 GUIDANCE = Option("guidance", "float", None, "how closely a local model follows the words", least=0)
 OPTIONS = (*ENDPOINT, WEIGHTS, EDIT_WEIGHTS, ALLOW_DOWNLOAD, STEPS, SEED, GUIDANCE)
 CARD = 512  # pixels, both sides of a text card

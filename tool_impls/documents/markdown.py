@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 Env = MutableMapping[str, Any]
-"""What the parser keeps of a document: the addresses of its links."""
+"""The parser's data about a document: the addresses of its links."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tool_impls import base
 from tool_impls.documents.words import gathered
 from tool_impls.options import Option
 
-LIMIT = Option("limit", "int", 100_000, "characters of the answer; what is longer is cut, and says so", least=1)
+LIMIT = Option("limit", "int", 100_000, "characters of the answer; a longer text is cut, with a note", least=1)
 
 
 class ReadingTool(base.BenchTool):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from agentgauge.core.errors import ToolError
 
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""What XML cannot hold: control signs, half characters and two that are none."""
+"""Characters that XML cannot hold: control characters, lone surrogates and two non-characters."""
 
 LONGEST = 2_000_000  # characters of one document to write; about a thousand pages
 

@@ -99,7 +99,7 @@ def extract_code(command: str) -> str:
     """The first block marked ``python``, else the first block, else all of the text.
 
     QUIRK: the mark is looked for as the text "```python", so a block marked "python3" counts and keeps its "3"; and the
-    word behind the fence of another block (as in "```py") is part of the code.
+    word after the fence of another block (as in "```py") is part of the code.
     """
     for mark in ("python", ""):
         if found := re.search(_BLOCK.format(mark=mark), command, re.DOTALL):

@@ -65,7 +65,7 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
             return f"unknown: {result.reason}"
         if result.returncode == OUT_OF_MEMORY:
             return "unknown: out of memory"
-        raise ToolError(f"Z3 ended without an answer ({result.reason or 'it said nothing'}); a simpler claim may help")
+        raise ToolError(f"Z3 ended without an answer ({result.reason or 'no reason given'}); a simpler claim may help")
     text = ": ".join(str(answer[name]) for name in ("verdict", "detail") if answer[name])
     return text if len(text) <= CUT else f"{text[:CUT]} ... ({len(text)} characters, cut)"
 

@@ -1,7 +1,7 @@
 """The files of a session: those of its sample, and those that its tools make.
 
 A client names a file by its name or by its URI. Only names of this table lead to a file, so no name reaches another
-path: there is nothing to follow in ``..``, absolute paths or links.
+path: ``..``, absolute paths and links have no effect.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class Gateway:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         session = self._sessions.get(token) if scheme.lower() == "bearer" else None
         if session is None:
-            reason = "the token of a session is wanted, as Authorization: Bearer TOKEN"
+            reason = "a session's token is required, as Authorization: Bearer TOKEN"
             return JSONResponse({"error": reason}, 401, {"WWW-Authenticate": "Bearer"})
         return session
 

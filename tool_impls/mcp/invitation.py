@@ -1,4 +1,5 @@
-"""Tells an agent's program its session: by environment variables, and by settings in the form that clients share."""
+"""Passes a session to an agent's program: in environment variables, and as settings in the form that most clients
+read."""
 
 from __future__ import annotations
 

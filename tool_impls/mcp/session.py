@@ -26,12 +26,10 @@ def _keep_no_log(name: str, arguments: Mapping[str, Any], reason: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one agent is offered.
-
-    ``call`` runs a tool; it gets the arguments in the types of the tool's inputs, files as absolute paths, and raises
-    ToolError or ToolFault. ``files``: the sample's files by the names that the agent reads in its task. ``refused`` is
-    notified of a call that does not reach ``call``: the name, the arguments as they came, and the reason.
-    ``most_calls``: further ones are refused.
+    """The tools and files that one agent is offered. ``call`` runs a tool; it gets the arguments in the types of the
+    tool's inputs, files as absolute paths, and raises ToolError or ToolFault. ``files``: the sample's files by the
+    names that the agent reads in its task. ``refused`` is notified of a call that does not reach ``call``: the name,
+    the arguments as they came, and the reason. ``most_calls``: further ones are refused.
     """
 
     tools: Sequence[Tool]
@@ -87,7 +85,7 @@ class OpenSession:
     def _count(self) -> None:
         most = self.session.most_calls
         if most is not None and self._calls >= most:
-            raise ToolError(f"this task has had its {most} calls of tools")
+            raise ToolError(f"this task has used its {most} tool calls")
         self._calls += 1
 
     def _ready(self, tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,8 +113,8 @@ class OpenSession:
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, as models get it; further names are refused. ``nullable`` is no word of
-    JSON schema: some clients read from it that an input can be left out."""
+    """The JSON schema of a tool's arguments, as models get it; further names are refused. ``nullable`` is not part of
+    JSON schema; it shows some clients that an input can be left out."""
     schema: dict[str, Any] = function_schema(tool)["function"]["parameters"]
     if isinstance(tool, SchemaTool):
         return schema

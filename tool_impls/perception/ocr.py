@@ -125,7 +125,7 @@ def paragraphs(lines: Iterable[Block]) -> list[Block]:
     """Join each line to the block above it where they overlap sideways and the gap is below half a line's height.
 
     A line that shares its row with another stays alone: in tables, menus and receipts the row carries the meaning.
-    Heights must be alike (within a half), so that a heading stays alone too.
+    Heights must be alike (within a half), so that a heading is not joined either.
     """
     ordered = in_rows(lines)
     blocks: list[Block] = []

@@ -1,1 +1,1 @@
-"""Tools on Ray Serve: the tool server stays as it is, and its calls are worked on by replicas on a Ray cluster."""
+"""Tools on Ray Serve: the tool server stays the same, and replicas on a Ray cluster execute its calls."""

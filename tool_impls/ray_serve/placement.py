@@ -1,4 +1,5 @@
-"""Which tools share replicas, and what a replica takes. Imports no ray, because every settings file is checked here."""
+"""Which tools share replicas, and what a replica reserves. Imports no ray, because every settings file is checked
+here."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def planned(settings: ToolSettings, kinds: Mapping[str, type[BenchTool]]) -> lis
 
 
 def share_of_gpus(deployments: list[Deployment], there: float) -> float:
-    """What a replica gets of ``there`` GPUs where its table does not say: the same for all, so that each finds room."""
+    """The part of ``there`` GPUs that a replica gets if its table names none: the same for all, so that Ray can place
+    each replica."""
     asking = sum(deployment.most for deployment in deployments if deployment.gpus is None)
     return 1 / ceil(asking / there) if asking and there >= 1 else 0.0
 

@@ -1,4 +1,4 @@
-"""Tools on Ray Serve, seen from the server: it deploys them, sends calls with their files, and repeats what is lost."""
+"""Tools on Ray Serve, seen from the server: it deploys them, sends calls with their files, and repeats lost calls."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ STOP_SECONDS = 1.0  # for the calls of a replica that is to end; the server has 
 
 @ray.remote(num_cpus=0)
 class Lease:
-    """Lives as long as the process that made it; replicas ask it whether their server is there."""
+    """An actor that lives as long as the process that made it; replicas use it to check whether their server still
+    runs."""
 
     def held(self) -> None:
-        """Fails where the process has ended."""
+        """Fails if the process has ended."""
 
 
 class ServePool:
@@ -70,9 +71,8 @@ class ServePool:
                 await asyncio.to_thread(serve.delete, self._name)
 
     def ask(self, method: str, *arguments: Any, seconds: float = LOAD_SECONDS) -> Any:
-        """What a replica's method returns; for a thread without an event loop.
-
-        Raises UsageProblem where no replica works, and OSError where the method does.
+        """The result of a replica's method; for a thread without an event loop. Raises UsageProblem if no replica
+        works, and OSError if the method raises it.
         """
         try:
             return getattr(self._handle, method).remote(*arguments).result(timeout_s=seconds)
@@ -130,8 +130,8 @@ async def _awaited(response: Any) -> Report:
 def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
     """Deploy the tools on the cluster that this process has joined, and wait for a replica of each deployment.
 
-    ``joined``: whether the cluster goes on when the server ends, so that the tools are to be taken off it. Raises
-    UsageProblem where no replica comes up.
+    ``joined``: whether the cluster continues when the server ends, so that the server must delete its tools there.
+    Raises UsageProblem where no replica comes up.
     """
     if wanted.settings.devices not in ("auto", "cpu"):
         reason = "names devices of one machine; with --ray, gpus and replicas of [tools.NAME] say where models run"

@@ -1,7 +1,7 @@
 """One replica of a deployment on Ray Serve: worker processes of its tools, as a tool server on that machine has them.
 
-A replica runs no tool itself. So limits of time, confinement and crashes are as without Ray, and a tool cannot take its
-replica with it.
+A replica runs no tool itself. So time limits, confinement and crashes are the same as without Ray, and a crashing tool
+does not end its replica.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tool_impls.settings import ToolSettings
 
 @dataclass(frozen=True, slots=True)
 class ReplicaPlan:
-    """What a replica needs to know. ``extras``: path and content of files with further tools. ``threads``: of a
-    numerical library; None: as it chooses."""
+    """The settings of a replica. ``extras``: path and content of files with further tools. ``threads``: of a numerical
+    library; None: as it chooses."""
 
     settings: ToolSettings
     tools: tuple[str, ...]
@@ -55,7 +55,7 @@ class Report:
 
 
 class Replica:
-    """What Serve creates. Its methods run in the replica's event loop."""
+    """The object that Serve creates in each replica. Its methods run in the replica's event loop."""
 
     async def __init__(self, plan: ReplicaPlan) -> None:  # type: ignore[misc]  # Serve awaits it
         os.environ.pop("OMP_NUM_THREADS", None)  # Ray's; ``threads`` says it here
@@ -99,11 +99,11 @@ class Replica:
         return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools)
 
     async def identity(self, name: str) -> str:
-        """What the results of a pure tool follow from on this node."""
+        """Everything on this node that determines the results of a pure tool, besides a call's arguments."""
         return await asyncio.to_thread(result_identity, self._plan.settings, name, self._place)
 
     async def check_health(self) -> None:
-        """Serve calls it every few seconds. Where the server was killed, its tools are taken off the cluster."""
+        """Serve calls it every few seconds. If the server was killed, this deletes its tools from the cluster."""
         from ray import serve
         from ray.exceptions import ActorDiedError
 

@@ -55,7 +55,7 @@ class Access:
         if not _from_own_page(headers, host):
             return Refusal(403, "this tool server answers no requests of foreign web pages; call it from a program")
         if self.token is not None and path not in OPEN and not _has_token(self.token, headers.get("Authorization", "")):
-            return Refusal(401, f"this tool server wants a token; set {TOOL_TOKEN} to the one that it printed")
+            return Refusal(401, f"this tool server requires a token; set {TOOL_TOKEN} to the one that it printed")
         return None
 
     def _is_ours(self, host: str, local: tuple[str, int]) -> bool:

@@ -221,9 +221,9 @@ class ToolServer:
             named = _as_texts(uploads.named)
             call = Call(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
             answer = await queue.run(call, lambda: request.transport is not None and not request.transport.is_closing())
-            return answer or failure(499, "the caller has gone")
+            return answer or failure(499, "the caller has disconnected")
         except ConnectionError:
-            return failure(499, "the caller has gone")
+            return failure(499, "the caller has disconnected")
         except TooLarge as error:
             return failure(413, f"the body of the call is too large: {error}")
         except TooSlow as error:

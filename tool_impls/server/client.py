@@ -62,13 +62,13 @@ class ToolServerBox:
             if self._tools is None:
                 status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
                 if status != 200:
-                    advice = f"; it wants its token: set {TOOL_TOKEN}" if status == 401 else ""
+                    advice = f"; it requires its token: set {TOOL_TOKEN}" if status == 401 else ""
                     words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
                     raise ToolFault(words, cause=f"http {status}")
                 try:
                     self._tools = read_document(redacted(_decoded(body)), self._url)
                 except ProtocolError as error:
-                    raise ToolFault(f"{self._url} is no tool server: {error}", cause="protocol") from None
+                    raise ToolFault(f"{self._url} is not a tool server: {error}", cause="protocol") from None
             return self._tools
 
     async def call(
@@ -191,7 +191,7 @@ def _decoded(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
-        raise ProtocolError(f"it answered {body[:80]!r}, which is no JSON") from None
+        raise ProtocolError(f"it answered {body[:80]!r}, which is not JSON") from None
 
 
 def _detail_of(body: bytes) -> Any:
@@ -209,7 +209,7 @@ def _names(header: str, count: int) -> list[str | None]:
     names = _decoded(unquote(header).encode())
     if isinstance(names, list) and len(names) == count and all(isinstance(name, str | None) for name in names):
         return names
-    raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were due")
+    raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were expected")
 
 
 def _seconds(header: str | None) -> float | None:
@@ -220,13 +220,13 @@ def _seconds(header: str | None) -> float | None:
         seconds = math.nan
     if seconds is None or 0 <= seconds < math.inf:
         return seconds
-    raise ProtocolError(f"it says {str(header)[:80]!r} where the seconds of an earlier call were due")
+    raise ProtocolError(f"it says {str(header)[:80]!r} where the seconds of an earlier call were expected")
 
 
 def _output(output: Parameter, value: Any, folder: Path, name: str | None, cached: float | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
         if isinstance(value, bytes):
-            raise ProtocolError("it answered with a file where text was due")
+            raise ProtocolError("it answered with a file where text was expected")
         return ToolOutput("text", value if isinstance(value, str) else str(value), cached)
     data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":

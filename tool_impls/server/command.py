@@ -78,33 +78,32 @@ def parser() -> argparse.ArgumentParser:
         prog="agentgauge serve-tools",
         description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
         epilog=(
-            "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. It prints"
-            f" the token that clients need (pytest --tool-server=http://:TOKEN@127.0.0.1:16181); {TOOL_TOKEN} chooses"
-            " another. For a second machine: --host 0.0.0.0 --allow-host NAME. With --mcp, any agent app can use the"
-            " tools; it sends the token as Authorization: Bearer TOKEN."
+            "example: agentgauge serve-tools --port 16181 --settings agentgauge.toml --tools OCR,Calculator. The server"
+            f" prints its token, or takes the value of {TOOL_TOKEN} as its token. Clients need the same token: set"
+            f" {TOOL_TOKEN}, then run pytest --tool-server=http://127.0.0.1:16181. For a second machine: --host 0.0.0.0"
+            " --allow-host NAME. With --mcp, any agent can use the tools: it sends Authorization: Bearer TOKEN."
         ),
     )
     add = made.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
     add("--port", type=int, default=16181, help="port to listen on, 0 for any free one (default: %(default)s)")
-    no_token = "answer clients without a token; use it only if other machines cannot reach the server"
-    add("--no-token", action="store_true", help=no_token)
-    named = "further host name by which clients call the server; may repeat (default: its address and localhost)"
-    mcp = "serve the tools by the Model Context Protocol: over HTTP (default), or over standard input and output"
+    add("--no-token", action="store_true", help="answer clients without a token; on this machine only")
+    named = "further host name of the server; may repeat (default: its address and localhost)"
+    mcp = "serve them by the Model Context Protocol: over HTTP (default), or over standard input and output"
     add("--mcp", nargs="?", const="http", choices=("http", "stdio"), help=mcp)
     add("--allow-host", action="append", default=[], metavar="NAME", help=named)
     add("--settings", type=Path, metavar="FILE.toml", help="file whose [tools] table says what the tools may use")
     add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
-    devices = "where models run, one process each (default: devices of the settings, else auto)"
+    devices = "where models run, one process each (default: the settings', else auto)"
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
     add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
-    ray = "run the tools on Ray Serve: local: on a new cluster here; auto: on this machine's; or HOST:PORT of a cluster"
+    ray = "run the tools on Ray Serve: on a cluster that is started here (local), this machine's (auto), or HOST:PORT"
     add("--ray", metavar="local|auto|ADDRESS", help=ray)
-    scoring = "parity: options have the values of the released tools (default: parity)"
+    scoring = "parity: options have the released tools' values"
     add("--scoring", choices=("parity", "strict"), default="parity", help=scoring)
-    files = "folder of files that clients may name without sending them; with --mcp the files are resources"
+    files = "folder of files that clients may name without sending them; with --mcp they are its resources"
     add("--files", type=Path, metavar="DIR", help=files)
-    extra = "Python file with further tools, or with replacements of the same name; may repeat"
+    extra = "Python file with further tools; equal names replace ours"
     add("--extra", type=Path, action="append", default=[], metavar="FILE.py", help=extra)
     add(
         "--allow-unsafe-code",
@@ -181,7 +180,7 @@ def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:
         taken = "a host name or IP address without port, such as gpu-box"
         raise UsageProblem(f"--allow-host takes {taken}; got {unfit[0]!r}")
     if arguments.no_token and arguments.mcp:
-        raise UsageProblem("--mcp wants a token, by which its clients are told apart; leave --no-token out")
+        raise UsageProblem("--mcp requires a token, which identifies its clients; leave --no-token out")
     if arguments.no_token:
         if not is_loopback(arguments.host):
             reason = "can be reached from other machines, which need a token: leave --no-token out"

@@ -1,4 +1,4 @@
-"""Where the calls of a server's tools are worked on: in worker processes of this machine, or elsewhere."""
+"""Where the calls of a server's tools are executed: in worker processes of this machine, or elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIGHT_THREADS = (os.cpu_count() or 1) // LIGHT_PROCESSES
 
 
 class Pool(Protocol):
-    """What works on the calls of some tools. ``confinement``: as of ``ProcessPool``."""
+    """Executes the calls of some tools. ``confinement``: as of ``ProcessPool``."""
 
     confinement: str
 
@@ -39,8 +39,8 @@ class Pool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be executed. ``extras``: files with further tools; ``root``: folder of files that calls may name;
-    ``preload``: whether models are loaded at once; ``scratch``: of the server."""
+    """The tools to be executed, and their settings. ``extras``: files with further tools; ``root``: folder of files
+    that calls may name; ``preload``: whether models are loaded at once; ``scratch``: of the server."""
 
     settings: ToolSettings
     kinds: Mapping[str, type[BenchTool]]
@@ -54,7 +54,8 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """By tool: its pool, the calls that it takes at a time, and its state. ``fingerprints``: what ``/tools`` shows;
-    ``identity``: of a tool, what its results follow from beside a call's arguments. Both may read whole weights."""
+    ``identity``: everything that determines a tool's results besides a call's arguments. Both may read whole
+    weights."""
 
     pools: Mapping[str, Pool]
     slots: Mapping[str, int]

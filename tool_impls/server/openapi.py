@@ -120,7 +120,7 @@ def read_document(document: Any, address: str) -> dict[str, RemoteTool]:
     ProtocolError.
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("paths"), Mapping):
-        raise ProtocolError("it is no OpenAPI document with paths")
+        raise ProtocolError("it is not an OpenAPI document with paths")
     try:
         servers = document.get("servers") or [{}]
         base = urljoin(address, servers[0].get("url") or "/").rstrip("/")

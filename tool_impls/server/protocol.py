@@ -143,7 +143,7 @@ def split_results(tool: Tool, body: Any) -> list[Any]:
     if len(tool.outputs) == 1:
         return [body]
     if not isinstance(body, list) or len(body) != len(tool.outputs):
-        raise ProtocolError(f"it answered {str(body)[:80]!r} where a list of {len(tool.outputs)} values was due")
+        raise ProtocolError(f"it answered {str(body)[:80]!r} where a list of {len(tool.outputs)} values was expected")
     return body
 
 
@@ -154,4 +154,4 @@ def decode_file(value: Any) -> bytes:
             return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         pass  # refused below, as any other value
-    raise ProtocolError(f"it answered {str(value)[:80]!r} where a file in base64 was due")
+    raise ProtocolError(f"it answered {str(value)[:80]!r} where a file in base64 was expected")

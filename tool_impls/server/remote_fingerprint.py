@@ -42,8 +42,9 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
         advice = "start it, or correct the address" if status is None else "correct the address"
         problem = f"does not answer as a tool server ({error}); {advice}"
         if status == 401:
-            ways = f"as --tool-server=http://:TOKEN@HOST:PORT, or in the environment variable {TOOL_TOKEN}"
-            problem = f"{'takes another' if token else 'wants a'} token; give the one that it printed, {ways}"
+            # not as a whole address: a message shows no login, so it would lose the token's place
+            ways = f"in the environment variable {TOOL_TOKEN}, or as :TOKEN@ before the host of --tool-server"
+            problem = f"{'does not accept this' if token else 'requires a'} token; give the one that it printed, {ways}"
         raise UsageProblem(f"--tool-server {url} {problem}") from None
     if lacking := ", ".join(name for name in wanted if name not in found):
         advice = "which selected cases offer; start it with all tools"

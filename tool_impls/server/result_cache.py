@@ -1,6 +1,6 @@
 """Keeps results of pure tools by content, so that the same call is computed only once, in this run and later ones.
 
-The server's parent process looks before it queues a call: a call whose result is kept takes no slot, starts no worker
+The server's parent process looks before it queues a call: a call with a stored result takes no slot, starts no worker
 process and loads no model.
 """
 

@@ -71,7 +71,7 @@ class ResultStore:
         """Log once that the cache does not work, and what to do."""
         if not self._logged:
             self._logged = True
-            advice = "make room there, or set cache_mb = 0 in [tools]"
+            advice = "free disk space there, or set cache_mb = 0 in [tools]"
             logging.getLogger("agentgauge.tools").warning("%s; tools work without it: %s", problem, advice)
 
     def _ready(self) -> bool:
@@ -89,7 +89,7 @@ class ResultStore:
             return False
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077:
             return True
-        self.log(f"results of tools are not kept, because {self._folder} is no folder of this user's with mode 700")
+        self.log(f"results of tools are not kept, because {self._folder} is not a folder of this user's with mode 700")
         return False
 
     def _make_room(self) -> None:

@@ -1,8 +1,8 @@
 """Worker processes, seen from the server: it starts them, sends calls, kills hanging processes and replaces ended ones.
 
 Neither pebble nor loky does this: their workers run one task at a time (here the calls of several threads become one
-batch of a model), take the server's environment with its keys or one for all, and leave the programs behind that a
-task has started when it is timed out. See "Decisions" in docs/architecture.md.
+batch of a model), take the server's environment with its keys or one for all, and do not end the programs that a
+timed-out task has started. See "Decisions" in docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ProcessPool:
     """Worker processes for some tools, each started at its first call. ``concurrency``: calls of a tool in one process.
 
     A call that takes too long is answered 408 and its process killed. The other calls of a process that dies are run
-    again. A call that was at work in it is run again alone in a new process; if that one dies too, the call is answered
+    again. A call that it was executing is run again alone in a new process; if that one dies too, the call is answered
     400. After ``close`` no process is started, and calls are answered 503. ``observe`` is called with the sizes of
     batches, ``restarted`` when a process has ended that the next call replaces. ``confinement``: the layers that
     confine the processes to the files of their calls, or why there are none; empty for tools without confinement.

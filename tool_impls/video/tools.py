@@ -71,9 +71,8 @@ class VideoClip(base.BenchTool):
         filename: str | None = None,
         output_dir: str | None = None,
     ) -> Path:
-        """Frames from int(start * rate) up to but without int(end * rate); an end behind the last frame is cut.
-
-        Raises ToolError for times that are none, hold no frame or too many, and for an unreadable video.
+        """Frames from int(start * rate) up to but without int(end * rate); an end after the last frame is cut. Raises
+        ToolError for invalid times, for a part with no frame or too many, and for an unreadable video.
         """
         start, end = check_times(start_time, end_time)
         target = folder / naming.file_name(filename, f"clip_{seconds_text(start)}_{seconds_text(end)}", ".mp4")
@@ -94,7 +93,7 @@ class VideoClip(base.BenchTool):
                 yield number, frame
 
         if not copy(video, target, part(), rate, sound=self.option("sound")):
-            raise ToolError(f"start_time {start:g} lies behind the end of {video.name}")
+            raise ToolError(f"start_time {start:g} is after the end of {video.name}")
         return target
 
 
@@ -131,7 +130,7 @@ class TextToVideoTool(base.BenchTool):
         fps: int = 8,
         filename: str | None = None,
     ) -> Path:
-        """A resolution that is none means 128 by 128. Raises ToolError for a number out of range."""
+        """An invalid resolution means 128 by 128. Raises ToolError for a number out of range."""
         import av
 
         if num_frames > MOST_FRAMES:

@@ -183,7 +183,7 @@ class Track:
 
 
 def seconds_of(number: int, frame: Any, rate: Fraction) -> float:
-    """When a frame is shown, by the file's clock; by its number where the file does not say so."""
+    """The time of a frame by the file's clock; by the frame's number if the file has no time for it."""
     return float(number / rate) if frame.time is None else float(frame.time)
 
 

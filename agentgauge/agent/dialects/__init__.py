@@ -1,5 +1,5 @@
 """The dialects of model families that write their calls as text (wild spec 8). A family is a module with one class.
 
-They sit between two parties that speak OpenAI's chat format: a benchmark, and an endpoint that serves the model's raw
-text.
+A dialect converts between OpenAI's chat format, which benchmarks use, and the raw text of the model that an endpoint
+serves.
 """

@@ -12,7 +12,7 @@ from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
 DATE = "Current Date:"
-"""Behind this mark a system message names the day (wild spec 3.3)."""
+"""A system message names the day after this mark (wild spec 3.3)."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 

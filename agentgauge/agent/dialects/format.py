@@ -70,7 +70,7 @@ class Format(ABC):
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """A conversation and function tools in OpenAI's format, as the family reads them. Neither is changed.
 
-        Messages may hold several tool messages behind an assistant message, one for each call; arguments are JSON text.
+        Messages may hold several tool messages after an assistant message, one for each call; arguments are JSON text.
         A family that takes one observation a step gathers them. Content may be None, and may be a list of parts: text
         parts are joined, others are left as they are where the family has chat messages.
         """

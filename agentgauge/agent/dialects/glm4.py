@@ -33,9 +33,9 @@ _NAMED = re.compile(r"^[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)", re.MULTILINE)
 class Glm4(Format):
     """The slot of the prompt is ``tools``.
 
-    The published prompt is a text in which each message stands behind the special token of its role, ``<|user|>`` and a
-    line break. The model's own chat template writes just that, so the messages are sent as messages: in a text, a
-    server would wrap them once more.
+    The published prompt is a text in which each message follows the special token of its role, ``<|user|>`` and a line
+    break. The model's own chat template writes the same text, so the messages are sent as messages. A server would
+    apply its template to a text, too.
     """
 
     refusal: ClassVar[str] = "a reply that GLM-4's syntax cannot hold"

@@ -102,9 +102,8 @@ class Watt(ToolAce):
 
 @dataclass(frozen=True, slots=True)
 class Gorilla(Format):
-    """Gorilla openfunctions v2: calls behind marks.
-
-    The slots of the prompt are ``system``, ``history``, ``tools`` and ``query``.
+    """Gorilla openfunctions v2: calls after marks. The slots of the prompt are ``system``, ``history``, ``tools`` and
+    ``query``.
     """
 
     refusal: ClassVar[str] = "a reply that Gorilla's syntax cannot hold"
@@ -114,7 +113,7 @@ class Gorilla(Format):
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """One user message. The conversation's system message, which names the date, replaces the system sentence.
 
-        The last user message is the question; what came behind it is part of the history, which stands before it.
+        The last user message is the question; messages after it become part of the history, which is placed before it.
         """
         system, question, turns = split_question(messages)
         content = fill(

@@ -30,7 +30,8 @@ OURS = tuple(_FAMILIES)
 
 ENTRY_POINTS = "agentgauge.dialects"
 _INSTALLED = {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in (*OURS, "react")}
-"""Of other packages: each a class behind an entry point, whose name is that of the dialect. Ours keep their names."""
+"""Dialects of other packages: each is a class behind an entry point with the dialect's name. They cannot replace
+ours."""
 
 FAMILIES = (*OURS, *_INSTALLED)
 
@@ -76,7 +77,7 @@ def _installed(point: EntryPoint) -> Format:
         why = f"{type(error).__name__}: {error}"
         raise UsageProblem(f"the dialect {point.name} ({point.value}) cannot be made: {why}") from error
     if not isinstance(made, Format):
-        raise UsageProblem(f"the dialect {point.name} ({point.value}) is no agentgauge.dialects.Format")
+        raise UsageProblem(f"the dialect {point.name} ({point.value}) is not an agentgauge.dialects.Format")
     return made
 
 

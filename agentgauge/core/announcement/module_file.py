@@ -31,7 +31,7 @@ def import_file(file: Path) -> None:
     Raises UsageProblem where there is no such file, and where importing it raises.
     """
     if not file.is_file():
-        raise UsageProblem(f"{file} is no Python file; name one that announces tasks, such as a conftest.py")
+        raise UsageProblem(f"{file} is not a Python file; name one that announces tasks, such as a conftest.py")
     file = file.absolute()
     try:
         if name := next(_names(file), None):

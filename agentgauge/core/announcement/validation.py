@@ -43,7 +43,7 @@ def complete(task: Task) -> Task:
     ``abc`` itself checks that the required methods exist.
     """
     if not isinstance(task, Task):
-        raise UsageProblem(f"{task!r} is no task; announce an object of a class that inherits Task")
+        raise UsageProblem(f"{task!r} is not a task; announce an object of a class that inherits Task")
     try:
         _check(task)
     except _Wrong as wrong:
@@ -91,7 +91,7 @@ def _check_attributes(task: Task) -> None:
         if name in _TEXTS and not _are_texts(value):
             raise _Wrong(f"has {name} {value!r}; it must be a tuple of texts")
     if not task.name.replace(".", "_").isidentifier():
-        raise _Wrong("makes no marker of its name; use letters, digits, underscores and dots")
+        raise _Wrong("has a name that cannot be a pytest marker; use letters, digits, underscores and dots")
     if not isinstance(task.data.bundled, Path):
         raise _Wrong(f"has data.bundled {task.data.bundled!r}; it must be a Path")
 
@@ -160,7 +160,7 @@ def _check_figures(task: Task) -> None:
             raise _Wrong(f"has metrics that return {formula!r}; return a MetricFormula")
         figures = _made("its metrics of no sample", partial(formula.compute, {}))
         if not isinstance(figures, Mapping) or not figures:
-            raise _Wrong(f"has metrics that make {figures!r} of no sample; make figures by name")
+            raise _Wrong(f"has metrics that return {figures!r} for no samples; return figures by name")
         shown = presentation_of(task)
         if not shown.published:
             raise _Wrong("publishes no column; its headline is one of ``published``")
@@ -176,9 +176,9 @@ def _check_figures(task: Task) -> None:
                 f"has the headline {shown.headline}, which it does not publish; it publishes {shown.published}"
             )
         if strange := _outside(shown.published, figures):
-            raise _Wrong(f"publishes {strange}, of which its metrics make no figure; they make {known}")
+            raise _Wrong(f"publishes {strange}, which its metrics do not compute; they compute {known}")
         if strange := _outside((*(formula.rests_on or ()), *formula.scale), {*figures, *columns}):
-            raise _Wrong(f"has rests_on or scale for {strange}, which is no figure; figures are {known}")
+            raise _Wrong(f"has rests_on or scale for {strange}, which is not a figure; figures are {known}")
 
 
 def _outside(names: Iterable[str], known: Iterable[str]) -> str:
@@ -197,7 +197,7 @@ def _check_published(task: Task, published: PublishedRows) -> None:
             raise _Wrong(f"has a published row without {lacking[0]}: {dict(row)!r}")
         where = f"has a published row of {row['model']} with"
         if strange := _outside(row, ("edition", "model", *columns)):
-            raise _Wrong(f"{where} {strange}, which is no published column; these are {', '.join(columns)}")
+            raise _Wrong(f"{where} {strange}, which is not a published column; these are {', '.join(columns)}")
         if wrong := [name for name in columns if not isinstance(row.get(name), int | float | None)]:
             raise _Wrong(f"{where} {wrong[0]} {row[wrong[0]]!r}; it must be a number or None")
 
@@ -217,7 +217,7 @@ def _check_options(options: object) -> None:
         if not _OPTION.fullmatch(option.name):
             raise _Wrong(f"has an option {option.name!r}; write it as --some-name")
         if not option.help.strip():
-            raise _Wrong(f"has the option {option.name} without help; say what it does and what the default is")
+            raise _Wrong(f"has the option {option.name} without help; describe what it does and its default")
         if option.accepted and option.default is not None:
             raise _Wrong(
                 f"has the option {option.name} with ``accepted`` and ``default``; the first accepted value is it"

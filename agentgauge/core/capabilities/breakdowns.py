@@ -1,4 +1,4 @@
-"""Tables of a task's figures beyond its published columns, as plain data for reports, which know no benchmark."""
+"""Tables of a task's figures beyond its published columns, as plain data, because reports know no benchmark."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from agentgauge.core.types import Json
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What an agent program is given to solve."""
+    """The task of an agent program."""
 
     messages: Sequence[Message]  # OpenAI's chat form, the last one is the user's
     files: Sequence[Path] = ()  # absolute; the agent may read them where they are
@@ -37,7 +37,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """What an agent program has answered."""
+    """The answer of an agent program."""
 
     reply: ChatReply  # its text, or the calls of functions that it states; no text: it gave no answer
     uses: tuple[ToolUse, ...] = ()  # its calls of real tools, in order

@@ -1,4 +1,4 @@
-"""Published tables of figures; each column names the figure of ours that belongs into it."""
+"""Published tables of figures; each column names the task's figure that is shown in it."""
 
 from __future__ import annotations
 

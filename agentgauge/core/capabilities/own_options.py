@@ -1,4 +1,4 @@
-"""Command line options that a task brings along."""
+"""Command line options of a task."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import Any
 from agentgauge.core.types import Scoring
 
 Exporter = Callable[..., list[str]]
-"""``(results, folder, *, model, scoring)``: writes predictions below ``folder``, and returns what a reader must know of
-the files, one sentence each.
+"""``(results, folder, *, model, scoring)``: writes predictions below ``folder``, and returns notes for a reader of the
+files, one sentence each.
 
 ``results``: tuples of a sample, its prediction with the paths of this machine, and the folder of the files that were
 made for it.

@@ -21,7 +21,7 @@ class OfferedTools(Protocol):
 
     @property
     def files(self) -> Mapping[str, Path]:
-        """By the names that the agent reads in its task."""
+        """File by the name that the agent's task uses."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], /) -> Sequence[ToolOutput]:
         """Run a tool on arguments in the types of its inputs. Raises ToolError, ToolFault."""
@@ -37,7 +37,7 @@ class ToolGateway(Protocol):
     port: int
 
     def offer(self, offered: OfferedTools, token: str) -> None:
-        """Offer tools to whoever has the token."""
+        """Offer tools to clients that have the token."""
 
     def close_session(self, token: str) -> None:
         """Refuse the token from now on, and cancel its calls."""

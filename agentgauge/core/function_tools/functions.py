@@ -52,10 +52,12 @@ def function_tool(function: Function) -> FunctionTool:
     """Make a tool from a function. Raises UsageProblem if its signature lacks something."""
     name = getattr(function, "__name__", "")
     if not callable(function) or not _NAME.fullmatch(name):
-        raise UsageProblem(f"{function!r} is no tool; give a Python function with a name of ASCII letters and digits")
+        raise UsageProblem(
+            f"{function!r} is not a tool; give a Python function with a name of ASCII letters and digits"
+        )
     title = f"the tool {name}"
     if not (description := inspect.getdoc(function)):
-        raise UsageProblem(f"{title} lacks a docstring, which is all that a model reads of what it does; write one")
+        raise UsageProblem(f"{title} lacks a docstring, which describes the tool to the model; write one")
     parameters = dict(inspect.signature(function).parameters)
     first = next(iter(parameters), "")
     takes_state = first in _STATE
@@ -96,7 +98,9 @@ def _tool_of(given: Function | Mapping[str, Json]) -> SchemaTool:
 def _of_schema(given: Mapping[str, Json]) -> SchemaTool:
     function = given.get("function", given)
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise UsageProblem(f"{str(given)[:80]} is no function schema; it must have a name, description and parameters")
+        raise UsageProblem(
+            f"{str(given)[:80]} is not a function schema; it must have a name, description and parameters"
+        )
     schema = function.get("parameters") or {"type": "object", "properties": {}}
     return SchemaTool(function["name"], function.get("description") or "", schema=schema)
 
@@ -165,7 +169,7 @@ def as_json(value: Any) -> Json:
             return sorted((as_json(one) for one in value), key=lambda one: json.dumps(one, sort_keys=True))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: as_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    raise TypeError(f"{type(value).__name__} is no plain data; use dataclasses, dicts, lists, texts and numbers")
+    raise TypeError(f"{type(value).__name__} is not plain data; use dataclasses, dicts, lists, texts and numbers")
 
 
 def _key(name: Any) -> str:

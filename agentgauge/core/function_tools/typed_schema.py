@@ -34,8 +34,7 @@ class Shape:
     schema: Mapping[str, Json]
     title: str  # what a value must be: "a whole number"
     read: Callable[[Json, str], Any]
-    """The value as the type has it. The text names the value in the message of the ValueError for one that does not
-    fit."""
+    """Converts a JSON value to the type. The text names the value in the ValueError for a value that does not fit."""
 
 
 def shape_of(kind: Any, where: str, outer: tuple[Any, ...] = ()) -> Shape:
@@ -86,7 +85,7 @@ def object_schema(properties: Mapping[str, Shape], required: Iterable[str]) -> d
 def read_object(
     properties: Mapping[str, Shape], required: Iterable[str], value: Json, where: str = ""
 ) -> dict[str, Any]:
-    """The fields of an object as their types have them. Raises ValueError for one that is unknown, missing or of
+    """The fields of an object, converted to their types. Raises ValueError for a field that is unknown, missing or of
     another type."""
     if not isinstance(value, dict):
         raise ValueError(f"{where or 'the arguments'} must be an object, not {_shown(value)}")

@@ -1,2 +1,2 @@
-"""Official data sets by one command: download, check, unpack, verify (``agentgauge fetch``), and what is here
-(``agentgauge data``)."""
+"""Official data sets by one command: download, check, unpack, verify (``agentgauge fetch``), and the list of data sets
+on this machine (``agentgauge data``)."""

@@ -54,7 +54,7 @@ class DataSet:
 
 
 def served(data_set: DataSet, base: Path) -> dict[str, Path]:
-    """The tasks of a data set whose files are below a data folder, with the folder of each."""
+    """The tasks of a data set with files below a data folder, and the folder of each."""
     found: dict[str, Path] = {}
     for name in data_set.tasks:
         with suppress(AgentGaugeError):  # damaged: the fetch command reports why

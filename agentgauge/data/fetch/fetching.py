@@ -106,7 +106,7 @@ def _fetch(
         offered = source.listing(client, options.mirror, known.revision if known else None, report)
         if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
             raise DataProblem(
-                f"{offered.source} lists a file {outside!r}, which is no plain relative path; nothing was downloaded"
+                f"{offered.source} lists a file {outside!r}, which is not a plain relative path; nothing was downloaded"
             )
         chosen = _chosen(data_set, offered.files, options.only)
         have = (
@@ -225,7 +225,7 @@ def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
         verified = data_set.verify(target)
     except UsageProblem as problem:
         raise UsageProblem(
-            f"{target} exists, was not fetched by this command and is no valid {data_set.title} ({problem}); "
+            f"{target} exists, was not fetched by this command and is not a valid {data_set.title} ({problem}); "
             "move it, or give another --dir"
         ) from None
     report(f"{data_set.title} is already here: {target}, not fetched by this command; it is left as it is")

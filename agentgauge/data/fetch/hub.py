@@ -116,7 +116,7 @@ def _dataset_info(api: Any, repo: str, revision: str) -> Any:
                 Temporary(problem, error.response.headers.get("Retry-After")) if status in BUSY else problem
             ) from None
         except HFValidationError:
-            raise UsageProblem(f"{repo!r} is no name of a repository of the hub; give OWNER/NAME") from None
+            raise UsageProblem(f"{repo!r} is not a name of a repository of the hub; give OWNER/NAME") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise Temporary(unreachable(where, error)) from None
         except (ValueError, KeyError, TypeError, RecursionError):

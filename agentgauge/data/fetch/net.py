@@ -88,7 +88,8 @@ def open_client(patience: RetrySettings) -> httpx2.Client:
 
 
 def offline() -> bool:
-    """Whether the user wants no network: ``HF_HUB_OFFLINE``, the hub's own variable, holds for every source."""
+    """Whether the user has switched the network off: ``HF_HUB_OFFLINE``, the hub's own variable, holds for every
+    source."""
     return os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "on", "yes", "true")
 
 

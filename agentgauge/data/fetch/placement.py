@@ -16,7 +16,7 @@ from agentgauge.data.fetch.transfer import Downloaded, disk_problem
 from agentgauge.data.fetch.unpack import archives, unpack
 
 WORK = ".fetch"
-"""Folder below the data folder for what is not complete; nothing looks for data in it."""
+"""Folder below the data folder for incomplete data sets; no search for data looks into it."""
 
 _RESERVE = 64 << 20
 """Bytes that stay free."""

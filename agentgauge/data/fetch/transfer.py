@@ -1,8 +1,8 @@
 """Downloads one file; a later process can resume it.
 
-Why no library: ``pooch`` and ``pypdl`` start again after their process was killed, or resume without checking that the
-file is still the same, and since version 2 ``huggingface_hub`` gives each process a part file of its own. A part file,
-its server's ``ETag`` and a conditional range request are enough.
+No library is used, because ``pooch`` and ``pypdl`` start again after their process was killed, or resume without
+checking that the file is still the same, and since version 2 ``huggingface_hub`` gives each process a part file of its
+own. A part file, its server's ``ETag`` and a conditional range request are enough.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _DIRECTORY = 32 << 20
 """Bytes of an archive's directory, which is read as a whole: far more than ``Limits.entries`` names."""
 
 _LITTLE = 64 << 20
-"""Bytes up to which the ratio is not checked: a few tables of zeros are no attack."""
+"""Bytes up to which the ratio is not checked, because a few tables of zeros are harmless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ def unpack(
     taken off.
 
     ``check_space`` is given the bytes that will be written. Returns notes. Raises DataProblem for an archive that is
-    damaged, holds what no data set needs, or is larger than it may be; ``target`` is then incomplete. Raises OSError if
-    ``target`` cannot be written.
+    damaged or too large, or that holds kinds of entries that no data set needs; ``target`` is then incomplete. Raises
+    OSError if ``target`` cannot be written.
     """
     with Joined(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
         whole = stream.seek(0, io.SEEK_END)
@@ -105,7 +105,7 @@ def listed(
     total, packed = sum(info.file_size for _, info in files), sum(info.compress_size for _, info in files)
     if packed > whole:
         raise DataProblem(
-            f"{archive}: its entries overlap ({packed} packed bytes in a file of {whole}), as in a bomb; it is not"
+            f"{archive}: its entries overlap ({packed} packed bytes in a file of {whole}), as in a zip bomb; it is not"
             " unpacked"
         )
     if total > limits.total:
@@ -145,7 +145,7 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
     parts = name.split("/")
     if not stays_inside(name) or not stays_inside(info.orig_filename):
         raise DataProblem(
-            f"{archive} holds the path {info.orig_filename!r}, which is no plain relative path; it is not unpacked"
+            f"{archive} holds the path {info.orig_filename!r}, which is not a plain relative path; it is not unpacked"
         )
     if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in parts):
         raise DataProblem(
@@ -199,7 +199,7 @@ def _write(what: str, declared: int, source: IO[bytes], path: Path) -> None:
             if written <= declared:
                 stream.write(chunk)
     if written != declared:
-        raise DataProblem(f"{what} has not the {declared} bytes that the archive declares; get it again")
+        raise DataProblem(f"{what} does not have the {declared} bytes that the archive declares; get it again")
 
 
 def _damaged(what: str, error: Exception) -> DataProblem:

@@ -33,7 +33,7 @@ _KINDS: Mapping[str, FailureKind] = {
     "api_error": "again",
     "timeout_error": "again",
 }
-"""By the type of an error; the others are final."""
+"""Failure kind by type of error; all other types are final."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Batch:
         return f"{self.name}-{number}"
 
     def take(self, content: bytes) -> None:
-        """Read results, one JSON object a line. Those of another batch are left out."""
+        """Read results, one JSON object a line. Results of other batches are ignored."""
         for line in content.splitlines():
             identity = _parsed(line).get("custom_id")
             if isinstance(identity, str) and identity.startswith(f"{self.name}-"):

@@ -1,4 +1,4 @@
-"""Where the requests of batches are, as numbers."""
+"""The numbers of requests in batches, by state."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from agentgauge.model.wire import PATH, error_text
 PAGE = 100
 """Batches that a list has on one page, the newest first."""
 PAGES = 5
-"""Pages that are searched for a lost batch."""
+"""Pages that are searched for a batch whose id is not known."""
 SKEW = 300.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 ONCE = RetryPolicy(max_retries=0)
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a batch is. ``ended``: None while it is away."""
+    """The state of a batch. ``ended``: None while the provider works on it."""
 
     ended: Ending | None = None
     failure: Failure | None = None  # why the whole batch failed
@@ -63,7 +63,7 @@ class BatchFormat(ABC):
     is_found_by_upload: bool  # ``find`` needs what ``upload`` returned, and then finds that batch alone
 
     def endpoint_spec(self, spec: ModelSpec) -> ModelSpec:
-        """How the batches of a model are reached, and its name in them."""
+        """The endpoint for the batches of a model, and the model's name in them."""
         return spec
 
     def request_body(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,10 +84,10 @@ class BatchFormat(ABC):
 
     @abstractmethod
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
-        """Where a batch is."""
+        """Request the state of a batch."""
 
     def result(self, endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
-        """What a line of the results holds."""
+        """The result in a line of the results."""
         return chat_result(endpoint, line)
 
 
@@ -104,11 +104,11 @@ def read_id(data: object) -> str | Failure:
 
 
 def read_object(data: object) -> Mapping[str, Any] | Failure:
-    return data if isinstance(data, Mapping) else Failure("no batch", "the endpoint's answer is no JSON object")
+    return data if isinstance(data, Mapping) else Failure("no batch", "the endpoint's answer is not a JSON object")
 
 
 def read_batch(data: object) -> Mapping[str, Any] | Failure:
-    """A batch. What has no status is none, and must not be awaited for ever."""
+    """Read a batch. An answer without a status is not a batch, and must not be polled for ever."""
     about = read_object(data)
     if isinstance(about, Failure) or any(isinstance(about.get(key), str) for key in ("status", "processing_status")):
         return about
@@ -138,7 +138,7 @@ def _read_page(data: object) -> tuple[list[Mapping[str, Any]], str] | Failure:
     """The batches of a page, and the cursor to the next one; Together has one page, which is a list."""
     batches = data.get("data") if isinstance(data, Mapping) else data
     if not isinstance(batches, list):
-        return Failure("no batches", "the endpoint's answer is no list of batches")
+        return Failure("no batches", "the endpoint's answer is not a list of batches")
     last = data.get("last_id") if isinstance(data, Mapping) and data.get("has_more") else ""
     return [batch for batch in batches if isinstance(batch, Mapping)], last if isinstance(last, str) else ""
 
@@ -173,13 +173,13 @@ _WITHOUT_RESULT: Mapping[Ending, tuple[str, FailureKind, str]] = {
 
 
 def without_result(ending: Ending) -> Failure:
-    """What a request has that the results of an ended batch lack."""
+    """The failure of a request that is missing from the results of an ended batch."""
     cause, kind, message = _WITHOUT_RESULT[ending]
     return Failure(cause, message, kind)
 
 
 def failed(message: object, *, crowded: bool = False) -> Failure:
-    """The failure of a whole batch. ``crowded``: too much waits at the provider, so a later batch may do."""
+    """The failure of a whole batch. ``crowded``: too many requests wait at the provider, so a later batch may work."""
     text = f"the batch failed: {error_text(message)}" if message else "the batch failed, and no reason was given"
     return Failure("batch failed", text, "limit" if crowded else "again")
 

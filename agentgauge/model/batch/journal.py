@@ -1,4 +1,5 @@
-"""The batches of a run, in its folder: noted before they are submitted, so that a resumed run finds and awaits them.
+"""The batches of a run, in its folder: noted before they are submitted, so that a resumed run finds them and waits for
+them.
 
 Each line is one JSON object, written at once and synchronised. It begins with a line break, because a kill may have
 left half a line. All workers append to one file.
@@ -32,7 +33,7 @@ class Planned:
 
 
 class Journal:
-    """Appends to the journal; holds what it held when the worker began. Raises OSError."""
+    """Appends to the journal; holds its content at the start of the worker. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,7 +1,7 @@
 """Between the chat completion format and Anthropic's Messages: a request's body there, a message back.
 
 The rules for system messages, tool calls and limits are those of Anthropic's own chat completion interface, so that a
-model gets the same with and without batches.
+model gets the same request with and without batches.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _choice(choice: object) -> Block | None:
 
 
 def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat completion that says what a message says."""
+    """The chat completion with the content of a message."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
     said: dict[str, Any] = {"role": "assistant", "content": _joined(blocks, "text") or None}

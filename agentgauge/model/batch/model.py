@@ -1,4 +1,4 @@
-"""A model that is asked in batches."""
+"""A model whose requests are sent in batches."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class BatchModel:
         return self._queue.counts
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Ask, with retries, each in another batch. Raises ModelFault with a short cause, SandboxFault where a file
-        cannot be rendered, UsageProblem for an unusable key or a package that rendering files needs."""
+        """Send a request, with retries, each in another batch. Raises ModelFault with a short cause, SandboxFault where
+        a file cannot be rendered, UsageProblem for an unusable key or a package that rendering files needs."""
         if holds_files(request.messages) and not self._form.takes_files:
             raise ModelFault(
                 f"model {self.name}: a batch of {self._form.title} takes no files, and this request shows some; run"

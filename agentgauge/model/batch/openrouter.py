@@ -26,8 +26,8 @@ from agentgauge.model.retry import Failure
 
 @dataclass(frozen=True)
 class OpenRouterBatches(BatchFormat):
-    """Found again by the results, which hold our ids. Pictures must have an address there, which ours do not have. The
-    bounds are our own, as no others are published."""
+    """A batch is found again by its results, which hold our ids. Pictures are not supported, because they would need an
+    address. The limits are our own, because none are published."""
 
     title: str = "OpenRouter"
     most: int = 10_000

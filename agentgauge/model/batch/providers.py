@@ -28,7 +28,7 @@ def with_batch_prices(spec: ModelSpec) -> ModelSpec:
 
 
 def check_batches(spec: ModelSpec) -> None:
-    """Raises UsageProblem for a model that cannot be asked in batches."""
+    """Raises UsageProblem for a model without batches."""
     if spec.provider not in FORMATS:
         raise UsageProblem(
             f"--batch: no batches are known for --model {spec.name}; they are known for the providers"

@@ -1,4 +1,4 @@
-"""Collects requests that wait at one time into batches, submits these, and awaits their results.
+"""Collects waiting requests into batches, submits the batches, and waits for their results.
 
 A batch is submitted when no request has arrived for a while, or when it is full. A batch that may have been submitted
 is never submitted again before the provider's list of batches was searched for it: a request must not be paid twice.
@@ -20,7 +20,7 @@ from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 
 MOST_BYTES = 64 << 20
-"""Bytes of a batch. Twice as many may wait for their submission."""
+"""Bytes of a batch. Up to twice as many may wait to be submitted."""
 UPLOADS = 2
 """Batches that are submitted at a time."""
 PATIENCE = 30
@@ -75,13 +75,13 @@ class BatchQueue:
 
     def earlier(self, digest: str) -> tuple[Batch, int] | None:
         """The batch of an earlier session that a request is in, and its number there. ``digest`` stands for the
-        request. Without an answer, its failure is final if the batch may be away."""
+        request. Without an answer, its failure is final if the batch may have been submitted."""
         place = self._journal.take(digest)
         return place and (self._batch_of(place[0]), place[1])
 
     async def add(self, digest: str, body: bytes) -> tuple[Batch, int]:
-        """Add a request to a new batch, as soon as there is room. Returns the batch, and the request's number there.
-        Its answer raises UsageProblem, and OSError where the journal cannot be written."""
+        """Add a request to a new batch, as soon as the queue can take it. Returns the batch, and the request's number
+        there. Its answer raises UsageProblem, and OSError where the journal cannot be written."""
         async with self._submitted:
             await self._submitted.wait_for(lambda: self._held <= 2 * self._largest)
         batch = self._filling
@@ -99,7 +99,7 @@ class BatchQueue:
         return batch, number
 
     async def close(self) -> None:
-        """Leave the batches that are away to a resumed run."""
+        """Stop waiting. A resumed run waits for the submitted batches."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,8 +1,8 @@
-"""``baseline``: a lexical policy without any learning. The floor that a model should beat.
+"""``baseline``: a lexical policy without any learning. The lower bound that a model should exceed.
 
 It sees only the request. It calls the offered tool whose name and description share most words with the query, fills
-the arguments from what stands in the query, in the files note and in the last observation, and after at most three
-calls answers with the last observation.
+the arguments from the query, the files note and the last observation, and after at most three calls answers with the
+last observation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STOP_WORDS = frozenset(
 
 
 def baseline_reply(request: ChatRequest) -> ChatReply:
-    """The next move. Deterministic."""
+    """The next reply. Deterministic."""
     view = look(request)
     tool = choose(view)
     if tool is None:
@@ -74,7 +74,7 @@ def choose(view: View) -> OfferedTool | None:
 
 
 def score(tool: OfferedTool, words: frozenset[str]) -> float:
-    """Shared words; one in the name counts for two, and a long description is no advantage of its own."""
+    """The number of shared words. A word in the name counts twice; the length of the description does not matter."""
     name = stems(" ".join(_CAMEL.findall(tool.name)))
     description = stems(tool.description)
     return 2.0 * len(name & words) + 4.0 * len(description & words) / (4.0 + len(description))
@@ -93,7 +93,7 @@ def _fit(tool: OfferedTool, view: View) -> float:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Words in lower case without common endings and without words that say little."""
+    """Words in lower case, without common endings and without stop words."""
     return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
 
 

@@ -1,4 +1,4 @@
-"""How an endpoint gets a local file: inside the request, uploaded before it, or as its name only."""
+"""How an endpoint gets a local file: inside the request, as an earlier upload, or only by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentgauge.model.wire import clean
 _PDF = "application/pdf"
 _SUFFIXES = {_PDF: [".pdf"], "image/jpeg": [".jpg", ".jpeg"]}  # of other pictures: the last word of the media type
 _REFUSED = ("http 400", "http 413", "http 415", "http 422")
-"""Failures of an upload that this file has caused."""
+"""Failures of an upload that the file itself causes."""
 
 MAX_INLINE = 24_000_000
 """Characters (base64) of all files inside one request: endpoints refuse requests that are somewhat larger."""

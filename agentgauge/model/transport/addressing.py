@@ -99,7 +99,7 @@ def proxy_for(url: str) -> Proxy | None:
     if not usable:
         # It may hold a password, so it is not shown.
         raise UsageProblem(
-            f"the proxy that the environment names for {parts.scheme}://{parts.netloc} is no HTTP proxy; "
+            f"the proxy that the environment names for {parts.scheme}://{parts.netloc} is not an HTTP proxy; "
             "give http://HOST:PORT, or add the host to NO_PROXY"
         )
     login = None if proxy.username is None else (unquote(proxy.username), unquote(proxy.password or ""))

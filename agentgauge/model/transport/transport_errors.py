@@ -44,7 +44,7 @@ def transport_error(error: BaseException) -> TransportError:
 
 
 _CLIENTS_STATUS = re.compile("^400, message[:=] ?")
-"""What aiohttp puts before its own words on an answer that it cannot read. No endpoint has sent that status."""
+"""The prefix of aiohttp's own message about an answer that it cannot read. No endpoint has sent that status."""
 _LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""")
 
 

@@ -46,7 +46,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         self.node2collection[node] = same[0] if same else list(collection)
 
     def schedule(self) -> None:
-        """Assign every case on the first call; afterwards hand orphans to the replacement that has just arrived."""
+        """Assign every case on the first call; later give the cases of a dead worker to its replacement."""
         if self.collection is not None:
             for node in self.nodes:
                 self.check_schedule(node)
@@ -85,7 +85,7 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
             node.shutdown()
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """Take the cases of a worker that is gone. Returns the one it was on, if it died on one."""
+        """Take back the cases of a dead worker. Returns the case that was running when it died, if any."""
         if self.collection is None:
             self.node2collection.pop(node, None)
         return super().remove_node(node)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""How many worker processes are started: for benchmarks with ``-n`` no more than the processors can use.
+"""The number of worker processes: for benchmarks with ``-n`` at most one for each processor.
 
 A worker sends many concurrent requests, so that processes beyond the processors add start-up, collection and memory,
 and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
@@ -14,7 +14,7 @@ from agentgauge.run.preflight import package_of
 from agentgauge.run.thread_pools import processors
 
 ASKED = pytest.StashKey[int]()
-"""How many workers ``-n`` asked for, where fewer are started."""
+"""The number of workers in ``-n``, if fewer are started."""
 
 
 def limit_workers(config: pytest.Config) -> None:

@@ -1,1 +1,1 @@
-"""What the processes of a run tell each other by files in the run folder."""
+"""How the processes of a run communicate by files in the run folder."""

@@ -1,8 +1,8 @@
 """How many cases a worker may run at once: its part of ``--in-flight``, and the slots that idle workers give up.
 
-Each worker owns slots. A worker whose queue is empty gives up the slots that it does not use to those that still have
-waiting cases, in equal parts, so that the total stays used until the last case has started in any worker. Workers
-exchange their numbers, a few bytes each, in a file of the run folder; the file is lock-free.
+Each worker owns slots. A worker with an empty queue gives its unused slots, in equal parts, to the workers with waiting
+cases. So all slots are used until every case has started. Workers exchange their numbers, a few bytes each, in a file
+of the run folder; the file is lock-free.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class SlotPool:
     def limit(self, running: int, waiting: bool) -> int:
         """How many cases may run now. ``running``: how many do; ``waiting``: whether more cases wait here.
 
-        A borrowed slot stays borrowed until its case ends: the lender's count of free slots then falls below zero and
-        the others get less. More cases may run than there are slots, where some only rest; they share the slots. The
-        sum over all workers never exceeds the total, save for a moment while a dead worker is replaced.
+        A borrowed slot stays borrowed until its case ends. If the lender needs it meanwhile, the lender's count of free
+        slots is negative, and other workers get less. More cases than slots may run if some are resting. The sum over
+        all workers exceeds the total only while a dead worker is replaced.
         """
         if self._file is None:
             return self.own

@@ -18,7 +18,7 @@ FILE = "stop"
 """In the run folder; holds the reason."""
 
 STALE_SECONDS = 0.005
-"""How long a worker trusts its last look."""
+"""How long a worker reuses the result of its last check."""
 
 
 class Interrupts:

@@ -1,8 +1,5 @@
-"""How many requests have waited long for their answer, and where those of batches are, from the workers to the progress
-line.
-
-Each worker keeps its numbers in a file of the run folder, which is made when there is something to tell.
-"""
+"""Counts of requests that have waited long, and of requests in batches, from the workers to the progress line. Each
+worker writes its counts to a file of the run folder, which is created when a count is not 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a run will cost, from the sizes in the indices of its data: no sample is read, and no request waits."""
+"""Estimates the cost of a run from the sizes in the indexes of its data. No sample is read, and no request is
+delayed."""
 
 from __future__ import annotations
 
@@ -21,19 +22,20 @@ from agentgauge.store.jsonl import CaseId
 
 BYTES_PER_TOKEN = 4
 REPLY_TOKENS = 200
-"""What is assumed: each request shows its whole sample, in so many bytes a token, and gets a reply of so many."""
+"""The assumptions: each request contains its whole sample, at so many bytes a token, and gets a reply of so many
+tokens."""
 
 
 def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:
-    """The tested model and those of roles, such as a judge, that some task asks. None where no model is called."""
+    """The tested model and the models of roles, such as a judge, that a task uses. None where no model is called."""
     used = {option.name for name in tasks for option in options_of(find_task(name))}
     roles = [spec for role, spec in settings.roles.items() if role in used]
     return [settings.spec, *roles] if settings.spec else []
 
 
 def check_dollars(budget: Budget | None, models: Sequence[ModelSpec], *, shared: bool = False) -> None:
-    """Refuse a budget of dollars that could not be kept or reached. ``shared`` with other runs, which may reach it if
-    these models cost nothing. Raises UsageProblem."""
+    """Refuse a budget of dollars if prices are unknown or nothing costs anything. ``shared``: other runs share the
+    budget, and may use it up even if these models cost nothing. Raises UsageProblem."""
     if budget is None or budget.unit != "usd" or not models:
         return
     if unknown := _unknown(models):
@@ -65,7 +67,7 @@ def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Res
 
 
 def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
-    """What the terminal shows of the cost at the start. Prices are looked up when the first line is asked for."""
+    """The lines about the cost at the start. Prices are looked up when the first line is requested."""
     models = asked_models(settings, {task for task, _, _ in plan})
     if unknown := _unknown(models):
         yield (

@@ -1,8 +1,8 @@
 """The part of a budget that running cases will need, so that no case starts that the budget may not cover.
 
 All workers of a run share one file, and so do all runs that share a budget. A case is expected to cost what the
-finished cases of its task did in this run. Until there are some, it counts as what is assumed of it, scaled by how far
-the assumptions about finished cases were off.
+finished cases of its task did in this run. Until a case of the task has finished, the assumed cost is used, scaled by
+the ratio of actual to assumed cost of all finished cases.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ FILE = "budget"
 """In the run folder, or in the folder of several runs, while cases run with a budget of dollars or tokens."""
 
 CAUTION = 10.0
-"""By how much the assumptions may be off before any case has ended: a reasoning model writes that much more."""
+"""Factor for the assumed costs before any case has ended: a reasoning model may write that much more."""
 
 
 UNSEEN = 3.0
-"""By how much the assumptions about one task may differ from those about the others."""
+"""Factor for the assumed costs of a task without finished cases."""
 
 _NONE = (0, 0.0, 0.0)
-"""Of the finished cases of a task: their number, their cost, the cost of the dearest."""
+"""Totals of a task without finished cases: their number, their cost, and the cost of the most expensive one."""
 
 
 class Reserve:
@@ -47,7 +47,8 @@ class Reserve:
             own["reserved"] = self._reserved(own)
 
     def take(self, task: str) -> bool:
-        """Reserve what a case will need. False where the budget may not cover it; it may do so when others end."""
+        """Reserve what a case will need. False if the budget may not cover it now; it may later, when other cases have
+        ended."""
         with self._ledger() as (own, others):
             finished = own["finished"]
             spent = sum(_spent(one["finished"]) for one in (own, *others))
@@ -115,7 +116,7 @@ def exhausted(file: Path, runs: Collection[str] = ("",)) -> bool:
 
 
 def release(file: Path, run: str) -> None:
-    """A run has ended, perhaps killed: nothing stays reserved for it."""
+    """Remove the reservations of a run that has ended or was killed."""
     with shared_json(file) as ledger:
         if run in ledger:
             ledger[run] |= {"running": {}, "reserved": 0.0}

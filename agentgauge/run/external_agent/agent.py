@@ -33,8 +33,7 @@ class ProgramAgent:
     """The tested agent of one worker. Belongs to one event loop; its endpoint starts with the first case."""
 
     def __init__(self, program: AgentProgram, logs: Path, at_once: int) -> None:
-        """``logs``: the folder for what the programs print; made when one prints. ``at_once``: programs that run at one
-        time."""
+        """``logs``: the folder for what the programs print; made when one prints. ``at_once``: concurrent programs."""
         self._program = program
         self._logs = logs
         self._endpoint = AgentEndpoint()
@@ -45,8 +44,8 @@ class ProgramAgent:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="agentgauge-agents")
 
     async def __call__(self, case: Case, task: AgentTask) -> AgentAnswer:
-        """Raises the fault of the model or of a tool that left the agent without an answer, and Fault for a program
-        that ended by itself without one."""
+        """Raises the fault of the model or tool that kept the agent from answering, and Fault for a program that ended
+        without an answer."""
         await self._start()
         case.readable = list(task.files)  # for the tools: what else lies there may be gold
         session = Session(case, task, self._program.requests)

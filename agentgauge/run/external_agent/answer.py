@@ -1,4 +1,4 @@
-"""What an agent program answers: a file of JSON or of text, or what it has printed."""
+"""The answer of an agent program: a file of JSON or of text, or the text that it has printed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from agentgauge.sandbox import SandboxResult
 
 ANSWER, TEXT = "answer.json", "answer.txt"
 MOST = 4 << 20
-"""Bytes of an answer; a larger file is none."""
+"""Bytes of an answer; a larger file does not count as one."""
 
 
 def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
-    """The answer, and what is wrong with it, if anything; a program that did not end well has only what it wrote
-    down."""
+    """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
+    output."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
         try:
             return _message(json.loads(content)), ""
         except (ValueError, RecursionError) as error:
-            return ChatReply(), f"its {ANSWER} is no answer: {error}"
+            return ChatReply(), f"its {ANSWER} is not an answer: {error}"
     if (content := plain_file(folder / TEXT, MOST)) is not None:
         return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
     return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""

@@ -1,6 +1,6 @@
 """Calls an agent that is a Python function: ``python caller.py module:function``.
 
-It runs as the agent program, where AgentGauge's packages are out of sight, so it imports the standard library only.
+It runs as the agent program, which cannot see AgentGauge's packages, so it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def main(value: str) -> None:
-    """Give the task to the function, and write down what it returns: a text, or an answer as an object."""
+    """Call the function with the task, and write its answer to a file: a text, or an object."""
     module, _, name = value.partition(":")
     task = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text(encoding="utf-8"))
     answer = getattr(import_module(module), name)(task)

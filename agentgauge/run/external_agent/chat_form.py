@@ -1,4 +1,4 @@
-"""OpenAI's chat completions as an agent program speaks them: a body to what is asked, a reply to a body."""
+"""OpenAI's chat completions for an agent program: parses request bodies and writes reply bodies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from agentgauge.core.chat import ChatReply, Message, Sampling
 from agentgauge.model.wire import clean_all
 
 PASSED_ON = ("tool_choice", "parallel_tool_calls", "response_format", "top_p", "reasoning_effort", "verbosity")
-"""Fields of a body that the model gets as they are."""
+"""Fields of a body that are forwarded to the model unchanged."""
 
 IGNORED = frozenset(
     "n frequency_penalty presence_penalty logit_bias logprobs top_logprobs seed user metadata store service_tier"  # noqa: SIM905
     " safety_identifier prompt_cache_key prompt_cache_retention stream_options modalities prediction".split()
 )
-"""Fields that the model does not get: what the run decides (a seed), and what changes no reply of one text."""
+"""Fields that are not forwarded: the run decides them (a seed), or they do not change a reply with one text."""
 
 _UNDERSTOOD = {"model", "messages", "tools", "temperature", "max_tokens", "max_completion_tokens", "stop", "stream"}
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
@@ -46,7 +46,7 @@ class Asked:
 
 
 def read_body(content: bytes, model: str) -> Asked:
-    """Raises Refused for what is no chat completion, asks for another model, or has a field that is not known."""
+    """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field."""
     try:
         body = clean_all(json.loads(content))
     except (ValueError, RecursionError):
@@ -56,7 +56,7 @@ def read_body(content: bytes, model: str) -> Asked:
     if (name := body.get("model", model)) != model:
         raise Refused(f"there is no model {str(name)[:80]!r} here; ask {model!r}", 404, "model_not_found")
     if unknown := sorted(body.keys() - _UNDERSTOOD - {*PASSED_ON, *IGNORED}):
-        raise Refused(f"the field {unknown[0][:80]!r} is not passed on; leave it out")
+        raise Refused(f"the field {unknown[0][:80]!r} is not supported; leave it out")
     if body.get("n") not in (None, 1):
         raise Refused("n must be 1: ask again for another reply")
     tools = body.get("tools") or []
@@ -147,7 +147,7 @@ def completion(reply: ChatReply, model: str, number: int) -> dict[str, Any]:
 
 
 def chunks(reply: ChatReply, model: str, number: int, *, usage: bool) -> Iterator[dict[str, Any]]:
-    """The same as a stream: everything in one chunk, the end in another, and ``usage`` in a third."""
+    """The reply as a stream: its content in one chunk, the end in another, and ``usage`` in a third."""
     message = _message(reply, number)
     if calls := message.get("tool_calls"):
         message["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]

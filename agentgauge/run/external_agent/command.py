@@ -27,14 +27,14 @@ class Command:
 
     @property
     def environment(self) -> tuple[Path, ...]:
-        """The virtual environment of the program, if it is in one other than this: there the agent finds its
-        packages."""
+        """The program's virtual environment with the agent's packages, if it differs from the current one."""
         folder = Path(self.words[0]).parent.parent
         return (folder,) if (folder / "pyvenv.cfg").is_file() and folder != Path(sys.prefix) else ()
 
     @property
     def digest(self) -> str:
-        """Of the words, which may hold a key and are not shown, and of the files that they name."""
+        """A digest of the command's words and of the files that they name. The words are not shown, because they may
+        hold a key."""
         files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.readable]
         return hashlib.sha256(json.dumps([self.words, files]).encode()).hexdigest()
 

@@ -10,15 +10,15 @@ from agentgauge.core.redaction import redact_file
 from agentgauge.sandbox.scratch import remove_tree
 
 FOLDER = "files"
-"""Where the agent puts what it delivers, and where that lies among the files of the case."""
+"""The folder for deliveries, in the agent's folder and among the files of the case."""
 
 MOST_FILES, MOST_BYTES = 1000, 1 << 30
 _MOST_CLEANED = 16 << 20  # bytes of a file that is looked through for keys
 
 
 def take_files(folder: Path, target: Path) -> None:
-    """Copy plain files with UTF-8 names, at any depth, up to the bounds. Links, and what else is no plain file, stay
-    behind; ``folder`` itself may have become a link, to the gold."""
+    """Copy plain files with UTF-8 names, at any depth, up to the bounds. Links and special files are not copied.
+    ``folder`` itself may have become a link, for example to the gold."""
     if folder.is_symlink():
         return
     count = size = 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 MOST_BODY = 32 << 20
-"""Bytes of a request: pictures come inside."""
+"""Bytes of a request, pictures included."""
 
 _FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
 
@@ -57,7 +57,7 @@ class AgentEndpoint:
         return token
 
     async def end(self, token: str) -> None:
-        """From now on the token is refused; what is still asked with it is cancelled."""
+        """Refuse the token from now on, and cancel its open requests."""
         if session := self._sessions.pop(token, None):
             await session.close()
 
@@ -72,7 +72,7 @@ class AgentEndpoint:
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
             session = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
             if session is None:
-                raise Refused("this token is not, or no longer, valid", 401, "invalid_api_key")
+                raise Refused("this token is not valid, or no longer valid", 401, "invalid_api_key")
             task = asyncio.current_task()
             assert task is not None
             session.running.add(task)

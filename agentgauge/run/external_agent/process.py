@@ -1,4 +1,4 @@
-"""One run of an agent's program: confined to its folder, or, if the user asks for it, as an ordinary process."""
+"""One run of an agent's program: confined to its folder, or as an ordinary process if the user wants that."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ MOST_DISK = 4 << 30  # bytes of its whole folder
 PROCESSES = 256
 
 PROGRAMS = ("/usr/local/bin", "/usr/bin", "/bin")
-"""Readable for every agent: the system's own programs, which scripts start."""
+"""Readable for every agent: the system's own programs, because scripts start them."""
 
 OF_NETWORK = (
     "/etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/gai.conf /etc/ssl/certs /etc/ssl/openssl.cnf"
     " /usr/share/ca-certificates /etc/ca-certificates /etc/pki/tls/certs /etc/pki/ca-trust"
 )
-"""Readable besides, with the network: names of hosts, and certificates."""
+"""Also readable if the agent has the network: host names and certificates."""
 
 _TICK = 0.05  # seconds between two looks at the process
 _GRACE = 2.0  # seconds for the last output once everything was ended
@@ -70,22 +70,22 @@ def variables(settings: AgentSettings) -> dict[str, str]:
 
 
 def require_sandbox(settings: AgentSettings, without: str) -> None:
-    """Raises UsageProblem where an agent should be confined and this machine cannot do it. ``without``: the option that
-    lets it run all the same."""
+    """Raises UsageProblem if this machine cannot confine an agent that must be confined. ``without``: the option that
+    runs it unconfined."""
     if settings.confined and (lacking := missing(sandbox.layers())):
         raise UsageProblem(
             f"an agent would run here without {' and '.join(lacking)}; use a Linux kernel with namespaces or Landlock, "
-            f"or let it reach all that you can reach with {without}"
+            f"or run the agent with all your rights: {without}"
         )
 
 
 def require_ports(settings: AgentSettings, without: str) -> None:
-    """Raises UsageProblem where a confined agent should reach single ports and this machine cannot do it. ``without``:
-    the options that let it reach them all the same."""
+    """Raises UsageProblem if this machine cannot open single ports to a confined agent. ``without``: the options that
+    open them in another way."""
     if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
         raise UsageProblem(
-            "an agent in the sandbox cannot reach a server on this machine, whose kernel gives programs no network of"
-            f" their own; give it more with {without}"
+            "an agent in the sandbox cannot reach a server on this machine, because the kernel refuses network"
+            f" namespaces; allow the agent more with {without}"
         )
 
 
@@ -100,8 +100,8 @@ def hide_from_agents(settings: AgentSettings, secret: Mapping[Path, str], *, rea
             real, hidden = path.resolve(), folder.resolve()
             if hidden.is_relative_to(real) or real.is_relative_to(hidden):
                 raise UsageProblem(
-                    f"{readable} {path} would show the agent {what} ({folder}), and with it what it is judged by; "
-                    f"keep the two apart (a file that {command} names counts as well)"
+                    f"{readable} {path} would let the agent read {what} ({folder}), which holds the expected answers; "
+                    f"name another path (files that {command} names count as well)"
                 )
     sandbox.hide(secret)
 

@@ -1,4 +1,4 @@
-"""One call of an agent program: what it may ask while it runs, and what it has asked."""
+"""One call of an agent program: the requests that it may send while it runs, and those that it has sent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from agentgauge.core.types import Json, Usage
 from agentgauge.run.external_agent.chat_form import Asked, Refused
 
 AT_ONCE = 16
-"""Requests of one agent that are read and answered at one time; others wait."""
+"""Concurrent requests of one agent; others wait."""
 
 MOST_RECEIVED = 1 << 30
 """Bytes of all requests of one call of the agent."""
 
 MOST_CALLS = 1000
-"""Calls of tools of one call of the agent; further ones are refused, and not kept."""
-_ENOUGH = f"this call of the agent has had its {MOST_CALLS} calls of tools, or has sent too much"
+"""Tool calls in one call of the agent; further ones are refused and not recorded."""
+_ENOUGH = f"the agent has used its {MOST_CALLS} tool calls or its {MOST_RECEIVED >> 20} MiB of requests; answer now"
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ class Session:
         return self.case.name_of("")
 
     def receive(self, content: bytes) -> bytes:
-        """A request's body. Raises Refused where all of them are too much."""
+        """A request's body. Raises Refused if the requests together are too large."""
         self.received += len(content)
         if self.received > MOST_RECEIVED:
             raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
@@ -61,7 +61,7 @@ class Session:
     async def ask(self, asked: Asked) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
         if self.requests >= self.most_requests:
-            raise Refused(f"this call of the agent has had its {self.most_requests} requests", 429, "limit_reached")
+            raise Refused(f"the agent has used its {self.most_requests} requests to the model", 429, "limit_reached")
         self.requests += 1
         try:
             reply = await self.case.ask(
@@ -139,14 +139,14 @@ class Session:
         return self.calls <= MOST_CALLS and self.received <= MOST_RECEIVED
 
     async def close(self) -> None:
-        """Cancel what is still asked: the program has ended, and nothing more may be spent."""
+        """Cancel the open requests: the program has ended, and must not cost more."""
         for task in self.running:
             task.cancel()
         await asyncio.gather(*self.running, return_exceptions=True)
 
 
 def arguments_text(content: bytes) -> str:
-    """The arguments of a call as they came. Raises Refused for what is no UTF-8."""
+    """The arguments of a call, unchanged. Raises Refused for bytes that are not UTF-8."""
     try:
         return content.decode() or json.dumps({})
     except UnicodeDecodeError:

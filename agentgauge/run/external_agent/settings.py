@@ -48,11 +48,11 @@ class AgentProgram:
 def read_agent(
     option: Namespace, earlier: Mapping[str, Any], config: Config, secret: Mapping[Path, str]
 ) -> tuple[AgentFacts | None, AgentProgram | None]:
-    """The agent's facts, and how to run it where it will be run. Both are None for a run that tests a model.
+    """The agent's facts, and how to run it. Both are None for a run that tests a model.
 
-    ``earlier``: the settings of the run that this one goes on with. ``secret``: folders that an agent must not see, and
-    what each is. Raises UsageProblem for a command without a program, for readable paths that show the gold, and where
-    this machine cannot confine a program and the user has not allowed that it runs anyway.
+    ``earlier``: the settings of the run that this run continues. ``secret``: folders that an agent must not see, and
+    what each is. Raises UsageProblem for a command without a program, for readable paths that show the gold, and if
+    this machine cannot confine a program and the user has not allowed unconfined programs.
     """
     before = AgentFacts(**earlier["agent"]) if "agent" in earlier else None
     text: str | None = before.text if option.agent is None and before else option.agent

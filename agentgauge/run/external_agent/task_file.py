@@ -1,4 +1,4 @@
-"""What an agent program is told: the file ``task.json`` in its folder, and environment variables."""
+"""The task of an agent program: the file ``task.json`` in its folder, and environment variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_task(
 ) -> dict[str, str]:
     """Write the file, and return the variables. ``address``: of the endpoint; ``mcp``: of the gateway, if there is one.
 
-    The variables of OpenAI's clients are set, too, so that a client without settings asks the endpoint.
+    The variables of OpenAI's clients are set, too, so that a client without settings uses the endpoint.
     """
     task, model, tools = session.task, f"{address}/v1", f"{address}/tools"
     told = {

@@ -1,7 +1,7 @@
 """An agent program's own transcript, in the Agent Trajectory Interchange Format, as events of a case.
 
-The fields are those of ATIF-v1, as the package harbor 0.25 describes them; others are left out. The transcript is what
-the agent says of itself. So it counts only where AgentGauge saw no request of the agent to the model.
+The fields are those of ATIF-v1, as the package harbor 0.25 describes them; others are left out. The agent itself wrote
+the transcript. So it counts only if AgentGauge saw no request of the agent to the model.
 """
 
 from __future__ import annotations

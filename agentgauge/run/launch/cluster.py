@@ -1,4 +1,4 @@
-"""The Ray cluster that this process uses: one that it starts on this machine, or one that is there.
+"""The Ray cluster that this process uses: one that the process starts on this machine, or an existing one.
 
 Call ``connect`` before anything imports ray, because ray reads environment variables when it is imported.
 """
@@ -23,15 +23,16 @@ _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", re.ASCII)
 _ACCEPTED = "local (a cluster on this machine), auto (the cluster of this machine, or of RAY_ADDRESS), or HOST:PORT"
 _PROBE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Ray listens on loopback where it supports one machine only. This says so of Linux."""
+"""Ray listens on loopback on systems where it supports one machine only. This variable makes Ray treat Linux as
+such."""
 
 
 def connect(address: str, *, cpus: float | None = None) -> None:
     """Start a cluster on this machine (``local``), or join the one at ``address``: ``auto`` or ``host:port``.
 
-    ``cpus``: processors that a cluster which is started here offers to Ray; None: those of the machine. Such a cluster
-    listens on loopback, wants a token, and ends with ``disconnect`` or with this process. Sets environment variables of
-    this process, which its children inherit: no usage statistics, and what Ray needs to find the cluster and its token.
+    ``cpus``: processors that a cluster started here offers to Ray; None: those of the machine. Such a cluster listens
+    on loopback, requires a token, and ends with ``disconnect`` or with this process. Sets environment variables of this
+    process, which its children inherit: no usage statistics, and what Ray needs to find the cluster and its token.
 
     Raises UsageProblem for an address of another form, without ray, and where no cluster can be joined. A cluster
     without authentication is joined with a warning.
@@ -58,7 +59,8 @@ def connect(address: str, *, cpus: float | None = None) -> None:
 
 
 def check_room(cpus: float, gpus: float) -> None:
-    """Raises UsageProblem if no node of the cluster could ever run a shard that reserves so much: Ray would wait."""
+    """Raises UsageProblem if no node of the cluster can run a shard with these reservations: Ray would wait for
+    ever."""
     import ray
 
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -78,7 +80,7 @@ def head() -> str:
 
 
 def disconnect() -> None:
-    """Leave the cluster. One that ``connect`` has started ends with all that runs on it."""
+    """Leave the cluster. A cluster that ``connect`` has started ends, with everything that runs on it."""
     import ray
 
     ray.shutdown()
@@ -122,7 +124,7 @@ def _check(address: str) -> None:
     if os.environ.get("RAY_USE_TLS", "").lower() in ("1", "true"):
         return  # a head that wants certificates of its callers
     if _answers(address, None):
-        danger = "everyone who reaches it can run programs on it"
+        danger = "anyone who can connect to it can run programs on it"
         logging.getLogger("agentgauge.ray").warning(
             "warning: the Ray cluster %s has no authentication, so %s; set RAY_AUTH_MODE=token where it is started",
             *(address, danger),
@@ -130,7 +132,7 @@ def _check(address: str) -> None:
         return
     token = _given_token()
     if token is None or not _answers(address, token):
-        wrong = "wants its token" if token is None else "does not take the given token"
+        wrong = "requires its token" if token is None else "does not take the given token"
         raise UsageProblem(f"the Ray cluster {address} {wrong}: set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH")
     os.environ["RAY_AUTH_MODE"] = "token"
 

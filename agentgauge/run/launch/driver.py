@@ -1,4 +1,4 @@
-"""What the driver of a launch needs: orders for nodes, a connection to Ray, and the tools that nodes report."""
+"""The driver of a launch: orders for nodes, the connection to Ray, and the tools that nodes report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from agentgauge.run.settings import Settings
 class Driver:
     """Connected to Ray until it is closed.
 
-    ``tools``: what identifies each tool of the shards that have started. ``sandbox``: what confines programs there.
+    ``tools``: what identifies each tool of the shards that have started. ``sandbox``: the protections of programs
+    there.
     """
 
     def __init__(
@@ -35,8 +36,8 @@ class Driver:
         arguments: Sequence[str],
         failed: Callable[[UsageProblem], None],
     ) -> None:
-        """``configs``, ``root``, ``here``, ``arguments``: see ``Orders``. ``tools``: those that the run has had so far,
-        if it is resumed. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if Ray
+        """``configs``, ``root``, ``here``, ``arguments``: see ``Orders``. ``tools``: the tools of the earlier sessions
+        of a resumed run. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if Ray
         cannot be reached, or cannot run what the settings ask for."""
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))

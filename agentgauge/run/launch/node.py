@@ -32,26 +32,26 @@ from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail
 
 LOOK_SECONDS = 0.1
-"""Between two looks for new records."""
+"""Seconds between two checks for new records."""
 ASK_SECONDS = 0.5
-"""Between two questions whether the shard is to stop."""
+"""Seconds between two requests to the driver whether the shard must stop."""
 START_SECONDS = 300.0
-"""How long pytest may take to come to its first case: tools with models load meanwhile."""
+"""Seconds until pytest's first case must start; tools with models load in this time."""
 END_SECONDS = 5.0
 """How long pytest may take to end after SIGTERM."""
 MESSAGE_BYTES = 8 << 20
 """A message of records is sent when it has so many bytes of lines and files."""
 
 NOT_HERE = (LAUNCH, "PYTEST_ADDOPTS")
-"""Variables that Ray's processes may have, and that are not for pytest on a node."""
+"""Variables that Ray's processes may have, and that pytest on a node must not get."""
 
 Word = Literal["", "hold", "end"]
-"""What the driver says to its shards: go on; start no further case; end at once."""
+"""The driver's command to its shards: continue; start no further case; end at once."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a node is to do. No secret: it stays in Ray's memory."""
+    """The order of a shard for a node. It holds no secret, because Ray keeps it in memory."""
 
     agentgauge: str  # version of the driver
     root: str  # folder of the driver's project
@@ -66,7 +66,7 @@ class Order:
 
 
 class Refused(Exception):
-    """A node cannot do what it was ordered, and no other order would change that."""
+    """A node cannot execute its order, and would refuse every other order, too."""
 
 
 def run_shard(

@@ -1,4 +1,4 @@
-"""What a driver orders from a node: the settings of its run as options of pytest."""
+"""The driver's orders for nodes: the settings of its run as options of pytest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentgauge.store.jsonl import CaseId
 
 
 class Orders:
-    """Makes the orders of a launch. Raises UsageProblem for settings that cannot be told to a node."""
+    """Makes the orders of a launch. Raises UsageProblem for settings that cannot be sent to a node."""
 
     def __init__(
         self,

@@ -15,10 +15,10 @@ from agentgauge.run.launch.remote_cases import Failed
 from agentgauge.run.launch_settings import LaunchOptions
 
 ANSWER_SECONDS = 5.0
-"""How long a shard waits for the driver's word. After that it ends: the driver is gone."""
+"""How long a shard waits for the driver's answer. Then it ends, because the driver has gone."""
 SILENT_SECONDS = 30.0
-"""A shard that asks for no word for so long is lost. A machine without power closes no connection, and Ray would wait
-minutes for its tasks."""
+"""Seconds after which a shard that sends no request counts as lost. A machine that lost power closes no connection, and
+Ray would wait for minutes."""
 
 
 class _Words:
@@ -54,12 +54,12 @@ def _run(number: int, order: Order, archive: bytes | None, words: Any) -> Iterat
 
 
 class RayShards:
-    """A ``Backend``: every shard is a Ray task, which sends its messages while it runs. Ray repeats none of them: what
-    is left of a shard is another shard."""
+    """A ``Backend``: every shard is a Ray task, which sends its messages while it runs. Ray repeats no task: the
+    remaining cases of a failed shard become a new shard."""
 
     def __init__(self, options: LaunchOptions, data: Callable[[], bytes], tool_token: str) -> None:
         """In a process that is connected to Ray. ``data`` returns an archive of the data, for nodes without it.
-        ``tool_token``: of the tool server; it is kept in memory, and no part of a task's description."""
+        ``tool_token``: of the tool server; it is kept in memory, and is not part of a task's description."""
         self._task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=0)(_run)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._words = ray.remote(num_cpus=0)(_Words).options(scheduling_strategy=here).remote()
@@ -93,7 +93,7 @@ class RayShards:
             try:
                 message = ray.get(next(stream))
             except StopIteration:
-                message = Failed("it ended without a word")
+                message = Failed("it ended without a message")
             except RayError as error:
                 message = Failed(_short(error))
                 self.drop(number)  # only a message may be lost, and the task go on
@@ -110,7 +110,7 @@ class RayShards:
         for stream in streams:
             if (number := self._running.get(stream)) is not None and number in silent:
                 self.drop(number)  # should its node come back
-                yield number, Failed(f"its node has been silent for {SILENT_SECONDS:g} seconds")
+                yield number, Failed(f"its node has not answered for {SILENT_SECONDS:g} seconds")
 
     def say(self, word: Word) -> None:
         ray.get(self._words.say.remote(word))

@@ -24,45 +24,45 @@ from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
 
 SHARDS_A_WORKER = 4
-"""Shards of a plan for each that runs at a time: a slow one, or one whose node dies, holds up little."""
+"""Shards of a plan for each worker. Shards are small, so a slow one, or one whose node dies, delays the run little."""
 TRIES = 3
-"""A shard that has ended so often without a single record is given up: its cases are missing."""
+"""After so many attempts without a single record a shard is given up, and its cases are missing."""
 LOOK_SECONDS = 0.2
-"""How long is waited for messages before the driver looks whether the run was stopped."""
+"""How long the driver waits for messages before it checks whether the run was stopped."""
 END_SECONDS = 9.0
-"""How long shards may take to end when the run does."""
+"""How long shards may take to end after the run has ended."""
 
 
 USAGE_ERROR = 4
-"""pytest's exit status for what the user must mend."""
+"""pytest's exit status for a problem that the user must fix."""
 
 
 QUIET_SECONDS = 60.0
-"""After so long without any shard that runs, a warning says so."""
+"""After so many seconds without a running shard, a warning appears."""
 
 
 class Failed(Exception):
-    """What ended a shard was none of its own messages: its node died, say."""
+    """A shard ended without a final message, for example because its node died."""
 
 
 class Backend(Protocol):
     """Runs ``run_shard`` of ``agentgauge.run.launch.node`` elsewhere. Used by one thread."""
 
     def start(self, number: int, order: Order, *, with_data: bool) -> None:
-        """Begin a shard as soon as there is a place for it. ``with_data``: the data goes with the order."""
+        """Start a shard as soon as the cluster has free resources. ``with_data``: the data goes with the order."""
 
     def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | Failed]]:
-        """What has come from the shards, by number, waiting at most so long for the first. The last message of a shard
-        is of kind refused, data or ended, or Failed."""
+        """The new messages of shards, by number. Waits at most so long for the first message. The last message of a
+        shard is of kind refused, data or ended, or Failed."""
 
     def say(self, word: Word) -> None:
-        """Tell all shards."""
+        """Send a command to all shards."""
 
     def drop(self, number: int) -> None:
-        """End a shard, from which no message comes any more."""
+        """End a shard. It sends no further message."""
 
     def close(self) -> None:
-        """End what still runs."""
+        """End the running shards."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class RemoteCases:
     # -- on pytest's thread
 
     def submit(self, cases: Iterable[Planned]) -> None:
-        """Cut cases into shards and put them behind those that wait."""
+        """Cut cases into shards, and append them to the waiting shards."""
         fresh = [case for case in cases if case.id not in self._known]
         self._known.update(case.id for case in fresh)
         parts = balanced(fresh, min(len(fresh), SHARDS_A_WORKER * self._options.workers)) if fresh else []
@@ -147,7 +147,7 @@ class RemoteCases:
             self._word = self._word or "hold"
 
     def close(self) -> None:
-        """End all shards; what is finished has been stored, and what they finish within END_SECONDS is."""
+        """End all shards. Cases that finish within END_SECONDS are still stored."""
         with self._changed:
             self._word = "end"
         self._thread.join()
@@ -210,7 +210,7 @@ class RemoteCases:
             self._quiet_since = time.monotonic()
         elif time.monotonic() - self._quiet_since > QUIET_SECONDS:
             self._quiet_since = time.monotonic()
-            text = "warning: no shard has started for %g s: the cluster has no room; Ctrl-C ends the run"
+            text = "warning: no shard has started for %g s: the cluster has no free resources; Ctrl-C ends the run"
             logging.getLogger("agentgauge.ray").warning(text, QUIET_SECONDS)
 
     def _start_shards(self) -> None:
@@ -240,7 +240,7 @@ class RemoteCases:
                 for place, line in enumerate(message["lines"]):
                     self._store(shard, line, message["files"].get(place))
             except (tarfile.TarError, *UNREADABLE) as error:
-                self._drop(number, f"it sent what is no record: {error!r}")
+                self._drop(number, f"it sent what is not a record: {error!r}")
         elif kind == "data":
             shard.with_data = True
             shard.tries -= 1  # nothing has failed

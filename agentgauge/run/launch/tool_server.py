@@ -19,7 +19,7 @@ from agentgauge.run.factories import tool_command
 from agentgauge.run.settings import Settings
 
 END_SECONDS = 15.0
-"""How long it may take to remove its deployments."""
+"""How long the server may take to remove its deployments."""
 
 
 class LaunchedTools:
@@ -29,8 +29,8 @@ class LaunchedTools:
         self, settings: Settings, tasks: Iterable[str], cluster: str, failed: Callable[[UsageProblem], None]
     ) -> None:
         """``cluster``: address of Ray's head. ``failed`` is called, in another thread, if the server ends by itself.
-        Raises UsageProblem if the tasks need more than one tool server, and with the server's last words if it does not
-        start."""
+        Raises UsageProblem if the tasks need more than one tool server, and with the server's last output line if it
+        does not start."""
         self._failed = failed
         self._is_closed = False
         found = [task for task in map(find_task, tasks) if isinstance(task, RealTools)]
@@ -59,7 +59,7 @@ class LaunchedTools:
         raise UsageProblem(f"the tool server did not start: {printed(words[-1])}")
 
     def close(self) -> None:
-        """End it, and with it what it has started on the cluster."""
+        """End the server, and its deployments on the cluster."""
         self._is_closed = True
         self._process.terminate()
         try:

@@ -17,7 +17,7 @@ from agentgauge.run.factories import Endpoint
 Result = TypeVar("Result")
 AnyTool = Callable[..., Any] | Mapping[str, Any] | Tool
 Value = str | Path
-"""What a tool returns: text, or the path of a file that it made."""
+"""The result of a tool: text, or the path of a file that the tool made."""
 
 FILES = "\n\nThese files belong to it: "
 

@@ -33,7 +33,7 @@ from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.tool_token import make_tool_token
 
 LOOK_SECONDS = 0.25
-"""Between two looks at the clock; a process that ends wakes the launcher at once."""
+"""Seconds between two checks. A process that ends wakes the launcher at once."""
 NOT_RUN, INTERRUPTED, USAGE_ERROR = 1, 2, 4
 """Exit statuses of pytest: of a run with missing cases, after Ctrl-C, and where the user must fix something."""
 
@@ -58,7 +58,7 @@ class Launch:
     before: Usage = field(default_factory=Usage)  # used by earlier sessions
 
     def used(self) -> Usage:
-        """What this session and earlier ones have used."""
+        """The usage of this session and of earlier ones."""
         state = self.live.state()
         return Usage(prompt_tokens=state["tokens"], usd=state["usd"])
 

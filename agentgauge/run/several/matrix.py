@@ -26,7 +26,7 @@ _SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "
 
 @dataclass(frozen=True)
 class Sweep:
-    """What the file says. Lists that it lacks are empty."""
+    """The content of the file. Lists that the file lacks are empty."""
 
     models: tuple[str, ...]
     dialects: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Several:
-    """What the folder's file says."""
+    """The content of the folder's file."""
 
     members: tuple[Member, ...]
     in_flight: int | None = None  # concurrent requests to one provider; None: the default
@@ -39,7 +39,7 @@ class Several:
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """Names of folders for names that may hold anything: equal ones get numbers."""
+    """Folder names for arbitrary names; equal ones get numbers."""
     found = [LOGS]
     for name in map(file_name, names):
         name = name if name.strip(".") else "model"
@@ -66,7 +66,7 @@ def refuse_taken(folder: Path) -> None:
 
 
 def without_secrets(member: Member) -> Member:
-    """As it is stored: without logins of addresses."""
+    """The stored form: without logins of addresses."""
     return replace(member, words=tuple(map(without_logins, member.words)))
 
 

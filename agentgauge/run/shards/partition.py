@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 SINGLE = ("load", "worksteal")
 MODES = (*SINGLE, "loadgroup", "loadfile", "loadscope")
-"""What ``--dist`` may be where benchmark cases run. The first two assign case by case, the others keep some cases
+"""The accepted values of ``--dist`` for benchmark cases. The first two assign case by case, the others keep some cases
 together."""
 
 GROUPS = "groups.json"

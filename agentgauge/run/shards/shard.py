@@ -1,4 +1,4 @@
-"""``--shard=K/N``: the part of a plan that one machine runs, and what it must know of the whole."""
+"""``--shard=K/N``: the part of a plan that one machine runs, and the facts about the whole plan that it stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 
 FILE = "shard.json"
-"""In the run folder of a shard: of which plan it is a part. The process that collects writes it before the plan."""
+"""In the run folder of a shard: the facts about the whole plan. The process that collects writes this file before the
+plan."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ def chosen_shard(option: Namespace, about: Mapping[str, Any]) -> Shard | None:
 
 
 def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> set[int]:
-    """The positions of a shard's tests; None stands for an ordinary one, of which each shard gets the next in turn.
-    The same cases must come in the same order on every machine.
+    """The positions of a shard's tests. None stands for an ordinary test; each shard gets the next one in turn. The
+    same cases must come in the same order on every machine.
 
     ``is_planned``: the cases are the shard's already, by its earlier plan.
     """
@@ -71,8 +72,8 @@ def kept(shard: Shard, cases: Sequence[Planned | None], *, is_planned: bool) -> 
 
 
 def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, Any]:
-    """What ``FILE`` says. Of the whole plan: ``planned``, the number of cases, ``plan``, their digest, ``tasks`` in
-    order, and ``used``, how many shards have cases: the first ones."""
+    """The content of ``FILE``. About the whole plan: ``planned``, the number of cases, ``plan``, their digest,
+    ``tasks`` in order, and ``used``, how many shards have cases: the first ones."""
     planned = [case for case in cases if case]
     text = json.dumps(sorted(case.id for case in planned))
     return {
@@ -85,8 +86,8 @@ def whole_plan(shard: Shard, cases: Sequence[Planned | None] = ()) -> dict[str, 
 
 
 def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
-    """A sentence on a shard that has no test at all, where others have; empty where that is not known. Raises
-    UsageProblem where the file is damaged."""
+    """A sentence if the shard has no test but other shards have some; empty if that is not known. Raises UsageProblem
+    where the file is damaged."""
     if shard is None or not (folder.path / FILE).exists():
         return ""
     planned = folder.read_json(FILE)["planned"]
@@ -94,9 +95,8 @@ def empty_shard(folder: RunFolder, shard: Shard | None) -> str:
 
 
 def read_whole_plan(folder: RunFolder, shard: Shard | None) -> dict[str, Any] | None:
-    """What ``FILE`` says, or nothing of the plan where that is not known yet; None for a run in one piece.
-
-    Raises UsageProblem where the file is damaged.
+    """The content of ``FILE``, without the plan's entries if there is no plan yet; None for a run in one piece. Raises
+    UsageProblem if the file is damaged.
     """
     if shard is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether runs are to be put together: shards of a plan belong together, and all of them are there."""
+"""Checks that runs can be merged: shards must belong to one plan, and all of them must be given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Runs = Mapping[Path, Mapping[str, Any]]
 
 
 def check_together(folders: Sequence[Path]) -> None:
-    """Raises UsageProblem where runs are shards of several plans, or one is there twice, is missing or has not ended.
+    """Raises UsageProblem if runs are shards of several plans, or if a shard is given twice, is missing or has not
+    ended.
 
     Runs that were made without ``--shard`` may be any two or more.
     """
@@ -28,7 +29,7 @@ def check_together(folders: Sequence[Path]) -> None:
     first, whole = max(shards.items(), key=lambda item: bool(item[1]["plan"]))
     for path in runs:
         if path not in shards:
-            raise UsageProblem(f"{first} is {_name(whole)}, and {path} is no shard; merge the shards alone")
+            raise UsageProblem(f"{first} is {_name(whole)}, and {path} is not a shard; merge the shards alone")
     for path, shard in shards.items():
         if shard["count"] != whole["count"]:
             raise UsageProblem(f"{first} is {_name(whole)}, and {path} is {_name(shard)}; merge shards of one plan")

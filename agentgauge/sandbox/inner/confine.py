@@ -1,7 +1,7 @@
 """Processes I and T: build the confinement for the code.
 
 Process I is process 1 of the PID namespace where there is one; when it ends, the kernel ends all that is left inside.
-Process T is its child and gives up what is left of its rights; its caller becomes the program.
+Process T is its child and gives up its remaining rights; the code that called it then becomes the program.
 """
 
 # pathlib would cost 5 ms to import, a quarter of a start.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SIGKILL = 9
 _SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
 OF_THE_HOST = {"net_ns": linux.CLONE_NEWNET, "uts_ns": linux.CLONE_NEWUTS}
-"""Namespaces that are wanted, and can be done without: seccomp refuses sockets as well."""
+"""Optional namespaces: without them seccomp still refuses sockets."""
 _FIRST_VICTIM = b"1000"  # the highest out-of-memory score
 _MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shrinking, no growing, no writing
 
@@ -70,7 +70,7 @@ def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, boo
 
 
 def enter_user_namespace(report: Report) -> None:
-    """Other namespaces need one, but for root."""
+    """Other namespaces need a user namespace, except for root."""
     user, group = os.geteuid(), os.getegid()
     if user == 0:
         return
@@ -83,8 +83,7 @@ def enter_user_namespace(report: Report) -> None:
 
 
 def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_ns: bool, uid: int | None) -> None:
-    """Process I; returns in process T only. ``uid`` is the user id that is T's alone, if it has one; only root can give
-    it one."""
+    """Process I; returns in process T only. ``uid``: a user id that only T has, or None; only root can set one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
     own_network = bwrap = "bubblewrap" in spec["outer"]
@@ -200,9 +199,8 @@ def _confine(
 
 
 def sealed_file(content: bytes) -> int:
-    """The program's standard input: what was given, then the end. A file in memory, so no process has to feed a pipe.
-
-    It is sealed, because its memory would be at the program's disposal without being counted.
+    """The program's standard input: the given bytes, then the end. It is a file in memory, so no process has to write
+    to a pipe. It is sealed, because otherwise the program could use the file as memory that is not counted.
     """
     descriptor = os.memfd_create("stdin", _MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     view = memoryview(content)

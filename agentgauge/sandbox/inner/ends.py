@@ -1,5 +1,5 @@
 """The connections between process L and the processes that it starts: pipes for the end and for the program's steps,
-and descriptors that one hands to the other."""
+and descriptors that the processes pass to each other."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Ends:
         return descriptors[0]
 
     def leave_to_program(self) -> None:
-        """Close this process's copies of what the program alone holds."""
+        """Close this process's copies of descriptors that only the program may hold."""
         for descriptor in self.program:
             os.close(descriptor)
 
     def close(self) -> None:
-        """For the program's own process: it keeps no way to the others."""
+        """Close all connections, in the program's own process."""
         self._ours.close()
         self._theirs.close()

@@ -27,8 +27,8 @@ _EMPTY = "/.empty"
 
 
 def devices(*, counted: bool) -> tuple[str, ...]:
-    """The devices that are visible in ``/dev``. Mapped as shared, ``/dev/zero`` is memory: it is shown only where the
-    kernel counts that."""
+    """The devices that are visible in ``/dev``. A shared mapping of ``/dev/zero`` is memory, so the device is visible
+    only if the kernel counts such memory."""
     return (*_DEVICES, "/dev/zero") if counted else _DEVICES
 
 

@@ -1,7 +1,7 @@
 """Listening sockets in the program's own network, which AgentGauge answers from outside.
 
 A socket stays in the network in which it was made. So a connection to one of these ports inside arrives at AgentGauge,
-and the program needs neither a way out nor a process that forwards.
+and the program needs no other network and no forwarding process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Process S: an interpreter that has confined itself and imported what a script needs, and forks for each program.
 
 For each program it forks process L (see ``supervise``), whose grandchild T goes on as the program, in this interpreter.
-Process S reads nothing that a program gets or gives: standard input, steps and answers pass through process L only. It
+Process S reads no input and no output of a program: standard input, steps and answers pass through process L only. It
 runs one program at a time.
 
 It receives messages with descriptors through its standard input: first a file that says how to confine and what to run,

@@ -115,8 +115,8 @@ class Clock:
     """Seconds that the processes have been busy since the last ``start``: on a processor, or asleep while they could
     have worked.
 
-    Waiting for a processor does not count. A third of the time may be unaccounted for, since a virtual machine has
-    times when it does not run and does not know it.
+    Waiting for a processor does not count. A third of the time may be unaccounted for, because a virtual machine may be
+    paused without noticing it.
     """
 
     def __init__(self, processes: Processes, now: Callable[[], float]) -> None:

@@ -1,4 +1,5 @@
-"""Process L while the program runs: it keeps the limits that the kernel does not keep for a group of processes."""
+"""Process L while the program runs: it enforces the limits that the kernel does not enforce for a group of
+processes."""
 
 from __future__ import annotations
 
@@ -24,10 +25,8 @@ _SEARCHING = 0.2  # where each look searches all processes of the machine
 def until_the_end(
     spec: Spec, ends: Ends, steps: Steps | None, processes: usage.Processes, folder: Folder | None, deadline: float
 ) -> Iterator[tuple[str, str]]:
-    """Wait until the program has ended or has to end; then give what there is to report, if anything.
-
-    That is ``cause`` with ``timeout``, ``cpu``, ``step``, ``steps``, ``memory``, ``disk`` or ``output``, or ``end``
-    with the status.
+    """Wait until the program has ended or has to end. Returns the report, if there is one: ``cause`` with ``timeout``,
+    ``cpu``, ``step``, ``steps``, ``memory``, ``disk`` or ``output``, or ``end`` with the status.
     """
     clock, whole = usage.Clock(processes, time.monotonic), usage.Clock(processes, time.monotonic)
     tick = _TICK if processes.own else _SEARCHING

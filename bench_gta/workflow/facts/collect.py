@@ -22,7 +22,7 @@ from bench_gta.workflow.rendering.sources import Unfit, copy
 CHILD = "bench_gta.workflow.facts.child"
 AHEAD = ("bench_gta.workflow.facts.drawn", "bench_gta.workflow.facts.sheets", "tool_impls.documents.read_office")
 READER = ("rapidocr.main",)
-"""What a child imports, and what it needs to read pictures, which takes most of its time."""
+"""The module for reading pictures. Its import takes most of a child's time."""
 
 SECONDS = 60.0  # of one child
 PATIENCE = 300.0  # seconds for all files; what is not looked at by then stays so

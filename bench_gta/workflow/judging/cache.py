@@ -1,4 +1,4 @@
-"""Keeps judges' replies under a key of the judged content, so that no leaf is paid for twice."""
+"""Stores judges' replies under a key of the judged content, so that no leaf is billed twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Judgements:
         return reply if isinstance(reply, str) else None
 
     def keep(self, key: str, reply: str, metadata: Json) -> None:
-        """``metadata``: of the reply, for people. A folder that cannot be written costs money, not the run."""
+        """``metadata``: of the reply, for people. If the folder cannot be written, the run continues, and later runs
+        ask the judge again."""
         if self._folder is None:
             return
         file = _file(self._folder, key)
@@ -53,7 +54,7 @@ def open_judgements(name: str) -> Judgements:
     if name == USER:
         return Judgements(cache_folder() / "judgements")
     if not name or (Path(name).exists() and not Path(name).is_dir()):
-        raise UsageProblem(f"--judge-cache {name!r} is no folder; give one, {USER} or {NONE}")
+        raise UsageProblem(f"--judge-cache {name!r} is not a folder; give one, {USER} or {NONE}")
     return Judgements(Path(name).absolute())
 
 

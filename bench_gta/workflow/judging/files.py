@@ -92,7 +92,7 @@ def _delivery(record: Mapping[str, Json], base: Path, *, everything: bool) -> De
     for path in listed:
         if _exists(path) and shown_file(path, [str(base)]) is None:
             copy = "copy the files below the prediction file's folder"
-            raise UsageProblem(f"the delivered file {path[:200]} is no plain file below {base}; {copy}")
+            raise UsageProblem(f"the delivered file {path[:200]} is not a plain file below {base}; {copy}")
     return Delivery(
         record["origin_prompt"], record["assistant_outputs"], tuple(listed), record["full_tree"], {str(base): RUN_TOKEN}
     )

@@ -55,7 +55,7 @@ class Delivery:
 
 
 Ask = Callable[[Sequence[Message], int], Awaitable[ChatReply]]
-"""Puts messages to the judge; the number tells votes of one leaf apart. Raises ModelFault."""
+"""Sends messages to the judge; the number distinguishes the votes on one leaf. Raises ModelFault."""
 
 
 class Judge(ABC):
@@ -68,8 +68,8 @@ class Judge(ABC):
     async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
         """``{"id", "replies": one text per vote, "cached": votes that were known}`` for each leaf, in judging order.
 
-        ``scratch``: a folder for conversions; it is made where needed. Raises Fault for what is not the agent's doing,
-        and DataProblem for a tree that cannot be judged.
+        ``scratch``: a folder for conversions; it is made where needed. Raises Fault for a failure that the agent did
+        not cause, and DataProblem for a tree that cannot be judged.
         """
 
 
@@ -249,7 +249,7 @@ def _known_files(delivery: Delivery) -> list[_File]:
 
 
 def shown_file(path: str, folders: Iterable[str]) -> Path | None:
-    """The file, if it may be shown: a regular one below one of the folders, behind no link there. None otherwise.
+    """The file, if it may be shown: a regular file below one of the folders, reached without a link. None otherwise.
 
     An agent must not make the judge send other files of this machine. The released discovery takes whole sentences for
     paths, so any text may occur as a path.

@@ -32,7 +32,7 @@ class MadeJudge:
         self._usage = Usage()
 
     def spent(self) -> Usage:
-        """What the judge has used so far."""
+        """The judge's usage so far."""
         return self._usage
 
     async def close(self) -> None:

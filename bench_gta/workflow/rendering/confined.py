@@ -21,7 +21,7 @@ HOLDS_DATA = ("bench_gta", "bench_gta.workflow")
 """A child sees only the ``__init__.py`` of these: they hold the data sets that deliverables are judged by."""
 
 PACKAGES = ("agentgauge", "tool_impls", *HOLDS_DATA, "bench_gta.workflow.facts", "bench_gta.workflow.rendering")
-"""What a child may import of this project: it sees these packages whole, but for HOLDS_DATA."""
+"""The packages of this project that a child may import. It sees them as a whole, except HOLDS_DATA."""
 
 MOST_ANSWER = 32 << 20  # bytes of an answer and of what is printed beside it
 MOST_FILE = 256 << 20  # bytes of a file that a child makes

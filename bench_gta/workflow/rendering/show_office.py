@@ -2,8 +2,8 @@
 the sandbox only.
 
 The ``soffice`` program talks to itself through sockets, which the sandbox does not have. So the library that it
-consists of is loaded here and called by its C interface (LibreOfficeKit), which needs none; it never runs macros unless
-told to.
+consists of is loaded here and called by its C interface (LibreOfficeKit), which needs none; it runs no macros unless a
+caller enables them.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def content(path: Path) -> tuple[str, str]:
 
 
 def bounded(text: str) -> tuple[str, str]:
-    """The text cut to MOST_CONTENT characters and MOST_LINES lines, and the words that say so where it was."""
+    """The text cut to MOST_CONTENT characters and MOST_LINES lines, and a note if it was cut."""
     lines = text[:MOST_CONTENT].split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:
         return "\n".join(lines[:MOST_LINES]), f" (only its first {MOST_LINES:,} lines)"
@@ -91,7 +91,7 @@ def fenced(text: str) -> str:
 
 def finished(path: Path, note: str, text: str | None = None, *, whole: bool = True) -> Json:
     """The answer for a PDF: its first MOST_PAGES pages, ``note`` with their number, its text if none is given.
-    ``whole``: false where what lies behind the first page that is too many was left out. Raises ToolError."""
+    ``whole``: false if the PDF lacks the pages after the limit. Raises ToolError."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file

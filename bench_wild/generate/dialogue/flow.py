@@ -13,7 +13,7 @@ from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK, PREPARE
 
 ROUNDS = 100
-"""Of one task, at most. A task that is not done then is left as it is."""
+"""At most so many rounds in a task. A task that is not done then stays unfinished."""
 
 
 async def play(scene: Scene, sequence: Sequence[TaskType], seed: int) -> Dialogue:

@@ -48,7 +48,7 @@ async def _judge(scene: Scene, verdict: Verdict) -> Verdict:
         if ASK not in reply:
             break
     else:
-        raise DialogueFails("no judgement", f"{JUDGEMENTS} judgements in a row spoke of {ASK}")
+        raise DialogueFails("no judgement", f"{JUDGEMENTS} judgements in a row mentioned {ASK}")
     judged = read_judgement(reply)
     if judged is None:
         raise DialogueFails(

@@ -28,7 +28,7 @@ async def speak(scene: Scene, agent: Literal["agent_ask", "agent_answer", "agent
 
 
 def without_fence(text: str) -> str:
-    """A text without the Markdown fence that holds all of it, or all behind its mark. Fences inside stay."""
+    """A text without the Markdown fence around all of it, or around everything after its mark. Fences inside stay."""
     mark = re.match(r"\s*Agent\s*[:：]\s*", text)
     body = text[mark.end() :] if mark else text
     whole = _FENCE.fullmatch(body.strip())

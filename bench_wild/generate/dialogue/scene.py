@@ -16,10 +16,10 @@ from bench_wild.generate.dialogue.texts import Texts
 from bench_wild.generate.dialogue.toolset import Tools, as_text, pseudo_tools
 
 Part = Literal["user", "planner", "tool", "agent", "checker"]
-"""Who of the cast is asked."""
+"""The role whose model gets a request."""
 
 Ask = Callable[[Part, str, tuple[Message, ...]], Awaitable[str]]
-"""(part, name of the model, messages) to what it writes."""
+"""(role, name of the model, messages) → the model's reply."""
 
 _WEEKDAYS = {
     "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
@@ -39,7 +39,7 @@ class DialogueFails(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """One model request that counts, without what the transcript holds already."""
+    """One successful model request, without the messages that the transcript already holds."""
 
     task: str  # the agent's name
     prompt: str
@@ -96,13 +96,13 @@ class Scene:
         if speaker(text) != "user":
             text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
         if not re.sub(r"^\w+[:：]", "", text).strip():
-            raise DialogueFails("empty reply", "the user said nothing")
+            raise DialogueFails("empty reply", "the user's message is empty")
         self.say("user", text)
 
     # -- who is asked
 
     async def ask(self, part: Part, prompt: str, *, role: str = "system") -> str:
-        """The reply of a model of the cast to the prompt and the transcript, without a leading thought in tags."""
+        """The reply of a role's model to the prompt and the transcript, without a leading thought in tags."""
         names = self.cast[part]
         name = self.chance.choice(names) if len(names) > 1 else names[0]
         # many endpoints take no request without a user message
@@ -112,7 +112,8 @@ class Scene:
         return said.strip() if end and reply.lstrip().startswith("<think>") else reply.strip()
 
     def keep(self, agent: str, prompt: str, answer: str, *, role: str = "system") -> None:
-        """Write a request down. Called before anything is said after it, so that the last message is its switch."""
+        """Store a request. Call this before the next message is added, because the last message must be the request's
+        switch."""
         switch = self.messages[-1]["content"] if self.messages else ""
         self.kept.append(
             Kept(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
@@ -131,12 +132,12 @@ def new_scene(
     ask: Ask,
     chance: random.Random,
 ) -> Scene:
-    """A dialogue before its first word: tool list and time are drawn."""
+    """A dialogue before its first message: tool list and time are drawn."""
     tools: list[dict[str, Any]] = [*chance.choice(lists), *pseudo_tools(language)]
     return Scene(language, tools, draw_time(language, chance), texts, cast, ask, chance)
 
 
 def draw_time(language: Language, chance: random.Random) -> str:
-    """A second of 2024 with its weekday, behind a label with a full-width colon (wild spec 9.3)."""
+    """A random second of 2024 with its weekday, after a label with a full-width colon (wild spec 9.3)."""
     moment = datetime(2024, 1, 1) + timedelta(seconds=chance.randrange(_SECONDS))
     return f"{_NOW[language]}：{moment:%Y-%m-%d %H:%M:%S} {_WEEKDAYS[language][moment.weekday()]}"

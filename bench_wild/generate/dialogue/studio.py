@@ -1,4 +1,4 @@
-"""The models behind the cast, and their costs."""
+"""The models of the roles, and their cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = "wild.generate"
 
 
 class Stopped(Exception):
-    """No further request is wanted: the dialogue stays unfinished and counts as not attempted."""
+    """The run was stopped: the dialogue stays unfinished and counts as not attempted."""
 
 
 def at_endpoint(spec: ModelSpec, limiter: AdaptiveLimiter) -> ChatModel:

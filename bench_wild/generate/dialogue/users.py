@@ -12,7 +12,7 @@ from bench_wild.generate.dialogue.texts import CONTINUE, FIRST_TASKS, KINDS
 from bench_wild.generate.dialogue.toolset import as_text
 
 ANSWERS = 0.75
-"""How often the user tells what the agent asks for; else the user evades."""
+"""The share of questions that the user answers; the user evades the others."""
 
 _DESCRIPTION = ("description", "task", "任务描述", "任务", "描述")
 """Where a task of several tools keeps its text, in the order in which they are looked for."""
@@ -54,7 +54,7 @@ def _text(value: object) -> str:
 
 
 async def follow_up(scene: Scene, wanted: TaskType) -> str:
-    """A further task after a solved one, behind a switch. Returns the variant, drawn out of the 22."""
+    """A further task after a solved one, introduced by a switch message. Returns the variant, drawn out of the 22."""
     kind = scene.chance.choice(list(KINDS))
     await _speak(scene, CONTINUE, scene.texts.follow_up(kind, wanted, scene.slots()))
     return kind

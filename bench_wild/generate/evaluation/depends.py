@@ -1,12 +1,12 @@
-"""Which action of a task must come before which, as far as the transcript tells (wild spec 2.3).
+"""Which action of a task must come before which, as far as the transcript shows it (wild spec 2.3).
 
-- An action waits for the results that its argument values come from: values that occur in an earlier result of the task
-  and in nothing that the user said or that the date tells.
-- Actions of one list of the planner wait for each other only where a value flows.
-- A question stands alone: it waits for everything before it, and everything after waits for it. So does the final
+- An action waits for the results that its argument values come from: values that occur in an earlier result of the
+  task, but neither in the user's words nor in the date.
+- Actions of one list of the planner wait for each other only if one uses a value from another's result.
+- A question is a separate step: it waits for everything before it, and everything after waits for it. So does the final
   answer.
-- Where nothing is known of a later list's action, the planner's order stays: it waits for the list before. That is
-  said.
+- If an action of a later list uses no known value, it keeps the planner's order: it waits for the list before. A note
+  reports this.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ SESSION, TASK = 0.35, 0.5
 """A session with this share is reported, and a task with this share that has ``ENOUGH`` n-grams."""
 
 ENOUGH = 5
-"""Below that a task says too little: "And the second one?" is no copy."""
+"""Shorter tasks are not reported: "And the second one?" is not a copy."""
 
 Gram = tuple[str, ...]
 

@@ -1,7 +1,7 @@
 """Finished dialogues become evaluation records (wild spec 2.2, 2.3), marked as unverified.
 
-In the original, people did this. Where a transcript does not determine a value, the planner's value is kept and noted;
-a dialogue that cannot become a record is listed with the reason. Nothing is guessed.
+In the original, people did this. If a transcript does not determine a value, the planner's value is kept and noted. A
+dialogue that cannot become a record is listed with the reason.
 """
 
 from __future__ import annotations

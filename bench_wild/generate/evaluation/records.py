@@ -25,7 +25,7 @@ from bench_wild.generate.settings import writing
 from bench_wild.layout import GENERATED, UNVERIFIED
 
 RECORDS = Path("wild") / FILES[0]
-"""Below the output folder, where ``--data`` finds it."""
+"""The file of records below the output folder, where ``--data`` finds it."""
 
 REVIEW = "review.md"
 _TOLD = 5
@@ -179,16 +179,16 @@ def _kept(record: dict[str, Any], number: int) -> tuple[dict[str, Any], list[str
 
 
 def _records(out: Path) -> list[dict[str, Any]]:
-    """The records of the folder; none where there is no file. Raises DataProblem for a line that is no JSON object."""
+    """The records of the folder; none without a file. Raises DataProblem for a line that is not a JSON object."""
     file = out / RECORDS
     found: list[dict[str, Any]] = []
     for number, line in enumerate(file.read_bytes().split(b"\n") if file.is_file() else (), 1):
         try:
             one = json.loads(line) if line.strip() else None
         except ValueError as error:
-            raise DataProblem(f"{file}, line {number}: is no JSON: {error}; correct the line") from None
+            raise DataProblem(f"{file}, line {number}: is not JSON: {error}; correct the line") from None
         if one is not None and not isinstance(one, dict):
-            raise DataProblem(f"{file}, line {number}: is no JSON object; correct the line")
+            raise DataProblem(f"{file}, line {number}: is not a JSON object; correct the line")
         found += [one] if one is not None else []
     return found
 

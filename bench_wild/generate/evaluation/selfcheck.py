@@ -1,6 +1,6 @@
 """Finds doubts about evaluation records, for the person who accepts them.
 
-``run`` findings keep a record from being run with the gold; the others are things to look at.
+A record with ``run`` findings cannot be run with the gold; the other findings are hints for the reviewer.
 """
 
 from __future__ import annotations

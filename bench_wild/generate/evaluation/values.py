@@ -1,4 +1,4 @@
-"""Where values occur in texts and results: what tells that an argument was taken from a result.
+"""Where values occur in texts and results, to find out whether an argument was taken from a result.
 
 A value occurs in a text where it stands there whole: ``BK-1`` does not occur in ``BK-12``, nor ``cat`` in ``category``;
 case, width and blanks do not matter. A value is *telling* where finding it somewhere cannot well be chance: a text of

@@ -1,7 +1,8 @@
 """A run as Allure results, and the dashboard that Allure makes of them.
 
 The results are written from the run's folder alone, so that a run with ``--alluredir`` and ``agentgauge report
---allure`` leave the same files. Names and ids follow from the cases: written again, they replace themselves.
+--allure`` leave the same files. Names and ids are computed from the cases, so results that are written again replace
+the earlier ones.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ FILES = 30_000_000
 """Bytes of all files; each task has the same share of them."""
 
 SPACE = uuid.UUID("6e0c2a56-8f0e-5d0c-9b7e-3a1f2c64d8b1")
-"""Names of results and attachments follow from it and from the case."""
+"""Namespace from which, with the case, the names of results and attachments are computed."""
 
 TYPES = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",

@@ -33,14 +33,14 @@ OPENER = """<script>document.addEventListener("click", (event) => {
 <style>[data-testid="test-result-meta-link"] { cursor: pointer; text-decoration: underline; }
 .agentgauge-meaning { margin: 0; padding: 10px 16px; text-align: center; font: 14px/1.4 system-ui, sans-serif; background: #fff4d6; color: #3d3000; }</style>
 </head>"""  # noqa: E501
-"""Version 3 shows a link that is relative, as those to our transcripts are, and does not open it. The style is that of
-the note at the top."""
+"""Version 3 shows relative links, such as those to our transcripts, but does not open them. The style is that of the
+note at the top."""
 
 SMALL = 500
 """Bytes below which a file is not worth looking at twice."""
 
 SECONDS = 1200
-"""After which Allure is given up."""
+"""Seconds after which Allure is stopped."""
 
 
 def history_folder(run: Run) -> Path:

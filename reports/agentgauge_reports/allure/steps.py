@@ -10,7 +10,7 @@ from agentgauge.core.types import Event
 from agentgauge_reports.allure.text import clean, cut, line
 
 ROOMS = (200, 80, 40)
-"""Characters of an argument or a reply that a step shows: the first that lets all steps fit."""
+"""Characters of an argument or a reply that a step shows: the first of these with which all steps fit."""
 
 
 def steps(events: Sequence[Event], limit: int) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"
 """Control characters → pictures of them."""
 
 TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-"""Characters that turn the direction of whatever follows, beyond their own text; they are left out."""
+"""Characters that change the direction of the text after them; they are removed."""
 
 _TABLE = STEERING | TURNING | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 

@@ -31,10 +31,10 @@ _POWER_80 = 0.8416212335729143
 
 SEED = 20240229
 ENUMERATED = 12
-"""Up to so many pairs that differ, all ways to turn their signs are tried."""
+"""Up to this number of differing pairs, all combinations of signs are tried."""
 
 DRAWS = 20_000
-"""Random ways beyond that. The smallest p-value is one over this."""
+"""Random combinations of signs for more pairs. The smallest p-value is 1 / DRAWS."""
 
 MCNEMAR, NO_DIFFERENCE = "McNemar, exact", "no pair differs"
 ALL_SIGNS, DRAWN_SIGNS = "sign flips, all", "sign flips, drawn"

@@ -82,7 +82,7 @@ def _seen(detectable: Sequence[float | None]) -> str:
     if not span(detectable):
         return "these runs are too small to show any fall"
     count = sum(value is not None for value in detectable)
-    figures = f"{count} figures, each looked at alone," if count > 1 else "a figure looked at alone"
+    figures = f"{count} figures, each tested alone," if count > 1 else "a figure tested alone"
     return (
         f"a fall of {span(detectable)} points in {figures} would have been found in about four of five cases; a smaller"
         f" one could have gone unseen{too_few(detectable)}"

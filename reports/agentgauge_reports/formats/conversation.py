@@ -105,8 +105,8 @@ def _reply(event: Event, asked_as: str) -> Message:
 
 
 def _call(function: Mapping[str, Json], number: str) -> Call:
-    """Arguments that are no object, or that JSON cannot hold, such as NaN, are kept as text."""
-    arguments, problem = function.get("arguments"), "the arguments are no object"
+    """Arguments that are not an object, or that JSON cannot hold, such as NaN, are kept as text."""
+    arguments, problem = function.get("arguments"), "the arguments are not an object"
     try:
         read = read_json(arguments) if isinstance(arguments, str) else arguments
         json.dumps(read, allow_nan=False)

@@ -50,7 +50,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
         name = target.with_suffix(".eval").name
         raise UsageProblem(f"{target} does not end in .eval, which inspect_ai requires; name it {name}")
     if not target.parent.is_dir():
-        raise UsageProblem(f"{target.parent} is no folder; make it first, or name another place for {target.name}")
+        raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
     unshown = Unshown() if unshown is None else unshown
     unshown.problems += loaded.problems

@@ -27,7 +27,7 @@ _ESCAPES = {
 }
 
 Cells = Sequence[str]
-"""Of a row, escaped."""
+"""The cells of a row, escaped."""
 
 
 def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:

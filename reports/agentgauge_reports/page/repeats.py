@@ -15,7 +15,7 @@ _Said = tuple[str, str]
 
 
 class Replies(Generic[Reply]):
-    """Replies of a case, found again by what they said and by the model's role."""
+    """Replies of a case, found again by their text and by the model's role."""
 
     def __init__(self) -> None:
         self._latest: dict[str, tuple[_Said, Reply]] = {}  # by role

@@ -18,7 +18,7 @@ Took = float | tuple[float, float]
 
 
 def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str, Any], list[Took]]:
-    """A case as plain data, and apart from it what each of its steps took. ::
+    """A case as plain data, and separately the seconds of each of its steps. ::
 
     {"steps": [{"is": "message" | "model" | "tool", ...}], "asked": number of the step with the question or None,
      "verdict": text, "error", "cause", "labels", "values", "gold": [row of side_by_side],

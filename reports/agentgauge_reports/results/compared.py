@@ -24,7 +24,7 @@ class FigureDifference:
     a: float | None  # in the first run
     b: float | None  # in this one
     difference: float | None  # b - a
-    low: float | None  # 95 % interval of the difference, looked at alone
+    low: float | None  # 95 % interval of the difference, not corrected for other figures
     high: float | None
     p: float | None  # of no difference, two-sided; None for a count
     p_holm: float | None  # the same, corrected for all tests of the comparison

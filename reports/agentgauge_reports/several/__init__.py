@@ -1,1 +1,1 @@
-"""What several runs come to together: one table, one leaderboard, one comparison."""
+"""The joint results of several runs: one table, one leaderboard, one comparison."""

@@ -1,4 +1,4 @@
-"""The end of several runs: writes what they come to, and tells it."""
+"""The end of several runs: writes their joint results, and returns lines for the terminal."""
 
 from __future__ import annotations
 

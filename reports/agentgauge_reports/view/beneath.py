@@ -11,7 +11,7 @@ from typing import BinaryIO
 def open_beneath(folder: Path, parts: list[str]) -> BinaryIO:
     """Open ``folder``/``parts`` for reading, following no link and no ``..`` in ``parts``.
 
-    Raises OSError if that is no regular file.
+    Raises OSError if that is not a regular file.
     """
     if not parts or any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts):
         raise FileNotFoundError("no file has that name")
@@ -26,5 +26,5 @@ def open_beneath(folder: Path, parts: list[str]) -> BinaryIO:
         place = inner
     if not stat.S_ISREG(os.fstat(place).st_mode):
         os.close(place)
-        raise FileNotFoundError("it is no regular file")
+        raise FileNotFoundError("it is not a regular file")
     return os.fdopen(place, "rb")

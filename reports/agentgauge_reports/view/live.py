@@ -28,7 +28,7 @@ WORDS = 300
 
 
 class LiveRun:
-    """The state of a running run. ``read`` reads the new records in its folder; the run itself does not notice."""
+    """The state of a running run. ``read`` reads the new records in its folder, and does not affect the run."""
 
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
@@ -63,7 +63,7 @@ class LiveRun:
                 self._failures.appendleft({"case": list(case), "status": line.status, "why": why})
 
     def state(self, now: float | None = None) -> dict[str, Any]:
-        """What the page shows of it, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
+        """The state for the page, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
         now = time.time() if now is None else now
         counts = Counter((case[0], line.status) for case, line in self._lines.items())
         statuses: tuple[Status, ...] = ("passed", "wrong", "broken")

@@ -47,7 +47,7 @@ class Runs:
     def __init__(self, root: Path) -> None:
         """Raises UsageProblem if the folder does not exist."""
         if not root.is_dir():
-            raise UsageProblem(f"{root} is no folder; name a folder of runs, such as runs, or one run's folder")
+            raise UsageProblem(f"{root} is not a folder; name a folder of runs, such as runs, or one run's folder")
         root = root.resolve()
         self._only = root.name if _is_run(root) else None
         self.root = root.parent if self._only else root
@@ -129,7 +129,7 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
     try:
         for file in _FILES:
             if os.path.lexists(folder / file) and not (folder / file).is_file():
-                raise ValueError(f"{file} is no plain file")
+                raise ValueError(f"{file} is not a plain file")
         about = _json(folder, "run.json")
         entry |= {key: _number(about[key]) for key in ("started", "finished")}
         entry["planned"] = int(_number(about["planned"]) or 0)

@@ -31,10 +31,10 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 
 SECONDS = 1.0
-"""Between two looks at a run that goes on."""
+"""Seconds between two reads of a running run."""
 
 QUIET = 15
-"""Looks without news after which a sign of life goes out, so that a browser that has gone is noticed."""
+"""Reads without news after which a keep-alive message is sent, so that a closed browser is noticed."""
 
 BLOCK = 1 << 16
 

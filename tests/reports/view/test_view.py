@@ -243,7 +243,7 @@ def test_pipes_links_and_folders_that_are_not_ours_hold_up_nothing(tmp_path):
         assert told.keys() == {"summary.json", "planned.json", "lock", "linked"}  # a pipe makes no run
         assert all(run["problem"] for run in told.values())
         assert viewer.get("/run/lock/report.html").status == 400
-        assert next(viewer.events("/events?run=lock"))["problem"] == "ValueError: lock is no plain file"
+        assert next(viewer.events("/events?run=lock"))["problem"] == "ValueError: lock is not a plain file"
 
 
 def test_runs_stand_in_the_order_in_which_they_began(tmp_path):
@@ -270,7 +270,7 @@ def test_a_runs_own_folder_shows_that_run_alone(root):
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(UsageProblem, match="is no folder; name a folder of runs"):
+    with pytest.raises(UsageProblem, match="is not a folder; name a folder of runs"):
         Runs(tmp_path / "none")
     for arguments in (("none",), (".", "--port", "70000")):
         told = python("-m", "agentgauge.cli.main", "view", *arguments, cwd=tmp_path)

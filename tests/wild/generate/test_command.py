@@ -296,7 +296,7 @@ def test_so_is_one_that_fails_when_the_coverage_is_written(tmp_path: Path) -> No
     assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
     (tmp_path / "out" / COVERAGE).unlink()
     (tmp_path / "out" / COVERAGE).mkdir()
-    with pytest.raises(UsageProblem, match=r"out cannot be written \(Is a directory\); make room"):
+    with pytest.raises(UsageProblem, match=r"out cannot be written \(Is a directory\); free disk space"):
         generate(tmp_path / "out", "--sequences", "CC-CC")
     assert covered(tmp_path / "out") == ["CC-CC"]
 

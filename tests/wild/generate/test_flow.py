@@ -150,7 +150,7 @@ def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
         (["```json\n{\"Task 1\": }\n```"], "no tasks", "wrote no JSON object"),
         (["```json\n{\"Task 1\": 5}\n```"], "no tasks", "without a task"),
         ([tasks(), plan(CHAT), ""], "empty reply", "agent_answer_chat wrote nothing"),
-        ([tasks(), plan(ASKS), "Agent: Where?", "User:"], "empty reply", "the user said nothing"),
+        ([tasks(), plan(ASKS), "Agent: Where?", "User:"], "empty reply", "the user's message is empty"),
     ],
 )  # fmt: skip
 def test_what_fails_the_dialogue(replies: list[str], cause: str, words: str) -> None:

@@ -67,7 +67,7 @@ def test_the_oracle_solves_generated_records(language, tmp_path):
     assert main(["data", "check", "wild", "--data", str(out), "--wild-language", language]) == 0
     result = run_wild("--model", "oracle", f"--data={out}", "--wild-language", language, "--run-dir=run", cwd=tmp_path)
     assert "12 passed" in result.output
-    assert "3 sessions, first 'wild_tool_bench_0': generated, and verified by nobody" in result.output
+    assert "3 sessions, first 'wild_tool_bench_0': generated, and not verified by a person" in result.output
     assert summary(tmp_path / "run")["tasks"]["wild"]["metrics"]["Session"]["value"] == 100
     assert "**Not comparable:** 3 sessions, first" in (tmp_path / "run" / "leaderboard.md").read_text(encoding="utf-8")
 
@@ -174,7 +174,7 @@ def test_an_accepted_session_is_never_dropped(out):
 def test_a_line_that_is_no_json_is_named(out):
     write_records(out)
     (out / SESSIONS).write_bytes(b'{"id": "\xff"}\n')
-    with pytest.raises(DataProblem, match=r"Wild-Tool-Bench.jsonl, line 1: is no JSON"):
+    with pytest.raises(DataProblem, match=r"Wild-Tool-Bench.jsonl, line 1: is not JSON"):
         accept(out, "0")
 
 
@@ -185,7 +185,7 @@ def test_a_line_of_somebody_else_is_never_dropped(out, line):
         file.write(f"{line}\n")
     before = (out / SESSIONS).read_bytes()
     with pytest.raises(
-        DataProblem, match=r"session 4 is none of these dialogues and would be lost|line 4: is no JSON object"
+        DataProblem, match=r"session 4 is none of these dialogues and would be lost|line 4: is not a JSON object"
     ):
         write_records(out)
     assert (out / SESSIONS).read_bytes() == before
@@ -214,7 +214,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_the_records_stay(out, words, caps
 
     monkeypatch.setattr("bench_wild.generate.evaluation.records.write_whole", full)
     assert main(["generate", *words, str(out)]) == 4
-    assert "made cannot be written (No space left on device); make room" in capsys.readouterr().err
+    assert "made cannot be written (No space left on device); free disk space" in capsys.readouterr().err
     assert (out / SESSIONS).read_bytes() == before
 
 
@@ -229,7 +229,7 @@ def test_a_run_on_accepted_sessions_says_so(out, tmp_path):
     assert accept(out, "all") == (3, 0)
     result = run_wild("--model=oracle", f"--data={out}", "--run-dir=run", cwd=tmp_path)
     assert "generated, and accepted by a person" in result.output
-    assert "verified by nobody" not in result.output
+    assert "not verified by a person" not in result.output
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--sequences", "ST-XX"], "'ST-XX' is no sequence of task types"),
+        (["--sequences", "ST-XX"], "'ST-XX' is not a sequence of task types"),
         (["--sequences", "ST"], "ST has 1 task, and --layer-num-total is 2"),
         (["--layer-num-total", "0"], "--layer-num-total is 0"),
         (["--layer-num-total", "9"], "1 to 8"),

@@ -26,7 +26,7 @@ function readAddress(hash) {
   for (const [name, values] of Object.entries(known)) if (found[name] && !values.includes(found[name])) throw new Error(`The link asks for cases with ${name} “${found[name]}”, and this run has none.`);
   const columns = [...found.columns.split(","), found.sort.replace(/^-/, "")].filter(Boolean);
   for (const name of columns) if (!COLUMNS.some((column) => column.id === name)) throw new Error(`The link asks for the column “${name}”, which this page does not have.`);
-  if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is no number.`);
+  if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is not a page number.`);
   if (found.case && placeOf(found.case) < 0) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
   return found;
 }
