@@ -36,7 +36,7 @@ class Appender:
         return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)
 
     def append_line(self, line: bytes) -> Line:
-        """The same for a line that another process has written. Raises one of UNREADABLE for what is no record."""
+        """Append a line that another process has written. Raises one of UNREADABLE if the line is not a record."""
         found = Line.of(outlined(line), self._path, self._end, len(line))
         self._add(line)
         return found
