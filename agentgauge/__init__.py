@@ -112,31 +112,8 @@ __all__ = [
     "role_option",
 ]
 
+_CAPABILITIES = "agentgauge.core.capabilities"
 _MODULES = {
-    "agentgauge.core.capabilities": (
-        "Agent",
-        "AgentAnswer",
-        "AgentTask",
-        "Artifact",
-        "Breakdown",
-        "Breakdowns",
-        "Cell",
-        "Column",
-        "CombinedScores",
-        "ExternalAgents",
-        "Leaderboard",
-        "Oracle",
-        "OwnOptions",
-        "PredictionFiles",
-        "Presentation",
-        "Prompts",
-        "PublishedRows",
-        "RealTools",
-        "Similarity",
-        "TaskOption",
-        "ToolUse",
-        "role_option",
-    ),
     "agentgauge.core.case": ("Case",),
     "agentgauge.core.chat": ("ChatReply", "ChatRequest", "Sampling", "ToolCall"),
     "agentgauge.core.conversation": ("Conversation", "ConversationCall", "SimulatedUser"),
@@ -156,13 +133,14 @@ _MODULES = {
     "agentgauge_reports.results.compared": ("compare",),
     "agentgauge_reports.results.run": ("read_run",),
 }
+"""Where each public name is found; all others are capabilities."""
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = next((module for module, names in _MODULES.items() if name in names), _CAPABILITIES)
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

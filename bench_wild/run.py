@@ -265,25 +265,13 @@ def at_once(work: Coroutine[Any, Any, _T]) -> _T:
 # -- cases
 
 
-async def run_with_agent(case: Case, agent: Agent, sending: Sending = ORIGINAL) -> Json:
-    """Solve a sample with an agent program, which is started for each step: a tool's result is a recorded one, and
-    which result comes next depends on the calls, so the agent states its calls and its process ends. Raises Fault."""
-    session, task = resolve(case.sample)
-    tolerant = case.settings.scoring == "strict"
-    asked = 0
+async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None = None) -> Json:
+    """Solve a sample with the model, or with an agent program. Raises Fault: a failed request breaks this task only,
+    while upstream loses the session.
 
-    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
-        nonlocal asked
-        asked += 1
-        clock = time.monotonic()
-        reply = (await agent(case, AgentTask(messages, functions=tools))).reply
-        return answer_of(reply, asked, tolerant=tolerant, seconds=round(time.monotonic() - clock, 3))
-
-    return await solve(session, task, ask, sending=sending, tolerant=tolerant)
-
-
-async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
-    """Solve a sample. Raises ModelFault: a failed request breaks this task only, while upstream loses the session."""
+    An agent is started for each step: a tool's result is a recorded one, and which result comes next depends on the
+    calls, so the agent states its calls and its process ends.
+    """
     session, task = resolve(case.sample)
     dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
     format = None if dialect == "native" else format_of(dialect, case.settings.prompts)
@@ -295,15 +283,14 @@ async def run_task(case: Case, sending: Sending = ORIGINAL) -> Json:
         nonlocal asked
         sent = format.request(messages, tools) if format else RenderedRequest(tuple(messages), tuple(tools), raw=False)
         clock = time.monotonic()
-        reply = await put(case, sent, usual)
+        if agent:
+            reply = (await agent(case, AgentTask(messages, functions=tools))).reply
+        else:
+            reply = await put(case, sent, usual)
         seconds = round(time.monotonic() - clock, 3)
         asked += 1
-        return answer_of(
-            parse_reply(format, reply, tolerant=tolerant) if format else reply,
-            asked,
-            tolerant=tolerant,
-            seconds=seconds,
-        )
+        reply = parse_reply(format, reply, tolerant=tolerant) if format else reply
+        return answer_of(reply, asked, tolerant=tolerant, seconds=seconds)
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant)
 

@@ -42,7 +42,7 @@ from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
 from bench_wild.release2025.breakdown import breakdowns
-from bench_wild.run import run_task, run_with_agent
+from bench_wild.run import run_task
 from bench_wild.score import EVALUATORS, Evaluator, score_task
 from bench_wild.tool_lists import FILES as TOOL_LISTS
 from bench_wild.tool_lists import lacks, read_tool_lists
@@ -206,7 +206,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
         return await run_task(case, self.sending)
 
     async def run_agent(self, case: Case, agent: Agent) -> Json:
-        return await run_with_agent(case, agent, self.sending)
+        return await run_task(case, self.sending, agent)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         session, task = data.resolve(sample)

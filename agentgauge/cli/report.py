@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     elif options.items:
         from agentgauge_reports.items import items
 
-        print(items(options.folders, "json" if options.json else "text"))
+        print(items(options.folders, as_json=options.json))
     elif options.table:
         from agentgauge_reports.tables import rows
 

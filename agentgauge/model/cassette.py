@@ -50,9 +50,10 @@ class RecordingModel:
 class ReplayModel:
     """Answers from a cassette."""
 
-    def __init__(self, cassette: CassetteReader, name: str, fingerprint: str = "") -> None:
+    fingerprint = ""  # the recorded model is not known here
+
+    def __init__(self, cassette: CassetteReader, name: str) -> None:
         self.name = name
-        self.fingerprint = fingerprint
         self._cassette = cassette
 
     async def complete(self, request: ChatRequest) -> ChatReply:

@@ -13,18 +13,20 @@ from typing import Any
 
 @contextlib.contextmanager
 def shared_json(path: Path) -> Iterator[dict[str, Any]]:
-    """The file's object, empty at first, which is written back at the end. No other process changes it meanwhile, where
-    the file system has locks. Raises OSError."""
+    """The file's object, empty at first, which is written back at the end if it has changed. No other process changes
+    it meanwhile, where the file system has locks. Raises OSError."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         with contextlib.suppress(OSError):  # on a file system without locks two processes may change it at once
             fcntl.flock(file, fcntl.LOCK_EX)
+        before = os.pread(file, os.fstat(file).st_size, 0)
         try:
-            content = dict(json.loads(os.pread(file, os.fstat(file).st_size, 0) or b"{}"))
+            content = dict(json.loads(before or b"{}"))
         except ValueError:  # torn, because the disk was full
             content = {}
         yield content
-        # in one call, so that no kill leaves a part: spaces cover what was longer
-        os.pwrite(file, json.dumps(content).encode().ljust(os.fstat(file).st_size), 0)
+        after = json.dumps(content).encode().ljust(len(before))  # spaces cover what was longer
+        if after != before:  # whoever only reads must not fail on a full disk
+            os.pwrite(file, after, 0)  # in one call, so that no kill leaves a part
     finally:
         os.close(file)  # which ends the lock

@@ -31,8 +31,8 @@ from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import Interrupts
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
-from agentgauge.run.factories import await_services, start_services, stop_services
 from agentgauge.run.preflight import check, load_early
+from agentgauge.run.run_services import await_services, start_services, stop_services
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
+from agentgauge.core.capabilities import SAME, RealTools
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import announced_in, find_task
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
 from agentgauge.run.pending_tools import PendingToolBox
-from agentgauge.run.services import Service
-from agentgauge.run.settings import Settings, runs_here
-from agentgauge.run.several.shared_services import made_service
+from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
+from agentgauge.run.settings import Settings
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -31,120 +29,6 @@ if TYPE_CHECKING:
     from agentgauge.model.cassette_file import CassetteReader
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
-
-SERVICES = "services.json"
-"""In the run folder: addresses of the helper processes, for the workers."""
-
-
-def start_services(
-    settings: Settings, folder: RunFolder, tasks: set[str], failed: Callable[[UsageProblem], None]
-) -> dict[str, Service]:
-    """Start all services that the selected tasks need, and write their addresses to the run folder. Requests to a
-    service queue until it is ready.
-
-    ``failed`` is called, in another thread, if a service does not start.
-    """
-    services = _needed(settings, folder, {name for name in tasks if runs_here(settings, find_task(name))})
-    try:
-        for service in dict.fromkeys(services.values()):  # one may have several names
-            service.spawn(failed)
-        addresses = {name: service.url for name, service in services.items()}
-        folder.write_json(SERVICES, addresses)
-    except BaseException:
-        stop_services(services)
-        raise
-    return services
-
-
-def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
-    """Wait for the services that must be ready before the first case. These are all services if one of them is the
-    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem.
-    """
-    for name, service in services.items():
-        if "model" in services or name in settings.roles:
-            service.ready()
-
-
-def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
-    """By the names under which workers look their addresses up."""
-    services: dict[str, Service] = {}
-    embedded: list[tuple[str, ModelSpec, str, bool]] = []  # name, model, dialect, whether it starts on demand
-    if settings.spec and tasks:
-        embedded.append(("model", settings.spec, settings.dialect, False))
-    used = {option.name for name in tasks for option in options_of(find_task(name))}
-    # a model that reads a file of the user's, which may be wrong, does not wait for its first request
-    embedded += [
-        (role, spec, "native", not spec.name.startswith("scripted:"))
-        for role, spec in settings.roles.items()
-        if role in used
-    ]
-    for name, spec, dialect, on_demand in embedded:
-        if spec.embedded:
-            title = name.removeprefix("--")
-            command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", spec.name, "--port", "0"]
-            command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
-            if spec.kind == "oracle":  # the others know no task
-                command += _announcing(tasks)
-            for task in sorted(tasks):
-                command += ["--data", f"{find_task(task).data.name}={settings.roots[task]}"]
-            log = folder.path / "logs" / f"{title}.log"
-            services[name] = Service(f"embedded {title}", command, log, on_demand=on_demand)
-    for name in sorted(tasks):
-        backend = settings.similarity[name]
-        if command := _similarity_server(name, backend):
-            log = folder.path / "logs" / "similarity.log"
-            server = made_service("similarity server", command, log, settings.shared)
-            services.setdefault(_served(backend), server)
-    if settings.spec is not None and settings.tool_server is None:
-        services |= _tool_servers(settings, folder, tasks)
-    return services
-
-
-def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
-    """One for each command: tasks whose tools one server has share it. The first is ``tools`` too."""
-    servers: dict[str, Service] = {}
-    by_command: dict[tuple[str, ...], Service] = {}
-    for name in sorted(tasks):
-        task = find_task(name)
-        if isinstance(task, RealTools):
-            command = tool_command(settings, task)
-            if command not in by_command:
-                log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
-                by_command[command] = made_service("tool server", command, log, settings.shared)
-            servers.setdefault("tools", by_command[command])
-            servers[_tools_of(name)] = by_command[command]
-    return servers
-
-
-def tool_command(settings: Settings, task: RealTools) -> tuple[str, ...]:
-    """The command of the tool server of a task."""
-    unsafe = settings.allow_unsafe_code
-    return tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
-
-
-def _tools_of(task: str) -> str:
-    return f"tools of {task}"
-
-
-def _announcing(tasks: set[str]) -> list[str]:
-    """Arguments by which another process knows the tasks that no package announces. Raises UsageProblem."""
-    files = announced_in(sorted(tasks))
-    words = [word for file in files for word in ("--tasks", str(file))]
-    return words + [word for folder in sys.path if files for word in ("--path", folder)]
-
-
-def _similarity_server(name: str, backend: str) -> list[str]:
-    task = find_task(name)
-    return task.similarity_server(backend) if isinstance(task, Similarity) else []
-
-
-def _served(backend: str) -> str:
-    return f"similarity {backend}"
-
-
-def stop_services(services: Mapping[str, Service]) -> None:
-    for service in services.values():
-        service.stop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +74,7 @@ class Clients:
         if spec is None:
             raise UsageProblem("a replayed run has no model and no tools at an address; leave --replay out")
         if service == "tools":
-            url = self._settings.tool_server or self._addresses()[_tools_of(task)]
+            url = self._settings.tool_server or self._addresses()[tools_name(task)]
             return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
         if spec.embedded:
             spec = spec.served_at(self._addresses()["model"])
@@ -231,10 +115,10 @@ class Clients:
     def similarity(self) -> Mapping[str, str]:
         """Task name → similarity backend, with ``@`` and the address where a server compares texts by it."""
         backends = self._settings.similarity
-        if not any(_similarity_server(name, backend) for name, backend in backends.items()):
+        if not any(similarity_command(name, backend) for name, backend in backends.items()):
             return backends
         servers = self._addresses()
-        urls = {name: servers.get(_served(backend)) for name, backend in backends.items()}
+        urls = {name: servers.get(similarity_name(backend)) for name, backend in backends.items()}
         return {name: f"{backend}@{urls[name]}" if urls[name] else backend for name, backend in backends.items()}
 
     async def close(self) -> None:
@@ -289,7 +173,7 @@ class Clients:
 
         if self._settings.replay:
             return ReplayToolBox(self._cassette())
-        box = task.toolbox(self._settings.tool_server or self._addresses()[_tools_of(name)])
+        box = task.toolbox(self._settings.tool_server or self._addresses()[tools_name(name)])
         if self._settings.record:
             box = RecordingToolBox(box, CassetteWriter(self._settings.record, self._placeholders()))
         spec = self._settings.spec

@@ -46,17 +46,13 @@ def run(program: Sequence[str] | Script, *, allow_unsafe: bool = False, **option
 
 
 async def run_async(
-    program: Sequence[str] | Script,
-    *,
-    allow_unsafe: bool = False,
-    executor: Executor | None = None,
-    **options: Unpack[Options],
+    program: Sequence[str] | Script, *, executor: Executor | None = None, **options: Unpack[Options]
 ) -> SandboxResult:
     """As ``run``, in a thread; cancelling the task ends the program. ``executor``: whose threads wait for programs that
     run long; None: the event loop's, which looks up hosts, too."""
 
     def prepare() -> Job:  # in a thread, too: the first call of a process probes the machine
-        check_minimum(allow_unsafe=allow_unsafe)
+        check_minimum()
         return Job(program, chosen()[0], **options)
 
     job = await asyncio.to_thread(prepare)

@@ -6,7 +6,7 @@ stores the entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
 from agentgauge.agent.family import chosen_dialect
@@ -14,14 +14,14 @@ from agentgauge.agent.loop import shown, use_tools
 from agentgauge.agent.react import React
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
-from agentgauge.core.chat import Message
+from agentgauge.core.chat import Message, Sampling
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
 from bench_gta.workflow.steps import agent_steps, files_note, opening, record, records
 
-MAX_TURNS = 10  # replies that a user turn may take end to end: the original's limit
+MAX_TURNS = 10  # replies that a user turn may take with real tools: the originals' limit (GTA-Workflow spec 2.1, too)
 
 
 async def run_step(case: Case) -> Json:
@@ -49,28 +49,41 @@ async def run_step(case: Case) -> Json:
     }
 
 
-async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS, agent: Agent | None = None) -> Json:
-    """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault. As upstream, a
-    user turn does not show the replies and tool results of earlier ones."""
+async def run_e2e(case: Case, agent: Agent | None = None) -> Json:
+    """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
     # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);
     # a server without a tool leaves the data set's own
     tools = _offered(loaded, {**read_tools(case.sample.root), **await case.catalog()})
-    dialect = dialect_of(case, prompts)
-    memory: list[Message] = []
-    prediction, gold, asked = [], [], []
-    for question, answers in user_turns(loaded.dialogs):
-        memory = opening(question, loaded.files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
+    turns = user_turns(loaded.dialogs)
+    asked = [question for question, _ in turns]
+    prediction = await answered(case, prompts, asked, loaded.files, tools, agent=agent)
+    return {"gold": [answers for _, answers in turns], "prediction": prediction, "origin_prompt": asked, "steps": []}
+
+
+async def answered(
+    case: Case,
+    prompts: Prompts,
+    questions: Iterable[str],
+    files: Sequence[str],
+    tools: Mapping[str, Tool],
+    *,
+    usual: Sampling = Sampling(),  # noqa: B008 - frozen
+    agent: Agent | None = None,
+) -> list[list[dict[str, Json]]]:
+    """The steps with which the model, or an agent program, answers each user turn. Raises Fault. As upstream, a user
+    turn does not show the replies and tool results of earlier ones."""
+    dialect, memory, found = dialect_of(case, prompts), list[Message](), []
+    for question in questions:
+        memory = opening(question, files, note=prompts.files_note, dialect=case.settings.dialect, memory=memory)
         if agent:
-            prediction.append(await agent_steps(agent, case, memory, loaded.files, tools))
+            found.append(await agent_steps(agent, case, memory, files, tools))
         else:
             last = prompts.force_stop
-            uses = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last)
-            prediction.append([step for exchange in uses.exchanges for step in records(exchange)])
-        gold.append(answers)
-        asked.append(question)
-    return {"gold": gold, "prediction": prediction, "origin_prompt": asked, "steps": []}
+            uses = await use_tools(case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=last, usual=usual)
+            found.append([step for exchange in uses.exchanges for step in records(exchange)])
+    return found
 
 
 def dialect_of(case: Case, prompts: Prompts) -> Dialect:

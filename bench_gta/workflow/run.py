@@ -8,60 +8,24 @@ The output is a record of the released prediction file, with ``delivered``, the 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 
-from agentgauge.agent.loop import use_tools
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
-from agentgauge.core.chat import Message, Sampling
+from agentgauge.core.chat import Sampling
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json
 from bench_gta.atomic.data import user_turns
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.atomic.run import dialect_of
+from bench_gta.atomic.run import answered
 from bench_gta.workflow import data
 from bench_gta.workflow.discovery import attached_files
 from bench_gta.workflow.judging.judge import Delivery, Judge
 from bench_gta.workflow.predictions import record
-from bench_gta.workflow.steps import agent_steps, opening, records
-
-MAX_TURNS = 10  # replies that a user turn may take (GTA-Workflow spec 2.1)
 
 OURS = Sampling(max_tokens=4096)
 PAPER = Sampling(temperature=0.7, max_tokens=512)
 """The released wrapper's defaults, which truncate long tool calls (GTA-Workflow spec 2.1)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dealt:
-    """The messages and deliverables of an agent."""
-
-    turns: Sequence[Sequence[Json]]  # recorded steps by user turn
-    folder: Path
-
-
-async def deal(case: Case, usual: Sampling, agent: Agent | None = None) -> Dealt:
-    """Let the model, or an agent program, answer every user turn. Raises Fault. As in GTA-Atomic end to end, a user
-    turn does not show the replies and results of earlier ones."""
-    prompts = load_prompts(case.settings.prompts)
-    loaded = data.resolve(case.sample)
-    tools = offered(data.read_tools(case.sample.root), await case.catalog())
-    dialect = dialect_of(case, prompts)
-    note = prompts.files_note
-    memory: list[Message] = []
-    turns = []
-    for question, _ in user_turns(loaded.dialogs):
-        memory = opening(question, loaded.files, note=note, dialect=case.settings.dialect, memory=memory)
-        if agent:
-            turns.append(await agent_steps(agent, case, memory, loaded.files, tools))
-            continue
-        uses = await use_tools(
-            case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=prompts.force_stop, usual=usual
-        )
-        turns.append([step for exchange in uses.exchanges for step in records(exchange)])
-    return Dealt(turns, case.folder)
 
 
 def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, Tool]:
@@ -72,10 +36,12 @@ def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, 
 async def run_workflow(case: Case, judge: Judge, usual: Sampling, agent: Agent | None = None) -> Json:
     """Run the task, or continue with its deliverables if only the judge failed before, and judge them. Raises Fault."""
     if case.checkpoint_output is None:
-        dealt = await deal(case, usual, agent)
-        loaded = data.resolve(case.sample)
-        entry = record(loaded.dialogs, dealt.turns, loaded.full_tree, task_id=case.sample.id)
-        case.checkpoint({**entry, "delivered": attached_files(dealt.turns, extended=True, folder=dealt.folder)})
+        prompts, loaded = load_prompts(case.settings.prompts), data.resolve(case.sample)
+        tools = offered(data.read_tools(case.sample.root), await case.catalog())
+        asked = [question for question, _ in user_turns(loaded.dialogs)]
+        turns = await answered(case, prompts, asked, loaded.files, tools, usual=usual, agent=agent)
+        entry = record(loaded.dialogs, turns, loaded.full_tree, task_id=case.sample.id)
+        case.checkpoint({**entry, "delivered": attached_files(turns, extended=True, folder=case.folder)})
     output = case.checkpoint_output
     assert output is not None
     scratch = case.folder.with_name(f"{case.folder.name}.judge")

@@ -37,12 +37,9 @@ def is_multimodal(model: str) -> bool:
     return any(part in model for part in SEEING)
 
 
-def can_see(model: str, declared: bool | None = None, *, fixes: Fixes = PARITY) -> bool:
-    """True if the QA model counts as able to see. Under strict the declaration counts; without one, the name does,
-    regardless of case."""
-    if not fixes.declared_sight:
-        return is_multimodal(model)
-    return is_multimodal(model.lower()) if declared is None else declared
+def can_see(model: str, *, fixes: Fixes = PARITY) -> bool:
+    """True if the QA model counts as able to see: its name says so, under strict regardless of case."""
+    return is_multimodal(model.lower() if fixes.no_blind_questions else model)
 
 
 def request(
@@ -63,7 +60,7 @@ def request(
     if not execution.success or execution.last_cell is None:
         return None
     if image_expected(record) and not sees:
-        return None if fixes.declared_sight else list(solution.messages)
+        return None if fixes.no_blind_questions else list(solution.messages)
     try:
         shown = organise(execution.last_cell, image_expected=image_expected(record), render=render)
     except NoPicture as error:

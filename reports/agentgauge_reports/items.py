@@ -115,17 +115,13 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, both / math.sqrt(one * other)))
 
 
-def items(runs: Sequence[Path], format: str = "text") -> str:
-    """The health of the samples of the runs as ``text`` or ``json``. Raises UsageProblem for no run and other data."""
-    if not runs:
-        raise UsageProblem("no run is named; name the folders of one run or more")
-    if format not in ("text", "json"):
-        raise UsageProblem(f"items cannot be written as {format!r}; accepted are text, json")
+def items(runs: Sequence[Path], *, as_json: bool = False) -> str:
+    """The health of the samples of the runs, as text or as JSON. Raises UsageProblem for runs on different data."""
     loaded = [load_run(path, tolerant=True) for path in runs]
     problems = [problem for run in loaded for problem in run.problems]
     _same_data(loaded)
     found = item_health(loaded)
-    if format == "json":
+    if as_json:
         told: dict[str, Any] = {
             "runs": [{"name": run.name, "model": run.model} for run in loaded],
             "items": [asdict(item) for item in found],

@@ -14,9 +14,11 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
 
-__all__ = ["UNFINISHED", "CaseOutline", "Run", "load_run"]
+__all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "load_run"]
 
 UNFINISHED: tuple[Status, ...] = ("broken", "missing")
+
+Reader = Callable[[CaseOutline], Record]
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,9 @@ class Run:
         """Case → pytest node id."""
         return RunFolder(self.path).plan()
 
-    def record(self, case: CaseOutline) -> Record:
-        """The full record of a case that was attempted."""
-        with self.reading() as record:
-            return record(case)
-
     @contextmanager
-    def reading(self) -> Iterator[Callable[[CaseOutline], Record]]:
-        """``record`` for many cases, which opens the file once."""
+    def reading(self) -> Iterator[Reader]:
+        """Gives a function that reads the full record of a case that was attempted."""
         with (self.path / "records.jsonl").open("rb") as stream:
 
             def record(case: CaseOutline) -> Record:

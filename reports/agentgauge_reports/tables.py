@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.capabilities import Leaderboard, presentation_of
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
 from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, rows_of
@@ -27,10 +26,8 @@ def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
     ``csv`` or ``json``.
 
     CSV has one block a table, with a line of names each and an empty line between. ``unshown`` collects records that
-    cannot be read. Raises UsageProblem for another kind, and for a folder without a finished run.
+    cannot be read. Raises UsageProblem for a folder without a finished run.
     """
-    if kind not in ("md", "csv", "json"):
-        raise UsageProblem(f"there is no table as {kind!r}; accepted are md, csv, json")
     loaded = load_run(run, tolerant=True)
     if unshown:
         unshown.problems += loaded.problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,14 @@ def test_the_first_case_shows_what_cases_cost(tmp_path: Path) -> None:
     held.give_back("cheap", cost(1.0))
     assert started(held, "cheap") == 1
     assert not exhausted(tmp_path / "budget")
+
+
+def test_whoever_only_looks_writes_nothing(tmp_path: Path) -> None:
+    """The watch of a budget must not end with a full disk."""
+    assert reserve(tmp_path, "5usd").take("cheap")
+    os.utime(tmp_path / "budget", ns=(1, 1))
+    assert not exhausted(tmp_path / "budget")
+    assert (tmp_path / "budget").stat().st_mtime_ns == 1
 
 
 def test_a_large_budget_holds_nothing_up(tmp_path: Path) -> None:

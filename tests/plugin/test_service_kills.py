@@ -51,7 +51,7 @@ import json, sys
 from pathlib import Path
 from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import ToolError
-from agentgauge.run import factories
+from agentgauge.run import run_services
 from agentgauge.run.services import Service
 
 class Writes(Toy, RealTools):
@@ -79,7 +79,7 @@ def with_latency(name, command, *arguments, **options):
         command = [*command, "--latency-ms", "50"]  # so that requests are concurrent
     return Service(name, command, *arguments, **options)
 
-factories.Service = with_latency
+run_services.Service = with_latency
 """  # noqa: E501
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.formats.evallog import write_eval
+from agentgauge_reports.formats.evallog import write
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.errors import UsageProblem
@@ -38,6 +38,11 @@ TALK = (
     Event("model", "judge", 3.0, 0.5, {"messages": [{"role": "user", "content": "right?"}], "reply": "yes"}),
 )
 ENDS = {"a": "pw", "b/c": "w", "d": "b", "e": "-"}
+
+
+def write_eval(run, target, unshown=None):
+    (log,) = write(run, target, unshown or Unshown())
+    return log
 
 
 @pytest.fixture

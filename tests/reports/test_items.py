@@ -92,7 +92,7 @@ def test_the_text_names_the_samples_and_json_has_them_all(tmp_path):
         "    gold that the oracle does not reach: 1 of 3\n        b",
     ):
         assert line in text
-    told = json.loads(items(runs, "json"))
+    told = json.loads(items(runs, as_json=True))
     assert [run["model"] for run in told["runs"]] == ["m", "n", "oracle"]
     assert [Item(**item).sample for item in told["items"]] == ["a", "b", "c"]
 
@@ -109,10 +109,5 @@ def test_what_cannot_be_told_is_refused_in_a_sentence(tmp_path):
     changed = json.loads((other / "summary.json").read_text())
     changed["run"]["data"]["t"]["fingerprint"] = "g"
     (other / "summary.json").write_text(json.dumps(changed))
-    for arguments, told in (
-        (([],), "no run is named"),
-        (([run], "xml"), "accepted are text, json"),
-        (([run, other],), "different data of t"),
-    ):
-        with pytest.raises(UsageProblem, match=told):
-            items(*arguments)
+    with pytest.raises(UsageProblem, match="different data of t"):
+        items([run, other])

@@ -13,7 +13,6 @@ from agentgauge_reports.leaderboards import leaderboards_of, our_figures, publis
 from agentgauge_reports.tables import rows, tables_of
 
 from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import combined_run
@@ -186,8 +185,3 @@ def test_tasks_without_tables_have_one_for_each_edition_of_their_published_rows(
     part = {"planned": 2, "missing": 0, "broken": 0}
     summary = {"tasks": {"toy.say": {**part, "metrics": {"Acc": {"value": 50.0, "low": 1.0, "high": 99.0, "n": 2}}}}}
     assert our_figures(second, "Toy", {**summary, "capabilities": {}})["Accuracy"]["value"] == 50.0
-
-
-def test_another_kind_is_refused(run):
-    with pytest.raises(UsageProblem, match="accepted are md, csv, json"):
-        rows(run, "xlsx")

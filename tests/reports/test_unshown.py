@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.allure import write_run as write_allure
-from agentgauge_reports.formats.evallog import write_eval
+from agentgauge_reports.formats import evallog
 from agentgauge_reports.items import items
 from agentgauge_reports.load import load_run
 from agentgauge_reports.page import write_page
@@ -93,7 +93,7 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
     by_name = {one["name"]: one for one in found}
     assert len(by_name) == 3 and "steps" in by_name["s0"] and len(unshown.told("x")) == 1
     log = Unshown()
-    archive = zipfile.ZipFile(write_eval(run, tmp_path / "run.eval", unshown=log))
+    archive = zipfile.ZipFile(*evallog.write(run, tmp_path / "run.eval", log))
     names = [name for name in archive.namelist() if name.startswith("samples/")]
     if "half a record" in request.node.name:
         assert by_name["s1"]["status"] == "skipped"

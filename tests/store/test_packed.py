@@ -150,8 +150,9 @@ def test_a_folder_of_an_older_version_is_read_with_new_lines_in_it(tmp_path):
     assert lines["t", "s1", 1].read().transcript.output == NESTED
     folder.merge_records({})
     run = load_run(folder.path)
-    assert [run.record(case).transcript.usage.requests for case in run.cases] == [1, 1, 1]
-    assert run.record(run.cases[2]).transcript == record(TALK).transcript
+    with run.reading() as read:
+        assert [read(case).transcript.usage.requests for case in run.cases] == [1, 1, 1]
+        assert read(run.cases[2]).transcript == record(TALK).transcript
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ def name_of(colour: tuple[int, int, int]) -> str:
     return min(NAMED, key=lambda name: sum((a - b) ** 2 for a, b in zip(NAMED[name], colour, strict=True)))
 
 
-def main_colours(image: Image, count: int = 3) -> list[str]:
-    """At most ``count`` names, the most frequent first, each for at least a twentieth of the picture."""
+def main_colours(image: Image) -> list[str]:
+    """At most three names, the most frequent first, each for at least a twentieth of the picture."""
     small = image.convert("RGB").resize((64, 64))
     data = small.tobytes()
     names = Counter(name_of((data[i], data[i + 1], data[i + 2])) for i in range(0, len(data), 3))
-    common = [name for name, pixels in names.most_common(count) if pixels >= 64 * 64 / 20]
+    common = [name for name, pixels in names.most_common(3) if pixels >= 64 * 64 / 20]
     return common or [names.most_common(1)[0][0]]

@@ -15,7 +15,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import printed
 from agentgauge.core.service_process import PARENT
 from agentgauge.core.task_registry import find_task
-from agentgauge.run.factories import tool_command
+from agentgauge.run.run_services import tool_command
 from agentgauge.run.settings import Settings
 
 END_SECONDS = 15.0

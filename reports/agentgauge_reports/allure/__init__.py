@@ -52,14 +52,15 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None, own_te
         folder.mkdir(parents=True, exist_ok=True)
         cases = [case for case in loaded.cases if own_tests or not find_task(case.task).data.in_run_folder]
         attachments = Attachments(loaded, folder, Counter(case.task for case in cases))
-        for case in cases:
-            try:
-                data = result(loaded, case, attachments)
-                text = _encoded(data)
-            except Exception as error:  # whatever is in a record, the others are shown
-                data = unshown_result(loaded, case, attachments, unshown.add(f"{case.task} {case.sample}", error))
-                text = _encoded(data)
-            (folder / f"{data['uuid']}-result.json").write_bytes(text)
+        with loaded.reading() as read:
+            for case in cases:
+                try:
+                    data = result(loaded, case, attachments, read)
+                    text = _encoded(data)
+                except Exception as error:  # whatever is in a record, the others are shown
+                    data = unshown_result(loaded, case, attachments, unshown.add(f"{case.task} {case.sample}", error))
+                    text = _encoded(data)
+                (folder / f"{data['uuid']}-result.json").write_bytes(text)
         for name, content in run_files(loaded, folder).items():
             text = content.encode("utf-8") if isinstance(content, str) else _encoded(content, indent=2)
             (folder / name).write_bytes(text)

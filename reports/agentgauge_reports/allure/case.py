@@ -19,7 +19,7 @@ from agentgauge_reports.allure.dashboard import DASHBOARD
 from agentgauge_reports.allure.steps import milliseconds, steps, transcript
 from agentgauge_reports.allure.text import clean, cut, line
 from agentgauge_reports.capabilities import capabilities_of
-from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.load import CaseOutline, Reader, Run
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import anchor
 
@@ -27,12 +27,12 @@ STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": 
 """Our statuses in Allure's words."""
 
 
-def result(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
+def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) -> dict[str, Any]:
     """The result of a case as Allure reads it. Its attachments are written."""
     data = _outline(run, case, attachments)
     if case.status == "missing":
         return data | {"statusDetails": {"message": "not attempted"}}
-    record = run.record(case)
+    record = read(case)
     if kind := kind_of(case):
         said = record.error if case.status == "broken" else record.score and record.score.explanation
         message = cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)

@@ -33,12 +33,7 @@ LONGEST = 500
 """Characters of an input that the list of samples holds."""
 
 
-def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
-    """``write_eval`` as one of several formats."""
-    return [write_eval(run, output, unshown=unshown)]
-
-
-def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Path:
+def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
     """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left
     out.
 
@@ -52,7 +47,6 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
-    unshown = Unshown() if unshown is None else unshown
     unshown.problems += loaded.problems
     gold = Gold(loaded)
     attempted = [case for case in loaded.cases if case.status != "missing"]
@@ -83,7 +77,7 @@ def write_eval(run: Path, target: Path, *, unshown: Unshown | None = None) -> Pa
         unshown.notes += [gold.note] if gold.note else []
     finally:
         scratch.unlink(missing_ok=True)
-    return target
+    return [target]
 
 
 def _entry(name: str) -> ZipInfo:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from agentgauge.core.types import Record, Scoring
-from agentgauge_reports.load import CaseOutline
+from agentgauge.core.types import Scoring
+from agentgauge_reports.load import CaseOutline, Reader
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.seen import Learnt, Seen
 from agentgauge_reports.page.transcript import transcript
@@ -39,7 +38,7 @@ class Transcripts:
             if file.is_file() and ((file.stem.isdecimal() and file.suffix == ".js") or file.name.startswith("file-")):
                 file.unlink()
 
-    def add(self, case: CaseOutline, read: Callable[[CaseOutline], Record]) -> None:
+    def add(self, case: CaseOutline, read: Reader) -> None:
         """Take the next case. Raises OSError where the disk is full."""
         try:
             record = read(case) if case.start >= 0 else None

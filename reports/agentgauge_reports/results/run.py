@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,14 +12,12 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Record
 from agentgauge.store.jsonl import UNREADABLE, CaseId
-from agentgauge_reports.load import CaseOutline, Run, load_run
+from agentgauge_reports.load import CaseOutline, Reader, Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import CallResult, SampleResult
 from agentgauge_reports.results.table import RowList, Table
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
-
-Reader = Callable[[CaseOutline], Record]
 
 
 def read_run(folder: str | PathLike[str]) -> FinishedRun:

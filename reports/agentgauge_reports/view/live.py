@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ class LiveRun:
         self._planned: Counter[str] = Counter()
         self._time_left: TimeLeft | None = None
         self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
+        # sums over ``_lines``, because the state is asked for several times a second
+        self._counts: Counter[tuple[str, Status]] = Counter()
+        self._tokens, self._usd = 0, 0.0
 
     def read(self, started: float) -> None:
         """Read new records. ``started``: seconds since the epoch; what ended before is of an earlier run."""
@@ -57,26 +61,34 @@ class LiveRun:
                 continue  # broken in an earlier run: it runs again
             if earlier is None or line.rank >= earlier.rank:
                 self._lines[case] = line
+                self._add(case[0], line, 1)
+                if earlier:
+                    self._add(case[0], earlier, -1)
             if earlier is None:
                 self._time_left.add(case[0], line.seconds if is_new else None, line.at)
             if line.status != "passed" and is_new:
                 self._failures.appendleft({"case": list(case), "status": line.status, "why": why})
 
+    def _add(self, task: str, line: Line, times: int) -> None:
+        self._counts[task, line.status] += times
+        self._tokens += times * line.tokens
+        self._usd += times * line.usd
+
     def state(self, now: float | None = None) -> dict[str, Any]:
         """The state for the page, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
         now = time.time() if now is None else now
-        counts = Counter((case[0], line.status) for case, line in self._lines.items())
         statuses: tuple[Status, ...] = ("passed", "wrong", "broken")
-        recent = [line for line in self._lines.values() if line.at > now - RATE_SECONDS]
+        latest = reversed(self._lines.values())  # in the order of their ends
+        recent = list(takewhile(lambda line: line.at > now - RATE_SECONDS, latest))
         return {
             "planned": self._planned.total(),
-            "counts": {status: sum(counts[task, status] for task in self._planned) for status in statuses},
+            "counts": {status: sum(self._counts[task, status] for task in self._planned) for status in statuses},
             "tasks": [
-                {"name": task, "planned": planned, **{status: counts[task, status] for status in statuses}}
+                {"name": task, "planned": planned, **{status: self._counts[task, status] for status in statuses}}
                 for task, planned in self._planned.items()
             ],
-            "tokens": sum(line.tokens for line in self._lines.values()),
-            "usd": round(sum(line.usd for line in self._lines.values()), 6),
+            "tokens": self._tokens,
+            "usd": round(max(0.0, self._usd), 6),
             "per_minute": len(recent) * 60 / RATE_SECONDS,
             "left": self._time_left.estimate(now) if self._time_left else None,
             "failures": list(self._failures),

@@ -303,6 +303,21 @@ def test_a_resumed_run_counts_what_is_kept_and_what_runs_again(tmp_path):
     assert state["left"] == pytest.approx(12.0)  # one a second
 
 
+def test_a_case_that_ran_again_counts_once_with_its_latest_record(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", "s0", 1): "x"})
+    live = LiveRun(tmp_path)
+    appended(folder, "main", [replace(record(0), status="broken", score=None, error="HTTP 500", finished=10.0)])
+    live.read(started=0.0)
+    tokens = live.state(11.0)["tokens"]
+    appended(folder, "gw0", [replace(record(0), finished=12.0)])
+    live.read(started=0.0)
+    state = live.state(13.0)
+    assert (state["counts"], state["tokens"]) == ({"passed": 1, "wrong": 0, "broken": 0}, tokens)
+    assert state["per_minute"] == 1.0
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,0 +1,132 @@
+"""The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from agentgauge.core.capabilities import RealTools, Similarity, options_of
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.task_registry import announced_in, find_task
+from agentgauge.run.services import Service
+from agentgauge.run.settings import Settings, runs_here
+from agentgauge.run.several.shared_services import made_service
+from agentgauge.store import RunFolder
+
+if TYPE_CHECKING:
+    from agentgauge.model.spec import ModelSpec
+
+SERVICES = "services.json"
+"""In the run folder: addresses of the helper processes, for the workers."""
+
+
+def start_services(
+    settings: Settings, folder: RunFolder, tasks: set[str], failed: Callable[[UsageProblem], None]
+) -> dict[str, Service]:
+    """Start all services that the selected tasks need, and write their addresses to the run folder. Requests to a
+    service queue until it is ready.
+
+    ``failed`` is called, in another thread, if a service does not start.
+    """
+    services = _needed(settings, folder, {name for name in tasks if runs_here(settings, find_task(name))})
+    try:
+        for service in dict.fromkeys(services.values()):  # one may have several names
+            service.spawn(failed)
+        addresses = {name: service.url for name, service in services.items()}
+        folder.write_json(SERVICES, addresses)
+    except BaseException:
+        stop_services(services)
+        raise
+    return services
+
+
+def await_services(settings: Settings, services: Mapping[str, Service]) -> None:
+    """Wait for the services that must be ready before the first case. These are all services if one of them is the
+    tested model, otherwise the models of roles. A service that starts on demand counts as ready. Raises UsageProblem.
+    """
+    for name, service in services.items():
+        if "model" in services or name in settings.roles:
+            service.ready()
+
+
+def _needed(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
+    """By the names under which workers look their addresses up."""
+    services: dict[str, Service] = {}
+    embedded: list[tuple[str, ModelSpec, str, bool]] = []  # name, model, dialect, whether it starts on demand
+    if settings.spec and tasks:
+        embedded.append(("model", settings.spec, settings.dialect, False))
+    used = {option.name for name in tasks for option in options_of(find_task(name))}
+    # a model that reads a file of the user's, which may be wrong, does not wait for its first request
+    embedded += [
+        (role, spec, "native", not spec.name.startswith("scripted:"))
+        for role, spec in settings.roles.items()
+        if role in used
+    ]
+    for name, spec, dialect, on_demand in embedded:
+        if spec.embedded:
+            title = name.removeprefix("--")
+            command = [sys.executable, "-m", "agentgauge.model.embedded.serve", "--model", spec.name, "--port", "0"]
+            command += ["--dialect", dialect, "--options", json.dumps(settings.options)]
+            if spec.kind == "oracle":  # the others know no task
+                command += _announcing(tasks)
+            for task in sorted(tasks):
+                command += ["--data", f"{find_task(task).data.name}={settings.roots[task]}"]
+            log = folder.path / "logs" / f"{title}.log"
+            services[name] = Service(f"embedded {title}", command, log, on_demand=on_demand)
+    for name in sorted(tasks):
+        backend = settings.similarity[name]
+        if command := similarity_command(name, backend):
+            log = folder.path / "logs" / "similarity.log"
+            server = made_service("similarity server", command, log, settings.shared)
+            services.setdefault(similarity_name(backend), server)
+    if settings.spec is not None and settings.tool_server is None:
+        services |= _tool_servers(settings, folder, tasks)
+    return services
+
+
+def _tool_servers(settings: Settings, folder: RunFolder, tasks: set[str]) -> dict[str, Service]:
+    """One for each command: tasks whose tools one server has share it."""
+    servers: dict[str, Service] = {}
+    by_command: dict[tuple[str, ...], Service] = {}
+    for name in sorted(tasks):
+        task = find_task(name)
+        if isinstance(task, RealTools):
+            command = tool_command(settings, task)
+            if command not in by_command:
+                log = folder.path / "logs" / f"tools{f'-{len(by_command) + 1}' if by_command else ''}.log"
+                by_command[command] = made_service("tool server", command, log, settings.shared)
+            servers[tools_name(name)] = by_command[command]
+    return servers
+
+
+def tool_command(settings: Settings, task: RealTools) -> tuple[str, ...]:
+    """The command of the tool server of a task."""
+    unsafe = settings.allow_unsafe_code
+    return tuple(task.tool_server(settings.file, scoring=settings.scoring, allow_unsafe=unsafe))
+
+
+def tools_name(task: str) -> str:
+    return f"tools of {task}"
+
+
+def _announcing(tasks: set[str]) -> list[str]:
+    """Arguments by which another process knows the tasks that no package announces. Raises UsageProblem."""
+    files = announced_in(sorted(tasks))
+    words = [word for file in files for word in ("--tasks", str(file))]
+    return words + [word for folder in sys.path if files for word in ("--path", folder)]
+
+
+def similarity_command(name: str, backend: str) -> list[str]:
+    task = find_task(name)
+    return task.similarity_server(backend) if isinstance(task, Similarity) else []
+
+
+def similarity_name(backend: str) -> str:
+    return f"similarity {backend}"
+
+
+def stop_services(services: Mapping[str, Service]) -> None:
+    for service in services.values():
+        service.stop()
