@@ -96,7 +96,8 @@ def test_an_agent_that_does_without_the_model_has_answered(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine"),
+        ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine$"),
+        ("import of_mine", r"No module named 'of_mine' \(what an agent reads .* is listed in \[agent\] readable\)"),
         ("Path(os.environ['AGENTGAUGE_ANSWER']).write_text('{')", "its answer.json is no answer"),
     ],
 )
