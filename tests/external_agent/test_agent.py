@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.capabilities import AgentTask, ToolUse
 from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
-from agentgauge.core.config import AgentTable, Config
+from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Usage
