@@ -118,9 +118,10 @@ def _own() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _own_in(environments: tuple[str, ...]) -> set[str]:
-    """The real paths of what belongs to this project in other virtual environments."""
-    folders = [f"{glob.escape(path)}/lib/python3*/{name}" for path in environments for name in _PACKAGE_FOLDERS]
+def _own_in(readable: tuple[str, ...]) -> set[str]:
+    """The real paths of what belongs to this project in other virtual environments and libraries."""
+    places = [f"{glob.escape(path)}{library}/python3*" for path in readable for library in ("", "/lib")]
+    folders = [f"{place}/{name}" for place in places for name in _PACKAGE_FOLDERS]
     return {os.path.realpath(path) for folder in folders for own in _OWN for path in glob.glob(f"{folder}/{own}")}
 
 

@@ -13,6 +13,7 @@ from agentgauge_reports.keywords import passed_by_keyword
 from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.safe_text import clean
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import WIDTH, aligned, fill
 
@@ -155,10 +156,11 @@ def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
 
 
 def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
-    """Why cases are wrong or broken, from pairs of node id and text: the first lines of a few, all with ``full``."""
+    """Why cases are wrong or broken, from pairs of node id and text: the first lines of a few, all with ``full``. The
+    texts of models and programs do not steer the terminal."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
-        for line in text.splitlines() if full else text.splitlines()[:1]:
-            yield f"    {line}"
+        lines = clean(text).splitlines()
+        yield from (f"    {line}" for line in (lines if full else lines[:1]))
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"

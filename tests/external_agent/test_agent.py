@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.capabilities import AgentTask, ToolUse
 from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
-from agentgauge.core.config import AgentTable, Config
+from agentgauge.core.config import Config
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Usage
@@ -96,7 +96,8 @@ def test_an_agent_that_does_without_the_model_has_answered(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine"),
+        ("raise ValueError('of mine')", "it ended with exit status 1: .*ValueError: of mine$"),
+        ("import of_mine", r"No module named 'of_mine' \(what an agent reads .* is listed in \[agent\] readable\)"),
         ("Path(os.environ['AGENTGAUGE_ANSWER']).write_text('{')", "its answer.json is not an answer"),
     ],
 )
@@ -165,15 +166,17 @@ def test_tools_are_called_by_the_model_context_protocol(tmp_path: Path) -> None:
 def test_an_entry_point_is_called_in_a_process_of_its_own(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Its package may be installed from a folder of its own, as that of an agent in development is."""
     own = tmp_path / "own"
     (own / "mine-1.dist-info").mkdir(parents=True)
+    (own / "my_agents").mkdir()
     (own / "mine-1.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1\n")
     (own / "mine-1.dist-info" / "entry_points.txt").write_text("[agentgauge.agents]\nreverse = my_agents:reverse\n")
-    (own / "my_agents.py").write_text(f"{kind} reverse(task):\n    return task['messages'][-1]['content'][::-1]\n")
+    (own / "my_agents" / "inner.py").write_text("def last(task):\n    return task['messages'][-1]['content']\n")
+    code = f"from my_agents.inner import last\n{kind} reverse(task):\n    return last(task)[::-1]\n"
+    (own / "my_agents" / "__init__.py").write_text(code)
     monkeypatch.syspath_prepend(own)
-    monkeypatch.setenv("PYTHONPATH", str(own))
-    config = Config(agent=AgentTable(readable=(str(own),), env=("PYTHONPATH",)))
     option = Namespace(agent="reverse", rescore=None, allow_unsafe_code=False)
-    facts, tested = read_agent(option, {}, config, {})
+    facts, tested = read_agent(option, {}, Config(), {})
     assert facts is not None and facts.name == "reverse" and tested is not None
     assert solve_with(tested, tmp_path)[0].reply.text == "olleh"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def test_calls_are_read_in_both_forms(tmp_path: Path) -> None:
         ('{"content": 7}', "an object whose content is a text"),
         ('{"tool_calls": {}}', "tool_calls must be a list"),
         ('{"tool_calls": [{"arguments": "{}"}]}', "tool_calls[0] names no function"),
+        (json.dumps({"tool_calls": [{"name": "f"}] * 1001}), "it has 1001 tool_calls, of which it may have 1000"),
     ],
 )
 def test_a_broken_answer_is_told(content: str, says: str, tmp_path: Path) -> None:
@@ -100,6 +102,14 @@ def test_only_plain_files_are_delivered(tmp_path: Path) -> None:
     take_files(link, tmp_path / "of-a-link")
     assert not (tmp_path / "of-a-link").exists()
     assert [path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()] == ["deep/report.txt"]
+
+
+def test_a_large_file_is_delivered_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentgauge.run.external_agent.deliveries._MOST_CLEANED", 4)
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left" / "large").write_bytes(b"0123456789")
+    take_files(tmp_path / "left", tmp_path / "taken")
+    assert (tmp_path / "taken" / "large").read_bytes() == b"0123456789"
 
 
 def test_a_later_delivery_replaces_what_is_in_its_way(tmp_path: Path) -> None:

@@ -73,7 +73,10 @@ def test_what_is_refused(body: dict[str, Any], says: str, status: int) -> None:
     assert says in str(refused.value) and refused.value.status == status
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"[" * 100_000])
+ASKED = b'{"messages": [{"role": "user", "content": "hi"}], "top_p": %s}'
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"[" * 100_000, ASKED % b"NaN"])
 def test_what_is_no_request_at_all(content: bytes) -> None:
     with pytest.raises(Refused):
         read_body(content, "m1")

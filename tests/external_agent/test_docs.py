@@ -11,6 +11,7 @@ from pathlib import Path
 from agentgauge.core.capabilities import ExternalAgents
 from agentgauge.core.config import AgentTable
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.run.external_agent.settings import GROUP
 from tests.docs.pages import ROOT, blocks, rows, text
 
 from .agents import solve
@@ -31,11 +32,16 @@ def test_every_task_is_listed() -> None:
 
 
 def test_the_table_has_every_setting_with_its_default() -> None:
-    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml"))
+    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[agent]"))
     defaults = {field.name: field.default for field in fields(AgentTable)}
     assert found["agent"].keys() == defaults.keys()
     numbers = {name: value for name, value in defaults.items() if isinstance(value, int | float)}
     assert {name: found["agent"][name] for name in numbers} == numbers
+
+
+def test_an_entry_point_is_announced_in_the_group() -> None:
+    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[project"))
+    assert found["project"]["entry-points"].keys() == {GROUP}
 
 
 def test_the_program_gets_the_variables_and_keys_of_the_page(tmp_path: Path) -> None:

@@ -70,6 +70,50 @@ def test_the_environment_of_the_program_is_readable_without_our_packages(tmp_pat
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False]"
 
 
+def test_so_is_the_python_that_it_was_made_with(tmp_path: Path) -> None:
+    """It is often of another version than AgentGauge's."""
+    environment, base = tmp_path / "other", tmp_path / "base"
+    packages = base / "lib" / "python3.9" / "site-packages"
+    for place in (packages / "theirs", packages / "bench_gta", environment / "bin", base / "bin", base / "share"):
+        place.mkdir(parents=True)
+        (place / "data.py").write_text("X = 1")
+    (environment / "pyvenv.cfg").write_text(f"home = {base / 'bin'}\nversion = 3.9\n")
+    (environment / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    places = [str(place / "data.py") for place in (packages / "theirs", packages / "bench_gta", base / "share")]
+    (tmp_path / "mine.py").write_text(f"import os\nprint([os.path.exists(place) for place in {places}])")
+    _, program = read_agent(option(f"{environment / 'bin' / 'python'} {tmp_path / 'mine.py'}"), {}, Config(), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "[True, False, False]"
+
+
+def test_an_installed_program_may_be_a_link_into_its_environment(tmp_path: Path) -> None:
+    environment = tmp_path / "venvs" / "agent"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix, 'bin')}\n")
+    script = environment / "bin" / "agent"
+    script.write_text(f"#!{Path(sys.executable).resolve()}\nprint('installed')\n")
+    script.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "agent").symlink_to(script)
+    _, program = read_agent(option(str(tmp_path / "bin" / "agent")), {}, Config(), {})
+    assert program is not None and solve_with(program, tmp_path)[0].reply.text == "installed"
+
+
+def test_python_is_the_one_behind_the_script_of_a_version_manager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "mine.py").touch()
+    _, program = read_agent(option(f"python {tmp_path / 'mine.py'}"), {}, Config(), {})
+    assert program is not None and program.command.words[0] == sys.executable
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"--agent: there is no file 'no_agent\.py'; correct the path"):
+        read_agent(option(f"{sys.executable} no_agent.py"), {}, Config(), {})
+
+
 @pytest.mark.parametrize(
     ("table", "says"),
     [

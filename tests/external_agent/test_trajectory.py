@@ -51,6 +51,10 @@ def test_steps_become_events() -> None:
         (told(steps=[]), "steps must be a list of 1 to 2000"),
         (told(steps=[7]), "step 1 has no source"),
         (told(steps=[{"source": "agent", "tool_calls": [{}]}]), "step 1 has a tool call without a function_name"),
+        (
+            told(steps=[{"source": "agent", "tool_calls": [{"function_name": "f"}] * 10_001}]),
+            "more than 10000 calls of tools",
+        ),
         (told(steps=STEPS[:1]), "no step is the agent's"),
     ],
 )

@@ -12,8 +12,8 @@ from agentgauge_reports.allure.attach import limits, mime_type
 from agentgauge_reports.allure.dashboard import make_dashboard
 from agentgauge_reports.allure.run_files import configuration, environment
 from agentgauge_reports.allure.steps import steps, transcript
-from agentgauge_reports.allure.text import clean, cut, line
 from agentgauge_reports.load import load_run
+from agentgauge_reports.safe_text import clean, cut, line
 from agentgauge_reports.text import anchor
 
 from agentgauge.core.errors import UsageProblem

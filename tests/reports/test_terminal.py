@@ -269,6 +269,14 @@ def test_samples_of_a_session_count_less_and_its_name_is_no_keyword(tmp_path):
     assert alone[3].split()[3] == "21.5–78.5" and together[3].split()[3] == "9.5–90.5"
 
 
+def test_explanations_do_not_steer_the_terminal():
+    said = "it said \x1b[2J\x1b]0;title\x07 and\r\nmore"
+    assert list(explanations("broken", [("node", said)], full=True))[1:] == [
+        "    it said ␛[2J␛]0;title␇ and␍",
+        "    more",
+    ]
+
+
 def test_only_the_first_few_explanations_are_shown_without_v():
     texts = [(f"node{number}", "first\nsecond") for number in range(7)]
     assert list(explanations("wrong", texts, full=False))[-1] == "    ... and 4 more wrong; -v shows them all"

@@ -27,6 +27,12 @@ from agentgauge.sandbox.forwarder import allow_connections
 from agentgauge.sandbox.scratch import remove_tree
 
 _SAID = 2000  # characters of what a failed program printed last
+_OF_HIDDEN_FILES = (
+    "No such file or directory",
+    "Permission denied",
+    "cannot open shared object",
+    "ModuleNotFoundError",
+)
 
 
 class ProgramAgent:
@@ -75,7 +81,7 @@ class ProgramAgent:
             if session.fault is not None:
                 raise session.fault
             if odd or result.status == "error":
-                raise Fault(_why(result, odd), cause="agent failed")
+                raise Fault(self._why(result, odd), cause="agent failed")
         return AgentAnswer(replace(reply, usage=session.usage), tuple(session.uses))
 
     async def close(self) -> None:
@@ -127,7 +133,8 @@ class ProgramAgent:
         with file.open("a", encoding="utf-8", errors="replace") as log:
             log.write(redact(said))
 
-
-def _why(result: SandboxResult, odd: str) -> str:
-    last = redact(" ".join(result.stderr.split())[-_SAID:])
-    return f"the agent gave no answer: {odd or result.reason}" + (f": {last}" if last else "")
+    def _why(self, result: SandboxResult, odd: str) -> str:
+        last = redact(" ".join(result.stderr.split())[-_SAID:])
+        hidden = self._program.process.confined and any(sign in last for sign in _OF_HIDDEN_FILES)
+        hint = " (what an agent reads besides its command's files is listed in [agent] readable)" if hidden else ""
+        return f"the agent gave no answer: {odd or result.reason}" + (f": {last}" if last else "") + hint

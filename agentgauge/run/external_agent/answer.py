@@ -16,6 +16,9 @@ ANSWER, TEXT = "answer.json", "answer.txt"
 MOST = 4 << 20
 """Bytes of an answer; a larger file does not count as one."""
 
+MOST_CALLS = 1000
+"""Calls that an answer may state."""
+
 
 def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
     """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
@@ -43,6 +46,8 @@ def _message(data: Any) -> ChatReply:
     calls = data.get("tool_calls")
     if not isinstance(calls, list | None):
         raise ValueError("tool_calls must be a list")
+    if calls and len(calls) > MOST_CALLS:
+        raise ValueError(f"it has {len(calls)} tool_calls, of which it may have {MOST_CALLS}")
     found = tuple(_call(call, place) for place, call in enumerate(calls or ()))
     return ChatReply(text=_clean(content or ""), tool_calls=found, finish_reason="tool_calls" if found else "stop")
 

@@ -1,4 +1,4 @@
-"""Calls an agent that is a Python function: ``python caller.py module:function``.
+"""Calls an agent that is a Python function: ``python caller.py MODULE FUNCTION FILE``.
 
 It runs as the agent program, which cannot see AgentGauge's packages, so it imports the standard library only.
 """
@@ -11,12 +11,21 @@ import json
 import os
 import sys
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 
-def main(value: str) -> None:
-    """Call the function with the task, and write its answer to a file: a text, or an object."""
-    module, _, name = value.partition(":")
+def main(module: str, name: str, file: str) -> None:
+    """Give the task to the function, and write down what it returns: a text, or an answer as an object.
+
+    ``file``: of the module, or of the package that it is in. It is loaded from there, since the folder above may be
+    out of sight.
+    """
+    top = module.partition(".")[0]
+    spec = spec_from_file_location(top, file)
+    assert spec and spec.loader
+    sys.modules[top] = package = module_from_spec(spec)
+    spec.loader.exec_module(package)
     task = json.loads(Path(os.environ["AGENTGAUGE_TASK"]).read_text(encoding="utf-8"))
     answer = getattr(import_module(module), name)(task)
     if inspect.isawaitable(answer):
@@ -30,4 +39,4 @@ def main(value: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

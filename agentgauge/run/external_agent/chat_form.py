@@ -48,7 +48,7 @@ class Asked:
 def read_body(content: bytes, model: str) -> Asked:
     """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field."""
     try:
-        body = clean_all(json.loads(content))
+        body = clean_all(json.loads(content, parse_constant=_no_number))
     except (ValueError, RecursionError):
         raise Refused("the body is not JSON") from None
     if not isinstance(body, dict):
@@ -76,6 +76,11 @@ def read_body(content: bytes, model: str) -> Asked:
         stream=bool(body.get("stream")),
         wants_usage=isinstance(options, dict) and bool(options.get("include_usage")),
     )
+
+
+def _no_number(name: str) -> None:
+    """NaN and the infinities are no JSON, and no endpoint accepts them."""
+    raise ValueError(name)
 
 
 def _is_function(tool: object) -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from agentgauge.core.redaction import redact_file
 from agentgauge.sandbox.scratch import remove_tree
@@ -26,15 +31,27 @@ def take_files(folder: Path, target: Path) -> None:
         folders.sort()
         for name in sorted(names):
             source = Path(place, name)
-            if not _is_name(place + name) or (content := plain_file(source, MOST_BYTES - size)) is None:
+            if not _is_name(place + name):
                 continue
-            count, size = count + 1, size + len(content)
-            if count > MOST_FILES:
-                return
-            copy = target / source.relative_to(folder)
-            _make_way(copy, target)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(redact_file(content) if len(content) <= _MOST_CLEANED else content)
+            with _opened_plain(source, MOST_BYTES - size) as file:
+                if file is None:
+                    continue
+                count += 1
+                if count > MOST_FILES:
+                    return
+                size += _copy(file, target / source.relative_to(folder), target)
+
+
+def _copy(file: BinaryIO, copy: Path, target: Path) -> int:
+    """Copy a file; one of text without keys. Returns its size."""
+    _make_way(copy, target)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    content = file.read(_MOST_CLEANED)
+    size = os.fstat(file.fileno()).st_size
+    with copy.open("wb") as kept:
+        kept.write(redact_file(content) if size <= _MOST_CLEANED else content)
+        shutil.copyfileobj(file, kept)
+    return size
 
 
 def _make_way(copy: Path, target: Path) -> None:
@@ -49,12 +66,20 @@ def _make_way(copy: Path, target: Path) -> None:
 def plain_file(path: Path, most: int) -> bytes | None:
     """The content of a plain file of at most so many bytes; None for a link, a pipe, a folder, a larger file and no
     file."""
-    try:
-        with open(path, "rb", opener=_opened) as file:
-            found = os.fstat(file.fileno())
-            return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= most else None
-    except OSError:
-        return None
+    with _opened_plain(path, most) as file:
+        return file.read() if file else None
+
+
+@contextmanager
+def _opened_plain(path: Path, most: int) -> Iterator[BinaryIO | None]:
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(open(path, "rb", opener=_opened))
+        except OSError:
+            yield None
+            return
+        found = os.fstat(file.fileno())
+        yield file if stat.S_ISREG(found.st_mode) and found.st_size <= most else None
 
 
 def _opened(path: str, flags: int) -> int:

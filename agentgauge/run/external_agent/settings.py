@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,11 @@ def read_agent(
         return before, None
     table = config.agent
     point = _entry_point(text)
-    command = _calling(point) if point else read_command(text, "--agent", _EXAMPLE)
+    command, package = _calling(point) if point else (read_command(text, "--agent", _EXAMPLE), ())
     process = AgentSettings(
         seconds=table.seconds,
         memory_mb=table.memory_mb,
-        readable=(*command.readable, *command.environment, *_existing(table, config)),
+        readable=(*command.readable, *command.environment, *package, *_existing(table, config)),
         env=_variables(table),
         network=table.network,
     )
@@ -94,9 +95,17 @@ def _entry_point(text: str) -> EntryPoint | None:
     return next((point for point in entry_points(group=GROUP) if point.name == text), None)
 
 
-def _calling(point: EntryPoint) -> Command:
-    """A child process that calls the function. It cannot import AgentGauge, which it does not see."""
-    return Command((sys.executable, "-P", str(CALLER), point.value), (CALLER,))
+def _calling(point: EntryPoint) -> tuple[Command, tuple[Path]]:
+    """A child process that calls the function, and the package or module of the function, which may be installed from
+    a folder of its own. The process cannot import AgentGauge, which it does not see. Raises UsageProblem."""
+    spec = find_spec(name := point.module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        raise UsageProblem(
+            f"--agent: the entry point {point.name!r} names {name}, which is no module; install it again"
+        )
+    origin = Path(spec.origin)
+    command = Command((sys.executable, "-P", str(CALLER), point.module, point.attr, str(origin)), (CALLER,))
+    return command, (origin.parent if spec.submodule_search_locations else origin,)
 
 
 def _name_of(command: Command) -> str:

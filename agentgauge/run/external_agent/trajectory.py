@@ -20,6 +20,7 @@ MOST = 16 << 20
 """Bytes of the file; a larger one is not read."""
 
 MOST_STEPS = 2000
+MOST_CALLS = 10_000
 
 
 def read_trajectory(content: bytes, name: str) -> list[Event]:
@@ -47,6 +48,8 @@ def read_trajectory(content: bytes, name: str) -> list[Event]:
             said.append({"role": step["source"], "content": _text(step.get("message"))})
             continue
         calls = list(_calls(step, number))
+        if len(events) + len(calls) > MOST_CALLS:
+            raise ValueError(f"its steps have more than {MOST_CALLS} calls of tools")
         detail: dict[str, Any] = {"known": known, "messages": said, "reply": _text(step.get("message"))}
         if calls:
             detail["tool_calls"] = [{"name": call, "arguments": json.dumps(given)} for _, call, given in calls]

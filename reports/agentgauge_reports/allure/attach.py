@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.types import RUN_TOKEN, Record
-from agentgauge_reports.allure.text import line
 from agentgauge_reports.load import Run
+from agentgauge_reports.safe_text import line
 
 FILES = 30_000_000
 """Bytes of all files; each task has the same share of them."""

@@ -17,9 +17,9 @@ from agentgauge.core.types import Event, Record, Scoring
 from agentgauge_reports.allure.attach import SPACE, Attachments
 from agentgauge_reports.allure.dashboard import DASHBOARD
 from agentgauge_reports.allure.steps import milliseconds, steps, transcript
-from agentgauge_reports.allure.text import clean, cut, line
 from agentgauge_reports.capabilities import capabilities_of
 from agentgauge_reports.load import CaseOutline, Reader, Run
+from agentgauge_reports.safe_text import clean, cut, line
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import anchor
 

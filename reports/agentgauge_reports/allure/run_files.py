@@ -12,9 +12,9 @@ from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.allure.dashboard import executor, history_folder, title
 from agentgauge_reports.allure.steps import milliseconds
-from agentgauge_reports.allure.text import clean, line
 from agentgauge_reports.capabilities import capabilities
 from agentgauge_reports.load import Run
+from agentgauge_reports.safe_text import clean, line
 
 HISTORY_LIMIT = 30
 """Runs of a model that a trend goes back."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.types import Event
-from agentgauge_reports.allure.text import clean, cut, line
+from agentgauge_reports.safe_text import clean, cut, line
 
 ROOMS = (200, 80, 40)
 """Characters of an argument or a reply that a step shows: the first of these with which all steps fit."""

@@ -1,4 +1,4 @@
-"""Makes texts of a model safe for labels and lines: no control characters, cut to a length."""
+"""Makes texts of models and agents safe for labels and the terminal: no control characters, cut to a length."""
 
 from __future__ import annotations
 
