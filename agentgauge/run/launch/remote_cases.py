@@ -8,7 +8,7 @@ import tarfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -75,8 +75,8 @@ class _Shard:
 
 
 class RemoteCases:
-    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker: ``submit``, ``result``, ``hold`` and
-    ``close`` are called from pytest's thread."""
+    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker. Its public methods are called from pytest's
+    thread."""
 
     def __init__(
         self,
@@ -140,6 +140,22 @@ class RemoteCases:
         if isinstance(result, Exception):
             raise result
         return result
+
+    def is_submitted(self, case: Planned) -> bool:
+        """Whether a case was submitted, and not asked for yet."""
+        return case.id in self._known
+
+    def next_done(self, waiting: Container[CaseId]) -> CaseId | None:
+        """The next of the submitted cases that has ended, of those that are waited for. None if no further one ends."""
+        while True:
+            with self._changed:
+                if found := self._changed.wait_for(
+                    lambda: next((case for case in self._done if case in waiting), None), WATCH_SECONDS
+                ):
+                    return found
+            if not self._thread.is_alive():
+                return None
+            self._idle()
 
     def hold(self) -> None:
         """Start no new case; running cases may end."""
