@@ -135,8 +135,10 @@ class RemoteCases:
         if case.id not in self._known:
             with self._changed:
                 self._queue.appendleft(_Shard({case.id: case}))
-        result = self._await(case)
+        self.next_done({case.id})
         self._known.discard(case.id)
+        with self._changed:
+            result = self._done.pop(case.id, _missing(case.id, STOPPED))
         if isinstance(result, Exception):
             raise result
         return result
@@ -146,7 +148,7 @@ class RemoteCases:
         return case.id in self._known
 
     def next_done(self, waiting: Container[CaseId]) -> CaseId | None:
-        """The next of the submitted cases that has ended, of those that are waited for. None if no further one ends."""
+        """Wait until one of the ``waiting`` cases has ended: the one that ended first. None if none ends any more."""
         while True:
             with self._changed:
                 if found := self._changed.wait_for(
@@ -170,17 +172,6 @@ class RemoteCases:
         if not self._is_closed:
             self._is_closed = True
             self._appender.close()
-
-    def _await(self, case: Planned) -> Line | Record | Exception:
-        while True:
-            with self._changed:
-                if case.id in self._done or self._changed.wait(WATCH_SECONDS):
-                    if case.id in self._done:
-                        return self._done.pop(case.id)
-                    continue
-            if not self._thread.is_alive():
-                return _missing(case.id, STOPPED)
-            self._idle()
 
     # -- on the launch's thread
 
