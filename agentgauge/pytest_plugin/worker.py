@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unittest import SkipTest
 
 import pytest
@@ -100,15 +100,26 @@ class Worker:
         output = None if fault else {"passed": raised is None, "explanation": said}
         self._prefetcher.call(self._runner.close_case(item.stash[OWN], own.case, output, fault, seconds)).result()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Of a launch: its tests are run as its cases end. Other runs are left to pytest's own loop."""
+        found_all = not session.testsfailed or session.config.option.continue_on_collection_errors
+        if DRIVER not in self.config.stash or not found_all:
+            return None
+        self._start_cases(session)
+        if self._cases is None:
+            return None
+        from agentgauge.pytest_plugin.launch import run_as_they_end
+
+        run_as_they_end(session, cast("RemoteCases", self._cases))
+        return True
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
-        if case_of(item) and self._prefetcher is None and not self._problem:
-            try:
-                self._start(item.session)
-            except OSError as error:
-                self._problem = cannot_write(self.folder.path, error)
+        if case_of(item):
+            self._start_cases(item.session)
         if self._cases and not self._queue_is_known:
             from agentgauge.pytest_plugin.xdist.worker_queue import queued_items
 
@@ -146,6 +157,14 @@ class Worker:
         if self.worker.dist != "no" and terminal is not None:
             for reports in terminal.stats.values():
                 reports.clear()
+
+    def _start_cases(self, session: pytest.Session) -> None:
+        """Once, before the first case."""
+        if self._prefetcher is None and not self._problem:
+            try:
+                self._start(session)
+            except OSError as error:
+                self._problem = cannot_write(self.folder.path, error)
 
     def _start(self, session: pytest.Session) -> None:
         queue, users = self.collection.queue(session.items)

@@ -63,6 +63,19 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         connect("local")
 
 
+def test_a_cluster_that_does_not_start_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+
+    def init(*_: object, **__: object) -> None:
+        raise Exception("The current node timed out during startup.\nA second line.")  # as ray does
+
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "RAY_USAGE_STATS_ENABLED"):
+        monkeypatch.setenv(name, "")  # and put back at the end
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(UsageProblem, match=r"^the Ray cluster local cannot be used: .* during startup; its logs are"):
+        connect("local")
+
+
 @contextmanager
 def silent() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:

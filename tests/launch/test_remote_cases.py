@@ -216,6 +216,21 @@ def test_a_stopped_run_is_held_and_shards_that_wait_for_room_are_dropped(drive):
     assert driver.backend.dropped == [2]
 
 
+def test_the_next_case_is_the_one_that_ended_first_and_none_once_nothing_runs(drive):
+    driver = drive(1, "abcdefgh")
+    waiting = {case(sample).id for sample in "abcdefgh"}
+    assert driver.cases.is_submitted(case("a")) and not driver.cases.is_submitted(case("z"))
+    driver.start()
+    driver.backend.send(1, records("e"))
+    assert driver.cases.next_done(waiting) == case("e").id
+    driver.backend.send(1, records("a"))
+    assert driver.cases.next_done(waiting - {case("e").id}) == case("a").id
+    assert driver.results("ea") == {"e": "passed", "a": "passed"}
+    driver.backend.send(1, ENDED)
+    driver.cases.close()
+    assert driver.cases.next_done({case("z").id}) is None
+
+
 def test_a_case_that_was_not_submitted_is_a_shard_of_its_own(drive):
     driver = drive(2, "a")
     driver.backend.order(1)

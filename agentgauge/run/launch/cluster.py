@@ -21,6 +21,10 @@ LOCAL, AUTO = "local", "auto"
 PROBE_SECONDS = 3.0
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", re.ASCII)
 _ACCEPTED = "local (a cluster on this machine), auto (the cluster of this machine, or of RAY_ADDRESS), or HOST:PORT"
+_ADVICE = {
+    LOCAL: "its logs are below /tmp/ray/session_latest",
+    AUTO: "start one with `ray start --head`, or use --ray local",
+}
 _PROBE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray listens on loopback on systems where it supports one machine only. This variable makes Ray treat Linux as
@@ -92,9 +96,9 @@ def _initialise(address: str, cpus: float | None) -> None:
     own = {"num_cpus": cpus and math.ceil(cpus), "include_dashboard": False} if address == LOCAL else {}
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
-        words = (str(error).strip().splitlines() or ["no cluster runs there"])[0]
-        advice = "start one with `ray start --head`, or use --ray local" if address == AUTO else "see `ray status`"
+    except Exception as error:  # ray raises Exception itself where its own processes do not start in time
+        words = (str(error).strip().splitlines() or ["no cluster runs there"])[0].rstrip(".")
+        advice = _ADVICE.get(address, "see `ray status`")
         raise UsageProblem(f"the Ray cluster {address} cannot be used: {words}; {advice}") from None
     if address == AUTO:
         _check(ray.get_runtime_context().gcs_address)

@@ -8,7 +8,7 @@ import tarfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -75,8 +75,8 @@ class _Shard:
 
 
 class RemoteCases:
-    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker: ``submit``, ``result``, ``hold`` and
-    ``close`` are called from pytest's thread."""
+    """Owns the cases of a driver, as ``Prefetcher`` owns those of a worker. Its public methods are called from pytest's
+    thread."""
 
     def __init__(
         self,
@@ -135,11 +135,29 @@ class RemoteCases:
         if case.id not in self._known:
             with self._changed:
                 self._queue.appendleft(_Shard({case.id: case}))
-        result = self._await(case)
+        self.next_done({case.id})
         self._known.discard(case.id)
+        with self._changed:
+            result = self._done.pop(case.id, _missing(case.id, STOPPED))
         if isinstance(result, Exception):
             raise result
         return result
+
+    def is_submitted(self, case: Planned) -> bool:
+        """Whether a case was submitted, and not asked for yet."""
+        return case.id in self._known
+
+    def next_done(self, waiting: Container[CaseId]) -> CaseId | None:
+        """Wait until one of the ``waiting`` cases has ended: the one that ended first. None if none ends any more."""
+        while True:
+            with self._changed:
+                if found := self._changed.wait_for(
+                    lambda: next((case for case in self._done if case in waiting), None), WATCH_SECONDS
+                ):
+                    return found
+            if not self._thread.is_alive():
+                return None
+            self._idle()
 
     def hold(self) -> None:
         """Start no new case; running cases may end."""
@@ -154,17 +172,6 @@ class RemoteCases:
         if not self._is_closed:
             self._is_closed = True
             self._appender.close()
-
-    def _await(self, case: Planned) -> Line | Record | Exception:
-        while True:
-            with self._changed:
-                if case.id in self._done or self._changed.wait(WATCH_SECONDS):
-                    if case.id in self._done:
-                        return self._done.pop(case.id)
-                    continue
-            if not self._thread.is_alive():
-                return _missing(case.id, STOPPED)
-            self._idle()
 
     # -- on the launch's thread
 
