@@ -43,6 +43,7 @@ JUDGES = TaskOption(
     " oracle)",
     default="oracle",
     model=True,
+    requests=1,
 )
 SOLVERS = TaskOption(
     SOLVER, "Apple MMAU: model that solves what the tested one planned (default: same)", default=SAME, model=True
