@@ -43,6 +43,7 @@ JUDGES = TaskOption(
     " (default: oracle)",
     default="oracle",
     model=True,
+    requests=1,
 )
 SOLVERS = TaskOption(
     SOLVER,

@@ -87,4 +87,4 @@ def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget 
 def _refusal(log: Path) -> str:
     """Why pytest refused to run, as it printed at last; empty where it printed no reason."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((line for line in reversed(lines) if line.startswith("ERROR: ")), "")
+    return next((line for line in reversed(lines) if line.startswith("ERROR: ") or ": error: " in line), "")

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         known = read(parent)
     else:
         refuse_taken(parent)
-    earlier = {member.name: member for member in known.members}
+    earlier = {member.name: member for member in known.members if is_begun(parent / member.name)}
     for member in several.members:
         if earlier.pop(member.name, kept := without_secrets(member)) != kept:
             raise UsageProblem(

@@ -80,7 +80,9 @@ class Reporting:
             return None
         if report.when in ("setup", "teardown") and report.passed:
             return "", "", ""
-        return status, "", status.upper() if self.config.option.verbose > 0 else ""
+        # pytest sees the first missing case only, or one of each worker: the end of the run has their number
+        category = "" if status == "missing" else status
+        return category, "", status.upper() if self.config.option.verbose > 0 else ""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
@@ -156,8 +158,8 @@ class Reporting:
         for line in error_commands(state.problems):
             terminalreporter.write_line(line)
         folder = state.folder.path
-        if state.stop_reason:
-            terminalreporter.write_line(f"stopped early: {state.stop_reason}; continue with --resume={folder}")
+        if reason := state.stop_reason or ("interrupted" if state.interrupted else ""):
+            terminalreporter.write_line(f"stopped early: {reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
         for line in (results, *next_steps(state.summary, self._model_kind)):
             terminalreporter.write_line(line)

@@ -109,7 +109,7 @@ class Progress:
             self._drawn = time.monotonic()
             line = self.line()
             if self._live:
-                line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be drawn over
+                line = fitted(line)
                 self._write("\r" + line.ljust(self._shown))
                 self._shown = len(line)
             else:
@@ -150,6 +150,12 @@ class TimeLeft:
         means = {task: seconds / self._finished[task] for task, seconds in self._seconds.items()}
         work = sum(cases * means.get(task, total / count) for task, cases in left.items())
         return work * (now - self._first[0]) / (total - self._first[1])
+
+
+def fitted(line: str) -> str:
+    """The parts of a line that fit the terminal: one that wraps could not be drawn over."""
+    width = shutil.get_terminal_size().columns - 1
+    return line if len(line) <= width else line[: width + 3].rpartition(" · ")[0] or line[:width]
 
 
 def late_requests(count: int) -> str:

@@ -69,6 +69,7 @@ JUDGE = TaskOption(
     default=RULES,
     model=True,
     instead=(RULES,),
+    requests=8.8,  # one for each leaf: 1,156 leaves of 132 tasks
 )
 VOTES = TaskOption(
     "--judge-votes",
@@ -160,7 +161,7 @@ class Workflow(
         }
     )
     dialects = ("native", "react", *FAMILIES)
-    expected_requests = 13.2  # 4.4 gold steps of a bundled task; 1,156 leaves of 132 tasks, for each of which a judge
+    expected_requests = 13.2  # 4.4 gold steps of a bundled task, and a request to the judge for each leaf
     options = (JUDGE, VOTES, CACHE, LEAF, ROOT, SAMPLING)
     samples_needed = False
 

@@ -85,19 +85,19 @@ def overview(summary: Mapping[str, Any]) -> list[Row]:
 
 
 def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
-    head = ("task", "cases", "passed", "broken", "", "value", "95 %", "n")
-    parts = summary["tasks"]
-    return [
-        head,
-        *((task.name, *_ends([parts[task.name]]), *_cells(task_headline(summary, [task]))) for task in tasks),
-    ]
+    parts, ends = summary["tasks"], _ends(summary)
+    rows: list[Row] = [("task", *ends, "", "value", "95 %", "n")]
+    for task in tasks:
+        rows.append((task.name, *_counts([parts[task.name]], ends), *_cells(task_headline(summary, [task]))))
+    return rows
 
 
 def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
-    rows: list[Row] = [("benchmark", "tasks", "cases", "passed", "broken", "", "value", "95 %", "n")]
+    ends = _ends(summary)
+    rows: list[Row] = [("benchmark", "tasks", *ends, "", "value", "95 %", "n")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
-        rows.append((benchmark, str(len(tasks)), *_ends(parts), *_cells(headline(summary, benchmark, tasks))))
+        rows.append((benchmark, str(len(tasks)), *_counts(parts, ends), *_cells(headline(summary, benchmark, tasks))))
     return rows
 
 
@@ -121,11 +121,15 @@ def _costs(
         yield ""
 
 
-def _ends(parts: Sequence[Mapping[str, Any]]) -> Row:
-    planned, passed, broken, missing = (
-        sum(part[key] for part in parts) for key in ("planned", "passed", "broken", "missing")
-    )
-    return str(planned), str(passed), str(broken + missing)
+def _ends(summary: Mapping[str, Any]) -> Row:
+    """The heads of the numbers of cases. ``missing`` only where cases are."""
+    missing = any(part["missing"] for part in summary["tasks"].values())
+    return "cases", "passed", "broken", *(["missing"] if missing else [])
+
+
+def _counts(parts: Sequence[Mapping[str, Any]], ends: Row) -> Row:
+    keys = ("planned" if end == "cases" else end for end in ends)
+    return tuple(str(sum(part[key] for part in parts)) for key in keys)
 
 
 def _cells(figure: Headline | None) -> Row:

@@ -63,28 +63,33 @@ def sum_up(
 def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
+    ran = {name for name, part in tasks.items() if part["missing"] < part["planned"]}
     for name, part in tasks.items():
         task = find_task(name)
         figure = NONE if mostly_broken(part) else part["metrics"][headline_of(task)]
         by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = figure
     return {
-        benchmark: _combine(task, headlines)
+        benchmark: _combine(task, headlines, ran)
         for benchmark, headlines in by_benchmark.items()
         if isinstance(task := find_task(next(iter(headlines))), CombinedScores)
     }
 
 
-def _combine(task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """``CombinedScores.combine`` with 95 % intervals. A combined score is a weighted mean of disjoint tasks.
+def _combine(
+    task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]], ran: Collection[str]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """``CombinedScores.combine`` with 95 % intervals. A combined score is a weighted mean of disjoint tasks. ``ran``:
+    the tasks of which a case was attempted.
 
     An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
     and Donner 2008).
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
-    ran = {shown for name, value in values.items() if value is None for shown in (name, name.rpartition(".")[2])}
+    in_vain = {name for name, value in values.items() if value is None and name in ran}
+    in_vain |= {name.rpartition(".")[2] for name in in_vain}
     for score in (score for scores in combined.values() for score in scores.values()):
-        if without := [name for name in score["missing"] if name in ran]:
+        if without := [name for name in score["missing"] if name in in_vain]:
             score["without_figure"] = without
     for end in ("low", "high"):
         ends = {name: metric[end] for name, metric in headlines.items() if metric["value"] is not None}

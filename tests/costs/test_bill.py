@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from agentgauge.model.presets import resolve
+from agentgauge.run.costs.estimate import cost_lines
 from tests.costs.billing import Till, serve
-from tests.plugin.project import Project, records, run_bundled, run_gta, run_mmau
+from tests.plugin.project import ROOT, Project, records, run_bundled, run_gta, run_mmau
 
 KEY = {"OPENAI_API_KEY": "sk-of-nobody-1234"}
 FAST = ("-k", "not contest and not ds_", "--limit", "12")
@@ -45,6 +49,7 @@ def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path,
         words = ("-k", "tool_ or dag_", "--model=gpt-4o", f"--budget={budget}usd", "--run-dir=run")
         result = run_mmau(*workers, *words, cwd=tmp_path, env=env, status=1)
     assert "stopped early: the budget of 0.08usd" in result.output
+    assert " cases are missing" in result.output and " missing in " not in result.output  # pytest saw only some of them
     assert 0.9 * budget <= till.bill <= 1.05 * budget
     assert math.isclose(result.summary("run")["usage"]["usd"], till.bill, abs_tol=1e-9)
     assert len(records(tmp_path / "run")) > 32
@@ -97,6 +102,17 @@ def test_a_budget_holds_for_a_judge_beside_a_model_that_costs_nothing(tmp_path: 
     assert "cost: scripted:script.json costs nothing; what gpt-4o costs is not estimated" in " ".join(
         result.output.split()
     )
+
+
+@pytest.mark.parametrize(("judge", "requests"), [("oracle", 10), ("gpt-4o", 10), ("same", 20)])
+def test_the_estimate_counts_no_requests_to_a_judge(judge: str, requests: int) -> None:
+    spec, task = resolve("gpt-4o", environ=KEY), "mmau.math_standard"
+    roles = {"--mmau-judge": spec} if judge == "gpt-4o" else {}
+    settings: Any = SimpleNamespace(
+        spec=spec, roles=roles, roots={task: ROOT / "bench_mmau" / "mini"}, options={"--mmau-judge": judge}, resume=None
+    )
+    [line] = cost_lines(settings, [(task, str(number), 1) for number in range(10)])
+    assert f"an estimate: {requests} requests with" in line
 
 
 def test_a_table_prices_a_model_and_the_budget_is_kept(tmp_path: Path) -> None:

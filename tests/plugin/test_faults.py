@@ -152,6 +152,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, 
             process.send_signal(number)
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 2, output
+        assert f"stopped early: interrupted; continue with --resume={project.path / 'run'}" in output
         kept = {record["sample"]: record["finished"] for record in records(project.path / "run")}
         assert 6 <= len(kept) < 40
         assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 40 - len(kept)

@@ -114,6 +114,15 @@ def test_several_tasks_have_an_overview_at_the_end_with_the_first_published_figu
     ]
 
 
+def test_missing_cases_are_not_counted_as_broken(tasks):
+    lines = list(end_screen(summary(toy_say=part({}, passed=2, missing=1), toy_wide=part(WIDE))))
+    assert [line.split() for line in lines[-4:-1]] == [
+        ["task", "cases", "passed", "broken", "missing", "value", "95", "%", "n"],
+        ["toy.say", "6", "2", "1", "1"],
+        ["toy.wide", "6", "3", "1", "0", "Acc", "50.00", "20.0–80.0", "6"],
+    ]
+
+
 def several(**more):
     """Of two benchmarks, four tasks."""
     found = summary(toy_say=part({"Acc": metric(40.0, 20.0, 60.0)}), toy_wide=part(WIDE), other_say=part(WIDE))
@@ -294,7 +303,7 @@ def test_the_live_line_never_wraps(monkeypatch):
     progress.add("passed", "t", 1.0, Usage(prompt_tokens=123456, usd=12.5))
     progress.finish()
     [line] = screen.getvalue().strip("\n").split("\r")[1:]
-    assert line.startswith("1/3 · passed 1") and len(line) == 29
+    assert line == "1/3 · passed 1 · wrong 0"  # broken would not fit as a whole
 
 
 def test_time_left_is_learnt_task_by_task():

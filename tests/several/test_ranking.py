@@ -39,9 +39,9 @@ def test_the_table_has_a_row_for_each_run_the_best_first(task):
     lines = overview({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)})
     assert [line.split() for line in lines] == [
         ["run", "Toy", "95", "%", "broken", "tokens", "cost"],
-        ["a", "70.00", "65.0–75.0", "0", "1.0k", "$0.00"],
-        ["b", "50.00", "45.0–55.0", "0", "1.0k", "$0.50"],
-        ["none", "–", "9", "1.0k", "$0.00"],
+        ["a", "70.00", "65.0–75.0", "0", "1.0k", "$0.0000"],
+        ["b", "50.00", "45.0–55.0", "0", "1.0k", "$0.5000"],
+        ["none", "–", "9", "1.0k", "$0.0000"],
     ]
 
 

@@ -87,10 +87,12 @@ def test_finished_runs_are_held_against_a_gate_that_is_given_later(project):
 
 
 def test_why_pytest_refuses_is_at_the_end(project):
-    result = project.run("--model=baseline", "--model=oracle", "--run-dir=out", "test_nowhere.py")
+    words = ("--model=baseline", "--model=oracle", "--run-dir=out", "--limit=1")
+    result = project.run(*words, "test_nowhere.py")
     assert result.status == 4, result.output
     for name in ("baseline", "oracle"):
         assert f"{name}: exit status 4, ERROR: file or directory not found: test_nowhere.py" in result.output
+    assert project.run(*words).status == 0  # nothing has begun in the folder
 
 
 def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):

@@ -52,11 +52,14 @@ def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flig
         ),
         ('models = "a"', "models must be a list of texts, not 'a'"),
         ('models = ["a", "a"]', "models has 'a' twice; give each value once"),
-        ('models = ["a"]\ntemperatures = ["hot"]', "temperatures must be a list of numbers, not ['hot']"),
-        ('models = ["a"]\nattempts = [1.5]', "attempts must be a list of whole numbers, not [1.5]"),
-        ('models = ["a"]\nattempts = [true]', "attempts must be a list of whole numbers, not [True]"),
+        ('models = ["a"]\ntemperatures = ["hot"]', "temperatures must be a list of numbers from 0, not ['hot']"),
+        ('models = ["a"]\ntemperatures = [-1]', "temperatures must be a list of numbers from 0, not [-1]"),
+        ('models = ["a"]\nattempts = [1.5]', "attempts must be a list of whole numbers from 1, not [1.5]"),
+        ('models = ["a"]\nattempts = [0]', "attempts must be a list of whole numbers from 1, not [0]"),
+        ('models = ["a"]\nattempts = [true]', "attempts must be a list of whole numbers from 1, not [True]"),
         ('models = ["a"]\nside_by_side = 0', "side_by_side must be a whole number from 1, not 0"),
-        ('models = ["a"]\nbudget = 5', "budget must be a text, not 5"),
+        ('models = ["a"]\nbudget = 5', "budget must be a text that is not empty, not 5"),
+        ('models = ["a"]\nfolder = ""', "folder must be a text that is not empty, not ''"),
         (
             'models = ["a"]\narguments = ["--model=b"]',
             "arguments must not have --model; the file has the key models for it",
@@ -119,6 +122,19 @@ def test_a_sweep_goes_on_where_it_was(project):
     (project.path / "s.json").write_text(json.dumps({"replies": {"*": ["word1"]}}))
     more = sweep(project)
     assert more.status == 0 and "2 to do, 4 finished" in more.output, more.output
+
+
+@pytest.mark.e2e
+def test_a_setting_with_which_no_run_began_can_be_corrected(project):
+    file = project.path / "first.toml"
+    text = 'models = ["oracle"]\nfolder = "out"\narguments = ["--data=toy", "--limit={}"]\n'
+    file.write_text(text.format("two"))
+    refused = sweep(project)
+    assert refused.status == 4, refused.output
+    assert "argument --limit: invalid int value: 'two'" in refused.output
+    file.write_text(text.format(2))
+    corrected = sweep(project)
+    assert corrected.status == 0, corrected.output
 
 
 @pytest.mark.e2e

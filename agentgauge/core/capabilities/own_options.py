@@ -21,6 +21,7 @@ class TaskOption:
     metavar: str = "NAME"  # what stands for the value in texts, where ``accepted`` does not
     matters: bool = True  # the outcome of a case depends on it
     instead: tuple[str, ...] = ()  # of a model option, values that name no model: the benchmark itself has the role
+    requests: float = 0.0  # of a model option: how many of a case's expected requests go to this role
 
 
 SAME = "same"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from agentgauge.core.capabilities import options_of
+from agentgauge.core.capabilities import SAME, options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Usage
@@ -80,15 +80,15 @@ def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
 
 def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[str, int]) -> str:
     own, *others = models
-    dollars = sum(count * _requests(task) * _request(settings, task, own).usd for task, count in cases.items())
-    requests = sum(count * _requests(task) for task, count in cases.items())
+    asked = {task: count * _own_requests(settings, task) for task, count in cases.items()}
+    dollars = sum(requests * _request(settings, task, own).usd for task, requests in asked.items())
     listed = any(isinstance(spec.prices, ListedPrices) for spec in models)
     prices = f"{PACKAGE} {version(PACKAGE)}" if listed else "agentgauge.toml"
     other = ", ".join(dict.fromkeys(spec.name for spec in others if not spec.prices.free and spec.name != own.name))
     if own.prices.free:
         return f"cost: {own.name} costs nothing; what {other} costs is not estimated"
     return (
-        f"cost: about ${dollars:,.2f}, an estimate: {requests:,.0f} requests with the whole sample at"
+        f"cost: about ${dollars:,.2f}, an estimate: {sum(asked.values()):,.0f} requests with the whole sample at"
         f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"
         + (f"; without what {other} costs" if other else "")
     )
@@ -102,6 +102,12 @@ def _left(settings: Settings, plan: Sequence[CaseId]) -> Counter[str]:
 
 def _requests(task: str) -> float:
     return find_task(task).expected_requests
+
+
+def _own_requests(settings: Settings, task: str) -> float:
+    """Those of a case to the tested model."""
+    others = (each.requests for each in options_of(find_task(task)) if settings.options.get(each.name) != SAME)
+    return _requests(task) - sum(others)
 
 
 def _request(settings: Settings, task: str, spec: ModelSpec) -> Usage:

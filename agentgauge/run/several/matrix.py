@@ -21,6 +21,7 @@ _LISTS: Mapping[str, tuple[type, ...]] = {
     "attempts": (int,),
     "arguments": (str,),
 }
+_LEAST = {"temperatures": 0, "attempts": 1}
 _SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "side_by_side": int}
 
 
@@ -85,18 +86,19 @@ def read_sweep(path: Path) -> Sweep:
 
 def _check(path: Path, key: str, value: Any) -> None:
     if key in _LISTS:
-        if not isinstance(value, list) or not all(_is(item, _LISTS[key]) for item in value):
+        if not isinstance(value, list) or not all(_is(item, _LISTS[key], _LEAST.get(key)) for item in value):
             kind = "texts" if _LISTS[key] == (str,) else "numbers" if float in _LISTS[key] else "whole numbers"
-            raise UsageProblem(f"{path}: {key} must be a list of {kind}, not {value!r}")
+            least = f" from {_LEAST[key]}" if key in _LEAST else ""
+            raise UsageProblem(f"{path}: {key} must be a list of {kind}{least}, not {value!r}")
         if twice := [item for item in value if value.count(item) > 1 and key != "arguments"]:
             raise UsageProblem(f"{path}: {key} has {twice[0]!r} twice; give each value once")
-    elif not _is(value, (_SINGLE[key],)) or (_SINGLE[key] is int and value < 1):
-        kind = "a whole number from 1" if _SINGLE[key] is int else "a text"
+    elif not value or not _is(value, (_SINGLE[key],), 1 if _SINGLE[key] is int else None):
+        kind = "a whole number from 1" if _SINGLE[key] is int else "a text that is not empty"
         raise UsageProblem(f"{path}: {key} must be {kind}, not {value!r}")
 
 
-def _is(value: object, kinds: tuple[type, ...]) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool)
+def _is(value: Any, kinds: tuple[type, ...], least: int | None) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and (least is None or value >= least)
 
 
 def _check_arguments(path: Path, sweep: Sweep) -> None:

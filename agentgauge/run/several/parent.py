@@ -56,13 +56,11 @@ def is_parent(folder: Path) -> bool:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raises UsageProblem where the folder already holds runs."""
-    for file in (FILE, "run.json"):
-        if (folder / file).exists():
-            what = "runs of several models" if file == FILE else "a run"
-            raise UsageProblem(
-                f"{folder} already holds {what}; continue with --resume={folder}, or name another --run-dir"
-            )
+    """Raises UsageProblem where the folder already holds a run, or several of which one has begun."""
+    several = is_parent(folder) and any(is_begun(folder / member.name) for member in read(folder).members)
+    if several or is_begun(folder):
+        what = "runs of several models" if several else "a run"
+        raise UsageProblem(f"{folder} already holds {what}; continue with --resume={folder}, or name another --run-dir")
 
 
 def without_secrets(member: Member) -> Member:
@@ -86,7 +84,7 @@ def read(folder: Path) -> Several:
 
 
 def is_begun(folder: Path) -> bool:
-    """Whether a member has a run that can be resumed."""
+    """Whether a folder has a run that can be resumed."""
     return (folder / "run.json").exists()
 
 

@@ -4,12 +4,11 @@ elsewhere."""
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from agentgauge.run.progress import PLAIN_SECONDS, short_count, short_time
+from agentgauge.run.progress import PLAIN_SECONDS, fitted, short_count, short_time
 
 LIVE_SECONDS = 0.5
 
@@ -31,8 +30,7 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         self._drawn = time.monotonic()
         self._erase()
-        width = shutil.get_terminal_size().columns - 1 if self.is_live else None
-        self._write([line[:width] for line in lines])  # a line that wraps could not be drawn over
+        self._write([fitted(line) if self.is_live else line for line in lines])
         self._height = len(lines)
 
     def say(self, line: str) -> None:
@@ -57,5 +55,5 @@ def progress_line(state: Mapping[str, Any]) -> str:
     counts = state["counts"]
     told = [f"{sum(counts.values())}/{state['planned']}", *(f"{status} {count}" for status, count in counts.items())]
     told += [f"{short_count(state['tokens'])} tokens", *([f"${state['usd']:.2f}"] if state["usd"] else [])]
-    told += [f"{state['per_minute']:.0f} a minute", *([f"{short_time(state['left'])} left"] if state["left"] else [])]
+    told += [*([f"{short_time(state['left'])} left"] if state["left"] else []), f"{state['per_minute']:.0f} a minute"]
     return " · ".join(told)

@@ -10,7 +10,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.store import RunFolder
 from agentgauge_reports.comparison.compare import LETTERS, comparison
 from agentgauge_reports.several.ranking import joint_leaderboard, overview
-from agentgauge_reports.text import WIDTH, aligned
+from agentgauge_reports.text import WIDTH, aligned, fill
 
 COMPARISON, LEADERBOARD = "comparison.html", "leaderboard.md"
 """Files in the folder of the runs."""
@@ -49,7 +49,8 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     else:
         if ended[len(LETTERS) :]:
             yield f"{COMPARISON} has the first {len(LETTERS)} of {len(ended)} runs"
-    yield f"results: {parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
+    files = f"{parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
+    yield from fill("", f"results: {files}", width, hanging="  ")
     yield f"next: agentgauge view {parent}"
 
 

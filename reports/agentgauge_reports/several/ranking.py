@@ -10,7 +10,7 @@ from agentgauge.run.progress import short_count
 from agentgauge_reports.headlines import Headline, headline
 from agentgauge_reports.leaderboard import by_benchmark, figures, not_comparable, table, task_notes
 from agentgauge_reports.leaderboards import published_editions, published_in
-from agentgauge_reports.text import WIDTH, aligned
+from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]
 """Name of a run → its summary."""
@@ -61,7 +61,7 @@ def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_
         usage, tasks = summaries[name]["usage"], summaries[name]["tasks"].values()
         row += [str(sum(part[key] for part in tasks)) for key in ("broken", *(["missing"] if lacks else []))]
         row += [short_count(usage["prompt_tokens"] + usage["completion_tokens"])]
-        row += [f"${usage['usd']:.2f}"] if costs else []
+        row += [dollars(usage["usd"])] if costs else []
     return [head, *rows]
 
 
