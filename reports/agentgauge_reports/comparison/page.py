@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from agentgauge_reports.comparison.forest import STYLE, forest
 from agentgauge_reports.comparison.text import COLUMNS, between, cells, heading, letters, moves
-from agentgauge_reports.page.build import brand
 
 _STYLE = """
 html { background: var(--paper); color: var(--ink) }
@@ -35,14 +34,16 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(data: Mapping[str, Any], *, home: str = "") -> str:
-    """``data``: as ``compare`` makes it. Everything in it is text, never markup. ``home``: as in ``write_page``."""
+    """``data``: as ``compare`` makes it. Everything in it is text, never markup. ``home``: the
+    address of the list of runs, if the page is served beside one."""
+    back = f'<p><a href="{escape(home)}">All runs</a></p>' if home else ""
     title = "Comparison of " + ", ".join(run["model"] for run in data["runs"])
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"'
         f' content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}</style></head>",
-        f"<body><main>{f'<p>{brand(home)}</p>' if home else ''}<h1>Comparison</h1><ul>",
+        f"<body><main>{back}<h1>Comparison</h1><ul>",
         *(
             f"<li>{run['letter']}: {escape(run['model'])} <code>{escape(run['path'])}</code></li>"
             for run in data["runs"]
