@@ -39,20 +39,48 @@ def main() -> None:
             _take(browser, f"{page.as_uri()}#case=gta_atomic.e2e/0/1", "page-case", ready="#case-body .step")
             _take(browser, f"{page.as_uri()}#status=wrong&words=calculator", "page-cases", scroll="#cases")
             _take(browser, (runs / "comparison.html").as_uri(), "comparison")
+            (runs / "comparison.html").unlink()
+            with subprocess.Popen(
+                [_program("agentgauge"), "view", "."], cwd=runs, stdout=subprocess.PIPE, text=True
+            ) as view:
+                assert view.stdout is not None
+                _take(
+                    browser, view.stdout.readline().strip(), "view", ready=".spark", height=600, hidden=runs.resolve()
+                )
+                view.terminate()
             browser.close()
 
 
 def _run(program: str, *words: str, folder: Path) -> None:
-    subprocess.run([str(Path(sys.executable).with_name(program)), *words], cwd=folder, check=True)
+    subprocess.run([_program(program), *words], cwd=folder, check=True)
 
 
-def _take(browser: Browser, address: str, name: str, *, ready: str = "h1", scroll: str = "") -> None:
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce")
+def _program(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def _take(
+    browser: Browser,
+    address: str,
+    name: str,
+    *,
+    ready: str = "h1",
+    scroll: str = "",
+    height: int = HEIGHT,
+    hidden: Path | None = None,
+) -> None:
+    """``hidden``: a temporary folder, which the picture calls ``runs``."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light", reduced_motion="reduce")
     page.goto(address)
     page.locator(ready).first.wait_for()
+    if hidden:
+        page.locator("#line").evaluate(
+            "(line, path) => { line.textContent = line.textContent.replace(path, 'runs'); }", str(hidden)
+        )
     if scroll:
         page.locator(scroll).evaluate("element => element.scrollIntoView()")
-    page.wait_for_load_state("networkidle")
+    if address.startswith("file:"):  # the list of runs keeps its connection open
+        page.wait_for_load_state("networkidle")
     shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     target = PICTURES / f"{name}.png"
     shot.quantize(COLOURS).save(target, optimize=True)

@@ -63,7 +63,8 @@ def alarm(summary: Mapping[str, Any]) -> str:
     if not found:
         return ""
     told = [f"{name}: {reason}" for name, reason in found.items()]
-    more = [f"the same holds for most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
+    rest = len(told) - SHOWN
+    more = [f"most cases of {rest} more task{'s' if rest > 1 else ''} are broken, too"] if rest > 0 else []
     said = "; ".join(told[:SHOWN] + more)
     return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause, then run these cases again."
 

@@ -13,6 +13,7 @@ SHOWN = {
     "page-cases": "report-page.md",
     "page-case": "report-page.md",
     "comparison": "comparing.md",
+    "view": "view.md",
 }
 
 

@@ -272,6 +272,14 @@ def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
     assert lines == ["model=m", "scoring=parity", "data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"]
 
 
+@pytest.mark.parametrize(("folder", "name"), [("run", "m · run"), ("20260410-m", "20260410-m"), ("m", "m")])
+def test_a_model_that_the_runs_name_ends_with_is_named_once(tmp_path, folder, name):
+    run = load_run(make_run(tmp_path / folder, [case("a")]))
+    plugins = configuration(run, tmp_path)["plugins"].values()
+    names = [plugin["options"]["reportName"] for plugin in plugins if "reportName" in plugin["options"]]
+    assert names == [f"{tree} · {name} · 0 wrong answers, 0 faults" for tree in ("By benchmark", "By capability")]
+
+
 def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
     gates = [
         {"text": "wild.Single-Tool>=40", "problem": "gate wild.Single-Tool>=40: Single-Tool is 25.00"},

@@ -14,7 +14,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Usage
 from tests.plugin.toy import Toy
 from tests.reports.browsers import Watched
-from tests.reports.page_runs import PNG, record, write_run
+from tests.reports.page_runs import PNG, mostly_broken_run, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -82,6 +82,22 @@ def test_the_page_loads_with_all_its_parts(watched, page_file):
     assert page.locator("#tool-table tbody tr").count() == 2
     assert len(samples(page)) == 50
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_top_says_whether_to_believe_it_and_where_the_model_fails(watched, page_file):
+    page = watched.open(page_file)
+    assert "1 missing case: faults of the run, not answers of the model." in page.locator("#standing").inner_text()
+    page.locator("#standing").get_by_role("button", name="Wrong answer (").click()
+    page.wait_for_function("location.hash === '#kind=wrong_answer'")
+    assert not samples(page)[0].startswith("s0")
+
+
+def test_a_run_of_broken_cases_begins_with_that(watched, tmp_path, monkeypatch):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    run = mostly_broken_run(tmp_path / "run")
+    page = watched.open(write_page(run, run / "report.html"))
+    order = page.locator("header > *:visible").evaluate_all("all => all.map(one => one.id || one.className)")
+    assert order.index("alarm") < order.index("totals") and order.index("alarm") == 3
 
 
 def test_costs_are_shown_in_all_and_for_each_passed_case(watched, tmp_path, monkeypatch):

@@ -241,6 +241,17 @@ def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     assert "tool calls" in heads(again) and "verdict" not in heads(again)
 
 
+@pytest.mark.parametrize(
+    "leave", [lambda page: page.keyboard.press("Escape"), lambda page: page.locator("#found").click()]
+)
+def test_the_choice_of_columns_is_left_by_escape_or_a_click_elsewhere(watched, page_file, leave):
+    page = watched.open(page_file)
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("tool calls").check()
+    leave(page)
+    assert not page.locator("#columns").is_visible()
+
+
 def test_attempts_stand_under_their_sample(watched, attempts_file):
     page = watched.open(attempts_file)
     assert found(page) == "8 of 8 cases, attempts at 2 samples"
@@ -251,7 +262,8 @@ def test_attempts_stand_under_their_sample(watched, attempts_file):
     page.locator("#status").select_option("wrong")
     assert column(page, "sample") == ["a", "attempt 3", "b"]
     page.get_by_role("link", name="attempt 3", exact=True).click()
-    page.locator("#case-title", has_text="a · attempt 3").wait_for()
+    page.locator("#case-title", has_text="a · attempt 3 of 4").wait_for()
+    assert page.title().startswith("toy.say · a · attempt 3 of 4 · ")
     page.keyboard.press("ArrowRight")
     page.locator("#case-title", has_text="b").wait_for()
 

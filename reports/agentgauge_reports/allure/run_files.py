@@ -123,7 +123,7 @@ def _global_attachments(run: Run, folder: Path) -> list[dict[str, str]]:
 
 def configuration(run: Run, folder: Path) -> dict[str, Any]:
     """``allurerc.json`` of Allure 3, for a start in ``folder``: two trees, charts, categories, history, gates."""
-    name = f"{run.model} · {run.name}"
+    name = run.name if run.name.endswith(run.model) else f"{run.model} · {run.name}"
     history = os.path.relpath(history_folder(run) / "history.jsonl", folder.absolute())
     gates = [{"id": gate["text"], "metricMin": {"key": f"gate.{gate['text']}", "value": 1}} for gate in _gates(run)]
     return {

@@ -27,29 +27,33 @@ tbody th { font-weight: 400 } tr.sure * { font-weight: 600; color: var(--sure) }
 details { margin: .4rem 0 } summary { cursor: pointer } footer { margin: 3rem 0; opacity: .9; max-width: 45rem }
 """  # noqa: E501
 
-_OPEN = 40
+_OPEN = 20
 """Flipped samples up to which their table is open from the start."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(data: Mapping[str, Any]) -> str:
-    """``data``: as ``compare`` makes it. Everything in it is text, never markup."""
+def page(data: Mapping[str, Any], *, home: str = "") -> str:
+    """``data``: as ``compare`` makes it. Everything in it is text, never markup. ``home``: the
+    address of the list of runs, if the page is served beside one."""
+    back = f'<p><a href="{escape(home)}">All runs</a></p>' if home else ""
     title = "Comparison of " + ", ".join(run["model"] for run in data["runs"])
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"'
         f' content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}</style></head>",
-        "<body><main><h1>Comparison</h1><ul>",
+        f"<body><main>{back}<h1>Comparison</h1><ul>",
         *(
             f"<li>{run['letter']}: {escape(run['model'])} <code>{escape(run['path'])}</code></li>"
             for run in data["runs"]
         ),
         "</ul>",
     ]
+    models = {run["letter"]: run["model"] for run in data["runs"]}
     for one in data["comparisons"]:
-        parts.append(f"<h2>{one['run']} and {one['against']}</h2>")
+        both = " and ".join(f"{letter} ({models[letter]})" for letter in (one["run"], one["against"]))
+        parts.append(f"<h2>{escape(both)}</h2>")
         parts.append(f'<p class="conclusion">{escape(one["conclusion"])}</p>')
         parts += [f"<p class=warning>Warning: {escape(between(one, data) + reason)}</p>" for reason in one["warnings"]]
         if plot := forest(one):

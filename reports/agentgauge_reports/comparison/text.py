@@ -73,10 +73,14 @@ def letters(letter: str) -> tuple[str, str, str]:
 
 
 def moves(part: Mapping[str, Any], letter: str) -> Iterator[tuple[str, Sequence[Mapping[str, str]]]]:
-    """The samples that only one of the runs passed, for each direction that occurs."""
+    """The samples that only one of the runs passed, or passed more often, for each direction that occurs."""
     for way, more, less in (("gained", letter, "A"), ("lost", "A", letter)):
         if samples := part[way]:
-            yield f"{len(samples)} passed in {more}, not in {less}", samples
+            partly = any(0 < share < 1 for sample in samples for share in sample["passed"])
+            yield (
+                f"{len(samples)} passed " + (f"more often in {more}" if partly else f"in {more}, not in {less}"),
+                samples,
+            )
 
 
 def cells(figure: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
+from agentgauge_reports.end_screen import meaning
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
@@ -51,14 +52,15 @@ def write_page(
     loaded: Run | None = None,
     unshown: Unshown | None = None,
     links_from: Path | None = None,
+    home: str = "",
 ) -> Path:
     """Write ``target`` and return it. ``loaded``: the run, if it has been read already.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
     With ``embed`` they are inside the page, with the pictures. A case that cannot be shown is replaced by the reason;
     ``unshown`` collects these cases. ``links_from``: the folder of the page as browsers see it, if that is not the
-    folder of ``target``. Raises UsageProblem for a folder that holds no finished run, and OSError where the disk is
-    full.
+    folder of ``target``. ``home``: the address of the list of runs, if the page is served beside one. Raises
+    UsageProblem for a folder that holds no finished run, and OSError where the disk is full.
     """
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
@@ -73,25 +75,28 @@ def write_page(
             transcripts.add(case, record)
     transcripts.close()
     summary = read.summary
-    tables = {"alarm": alarm(summary), "boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
+    is_embedded = not read.about["settings"].get("model", {}).get("url")  # it has no address
+    said = {"alarm": alarm(summary), "meaning": meaning(summary, read.model if is_embedded else "")}
+    tables = said | {"boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
     data = figures(read, transcripts.seen) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
     local = times(read, transcripts.seen) | places
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
-        page.writelines(_page(read, data, local, transcripts.embedded, files.embedded))
+        page.writelines(_page(read, data, local, transcripts.embedded, files.embedded, home))
     scratch.replace(target)
     return target
 
 
 def _page(
-    run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str]
+    run: Run, data: dict[str, Any], local: dict[str, Any], chunks: list[str], embedded: dict[str, str], home: str
 ) -> Iterator[str]:
     style, script = _style(), _script()
     markup = (_HERE / "page.html").read_text(encoding="utf-8")
     inside = {f"chunk-{number}": text for number, text in enumerate(chunks)} | embedded
     values = {
         "policy": policy(),
+        "brand": brand(home),
         "title": escape(f"{run.model} · AgentGauge"),
         "style": style,
         "radar": page_radar(data["capabilities"]),
@@ -102,6 +107,11 @@ def _page(
     }
     parts = markup.split("@@")  # odd ones are names: nothing inside a value is taken for a place
     return (values[part] if number % 2 else part for number, part in enumerate(parts))
+
+
+def brand(home: str) -> str:
+    """The line above a page's title; with ``home`` it leads to the list of runs."""
+    return f'<a href="{escape(home)}">AgentGauge · all runs</a>' if home else "AgentGauge"
 
 
 def policy() -> str:

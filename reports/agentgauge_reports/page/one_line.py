@@ -6,6 +6,11 @@ WORDS = 160
 """Characters of a question or a verdict that the list of cases shows."""
 
 
+def joined(text: str) -> str:
+    """The first lines of a longer text in one line."""
+    return " · ".join(words for line in text[: 4 * WORDS].splitlines() if (words := " ".join(line.split())))
+
+
 def clipped(text: str, most: int = WORDS) -> str:
     """The first line, in ``most`` characters."""
     line = text[: 4 * most].strip().split("\n", 1)[0]

@@ -8,11 +8,12 @@ and it knows no secret.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+"""Accepted values of Host."""
 
 
 class Access:
@@ -29,7 +30,7 @@ class Access:
         if method not in ("GET", "HEAD"):
             return "only GET and HEAD are accepted"
         host = headers.get("Host", "")
-        if _name(host) not in LOOPBACK:
+        if not LOOPBACK.fullmatch(host):
             return f"this viewer does not serve the host {host[:100]!r}; use localhost, over ssh with a forwarded port"
         if headers.get("Origin", f"http://{host}") != f"http://{host}":
             return "requests of other web pages are refused"
@@ -40,10 +41,3 @@ class Access:
         if cookie is not None and hmac.compare_digest(cookie.encode(), self.cookie.encode()):
             return None
         return "open the address that agentgauge view has printed, with its token"
-
-
-def _name(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None

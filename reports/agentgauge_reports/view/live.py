@@ -17,12 +17,13 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line
 from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail
+from agentgauge_reports.page.one_line import clipped, joined
 
 FAILURES = 20
 """Wrong and broken cases that are shown, the latest first."""
 
 RATE_SECONDS = 60.0
-"""Cases that ended in so many seconds make the rate."""
+"""Cases that ended in the last so many seconds make the rate; fewer seconds if the run has just begun."""
 
 WORDS = 300
 """Characters of an explanation that are shown."""
@@ -37,6 +38,7 @@ class LiveRun:
         self._lines: dict[CaseId, Line] = {}
         self._planned: Counter[str] = Counter()
         self._time_left: TimeLeft | None = None
+        self._started = 0.0
         self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
         # sums over ``_lines``, because the state is asked for several times a second
         self._counts: Counter[tuple[str, Status]] = Counter()
@@ -50,10 +52,10 @@ class LiveRun:
             except UsageProblem:  # its workers still collect
                 return
             self._time_left = TimeLeft(self._planned)
+        self._started = started
         path = self._folder.path
-        files = [
-            file for file in (path / "records.jsonl", *worker_files(path)) if file.is_file() and not file.is_symlink()
-        ]
+        workers = [] if (path / "records").is_symlink() else worker_files(path)
+        files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
         for line, case, why in sorted(_readable(new), key=lambda found: found[0].at):
             is_new, earlier = line.at >= started, self._lines.get(case)
@@ -79,7 +81,8 @@ class LiveRun:
         now = time.time() if now is None else now
         statuses: tuple[Status, ...] = ("passed", "wrong", "broken")
         latest = reversed(self._lines.values())  # in the order of their ends
-        recent = list(takewhile(lambda line: line.at > now - RATE_SECONDS, latest))
+        span = min(RATE_SECONDS, max(1.0, now - self._started))
+        recent = list(takewhile(lambda line: line.at > now - span, latest))
         return {
             "planned": self._planned.total(),
             "counts": {status: sum(self._counts[task, status] for task in self._planned) for status in statuses},
@@ -89,14 +92,14 @@ class LiveRun:
             ],
             "tokens": self._tokens,
             "usd": round(max(0.0, self._usd), 6),
-            "per_minute": len(recent) * 60 / RATE_SECONDS,
+            "per_minute": len(recent) * 60 / span,
             "left": self._time_left.estimate(now) if self._time_left else None,
             "failures": list(self._failures),
         }
 
 
 def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterator[tuple[Line, CaseId, str]]:
-    """Where each record is, its case, and the first line of why it did not pass. A damaged record is passed over: the
+    """Where each record is, its case, and why it did not pass. A damaged record is passed over: the
     end of the run reports it."""
     for record, file, start, size in found:
         try:
@@ -107,4 +110,4 @@ def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterato
             why = str((record["score"] or {}).get("explanation") or record["error"] or "")
         except UNREADABLE:
             continue
-        yield line, case, why.partition("\n")[0][:WORDS]
+        yield line, case, clipped(joined(why), WORDS)

@@ -34,7 +34,7 @@ LARGEST = 64 << 20
 STATUSES = ("passed", "wrong", "broken", "missing")
 
 _FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
-_ODD = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+UNREADABLE = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What reading a run raises that is of another version, damaged, or made up."""
 
 
@@ -139,9 +139,13 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
             summary = _json(folder, "summary.json")
             entry["counts"] = _counts(summary)
             entry["figures"] = list(_figures(summary))
-    except _ODD as problem:
-        entry["problem"] = f"{type(problem).__name__}: {problem}"[:300]
+    except UNREADABLE as problem:
+        entry["problem"] = reading_problem(problem)
     return entry
+
+
+def reading_problem(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {problem}"[:300]
 
 
 def _json(folder: Path, name: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import mimetypes
 import re
+import shlex
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -28,7 +29,7 @@ from agentgauge_reports.page.build import policy, write_page
 from agentgauge_reports.view.access import Access
 from agentgauge_reports.view.beneath import open_beneath
 from agentgauge_reports.view.live import LiveRun
-from agentgauge_reports.view.runs import Runs
+from agentgauge_reports.view.runs import UNREADABLE, Runs, reading_problem
 
 SECONDS = 1.0
 """Seconds between two reads of a running run."""
@@ -37,6 +38,9 @@ QUIET = 15
 """Reads without news after which a keep-alive message is sent, so that a closed browser is noticed."""
 
 BLOCK = 1 << 16
+
+HOME = "/"
+"""The address of the list of runs."""
 
 _HERE = Path(__file__).parent
 _STATIC = {
@@ -186,7 +190,9 @@ class Viewer:
                 await asyncio.to_thread(live.read, started)
                 state = await asyncio.to_thread(live.state)
                 self._states[name] = (time.monotonic(), state)
-        return entry | {"live": state} | ({"now": time.time()} if entry["state"] == "running" else {})
+        if entry["state"] == "running":
+            return entry | {"live": state, "now": time.time()}
+        return entry | {"live": state, "resume": f"pytest --resume {shlex.quote(str(self.runs.root / name))}"}
 
     # -- what is finished
 
@@ -221,6 +227,10 @@ class Viewer:
         entry = await asyncio.to_thread(self.runs.entry, name)
         if entry["problem"]:
             raise UsageProblem(f"this run cannot be read: {entry['problem']}")
+        if entry["state"] != "finished":
+            raise UsageProblem(
+                f"{name} has not finished, so it has no report yet; see its progress from the list of runs at /"
+            )
         version, writing = self._pages.get(name, (None, None))
         if writing is None or version != entry or (writing.done() and writing.exception()):
             folder = Path(self._scratch.name) / hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -232,7 +242,10 @@ class Viewer:
         def write() -> None:
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier state of the run
             folder.mkdir(parents=True)
-            write_page(run, folder / "report.html", links_from=run)
+            try:
+                write_page(run, folder / "report.html", links_from=run, home=HOME)
+            except UNREADABLE as problem:
+                raise UsageProblem(f"the page of this run cannot be written: {reading_problem(problem)}") from problem
 
         async with self._writing:  # the options of one run at a time: tasks have them for the whole process
             await asyncio.to_thread(write)
@@ -247,7 +260,7 @@ class Viewer:
         paths = [self.runs.root / name for name in names]
         # this page lies beside the runs, so that links lead to theirs
         data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
-        return _page(comparison_page(data), _COMPARISON)
+        return _page(comparison_page(data, home=HOME), _COMPARISON)
 
 
 def _cookie(request: web.Request) -> str:

@@ -28,9 +28,9 @@
     return all >= 60 ? `${Math.floor(all / 60)} min ${all % 60} s` : `${all} s`;
   }
 
-  function table(kind, title, heads, rows) {
+  function table(kind, title, heads, rows) { // a head that begins with # is of a column of numbers
     return make("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": title }, make("table", { class: kind },
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows)));
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col", class: head.startsWith("#") ? "num" : "" }, head.replace("#", ""))))), make("tbody", {}, ...rows)));
   }
 
   function bar(counts, planned, kind) {
@@ -51,7 +51,7 @@
     document.title = "Runs · AgentGauge";
     document.getElementById("title").textContent = "Runs";
     const running = runs.filter((run) => run.state === "running").length;
-    document.getElementById("line").textContent = `${whole.format(runs.length)} in ${root}${running ? `, ${running} running` : ""}`;
+    document.getElementById("line").textContent = `${whole.format(runs.length)} ${runs.length === 1 ? "run" : "runs"} in ${root}${running ? `, ${running} running` : ""}`;
     for (const name of chosen) if (!runs.some((run) => run.name === name)) chosen.delete(name);
     const held = document.activeElement?.dataset.key; // the page is drawn anew, the focus stays
     main.replaceChildren(runs.length ? runsTable(runs) : make("section", {}, make("p", {}, "No run is here yet. A run appears as soon as it begins.")), overTime(runs));
@@ -73,10 +73,16 @@
         make("td", { class: "name" }, make("a", { href: run.state === "finished" ? pathOf(run.name) : liveOf(run.name), "data-key": `link ${run.name}` }, run.name), run.problem ? make("div", { class: "error" }, run.problem) : ""),
         make("td", {}, run.model), make("td", {}, make("span", { class: `state ${run.state}` }, state)), make("td", {}, date(run.started)),
         make("td", {}, run.finished && run.started ? duration(run.finished - run.started) : ""), make("td", {}, bar(run.counts, run.planned, "share")),
-        make("td", {}, ...run.figures.map((one) => make("span", { class: "figure", title: one.low === null ? "" : `95 % interval ${one.low.toFixed(1)} to ${one.high.toFixed(1)}` },
-          `${one.benchmark} ${one.name} `, make("b", {}, figure(one.value))))));
+        make("td", {}, ...figures(run)));
     });
     return make("section", {}, table("runs", "Runs", ["compare", "run", "model", "state", "began", "took", "cases", "headline figures"], rows), make("p", {}, compare));
+  }
+
+  function figures(run) {
+    const shown = run.figures.map((one) => make("span", { class: "figure", title: one.low === null ? "" : `95 % interval ${one.low.toFixed(1)} to ${one.high.toFixed(1)}` },
+      `${one.benchmark} ${one.name} `, make("b", {}, figure(one.value))));
+    const all = STATUSES.reduce((sum, status) => sum + (run.counts[status] || 0), 0);
+    return run.state === "finished" && 2 * (run.counts.broken || 0) > all ? [make("b", { class: "alert" }, "Most cases are broken. "), ...shown] : shown;
   }
 
   // Figures of runs on the same data, in the order in which the runs began.
@@ -92,7 +98,7 @@
     if (!several.length) return "";
     const rows = several.map(({ title, points }) => make("tr", { class: "spark-row" }, make("td", {}, title), make("td", {}, spark(points, title)),
       make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
-    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "trend", "first", "last", "runs"], rows));
+    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "trend", "#first", "#last", "#runs"], rows));
   }
 
   function spark(points, title) {
@@ -127,11 +133,11 @@
   function live(run) {
     document.title = `${run.model} · AgentGauge`;
     document.getElementById("title").textContent = run.model || run.name;
-    const back = make("p", {}, make("a", { href: "#" }, "All runs"));
+    const back = make("p", { class: "back" }, make("a", { href: "#" }, "All runs"));
     if (run.state === "finished") {
       document.getElementById("line").textContent = `${run.name}: finished${run.finished && run.started ? ` in ${duration(run.finished - run.started)}` : ""}`;
       main.replaceChildren(make("section", {}, bar(run.counts, run.planned, "progress"),
-        make("p", {}, STATUSES.map((status) => `${whole.format(run.counts[status] || 0)} ${status}`).join(" · ")), make("p", {}, make("a", { href: pathOf(run.name) }, "Open the report")), back));
+        make("p", {}, STATUSES.map((status) => `${whole.format(run.counts[status] || 0)} ${status}`).join(" · ")), make("p", {}, ...figures(run)), make("p", {}, make("a", { href: pathOf(run.name) }, "Open the report")), back));
       return;
     }
     const now = run.live;
@@ -142,14 +148,14 @@
     }
     const done = now.counts.passed + now.counts.wrong + now.counts.broken;
     const total = (value, name) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, name));
-    const how = run.state === "stopped" ? "stopped early; continue with pytest --resume" : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";
+    const how = run.state === "stopped" ? `stopped early; continue with ${run.resume}` : now.planned ? `running for ${duration(run.now - run.started)}` : "collecting its cases";
     document.getElementById("line").textContent = `${run.name}: ${how}`;
     const rows = now.tasks.map((task) => make("tr", {}, make("td", {}, task.name), make("td", {}, bar(task, task.planned, "progress")),
       make("td", { class: "num" }, `${whole.format(task.passed + task.wrong + task.broken)} of ${whole.format(task.planned)}`), make("td", { class: "num" }, whole.format(task.passed))));
     main.replaceChildren(make("section", {}, make("div", { class: "totals" }, total(`${whole.format(done)} of ${whole.format(now.planned)}`, "cases"),
-      ...STATUSES.slice(0, 3).map((status) => total(whole.format(now.counts[status]), status)), total(whole.format(Math.round(now.per_minute)), "cases a minute"), total(whole.format(now.tokens), "tokens"),
+      ...STATUSES.slice(0, 3).map((status) => total(whole.format(now.counts[status]), status)), run.state === "running" ? total(whole.format(Math.round(now.per_minute)), "cases a minute") : "", total(whole.format(now.tokens), "tokens"),
       now.usd ? total(`$${now.usd.toFixed(2)}`, "cost") : "", now.left && run.state === "running" ? total(`about ${duration(now.left)}`, "left") : ""), bar(now.counts, now.planned, "progress"), back),
-    make("section", {}, make("h2", {}, "Tasks"), table("full bars", "Tasks", ["task", "outcomes", "ended", "passed"], rows)),
+    make("section", {}, make("h2", {}, "Tasks"), table("full bars", "Tasks", ["task", "outcomes", "#ended", "#passed"], rows)),
     make("section", {}, make("h2", {}, "Latest wrong or broken cases"), now.failures.length ? make("ul", { class: "failures" }, ...now.failures.map((one) => make("li", {},
       make("span", { class: `chip status is-${one.status}` }, one.status), ` ${one.case[0]} ${one.case[1]}${one.case[2] > 1 ? `, attempt ${one.case[2]}` : ""} `, make("span", { class: "quiet" }, one.why)))) : make("p", { class: "quiet" }, "None.")));
   }
@@ -158,6 +164,7 @@
 
   function follow() {
     events?.close();
+    if (document.hidden) return; // a browser allows few connections to one server, and nobody looks
     let name = location.hash.startsWith("#run=") ? location.hash.slice(5) : "";
     try { name = decodeURIComponent(name); } catch { name = ""; }
     const source = new EventSource(name ? `/events?run=${encodeURIComponent(name)}` : "/events");
@@ -169,5 +176,6 @@
     });
   }
   window.addEventListener("hashchange", follow);
+  document.addEventListener("visibilitychange", follow);
   follow();
 })();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,11 @@ def viewer(root, tmp_path_factory):
         ({}, "GET", 200),
         ({"Host": "127.0.0.1:1"}, "GET", 200),  # a forwarded port
         ({"Host": "[::1]:9"}, "GET", 200),
+        ({"Host": "LOCALHOST"}, "GET", 200),
         ({"Host": "evil.example"}, "GET", 403),
+        ({"Host": "localhost.evil.example"}, "GET", 403),
+        ({"Host": "evil.example@localhost"}, "GET", 403),
+        ({"Host": "localhost/evil.example"}, "GET", 403),
         ({"Cookie": ""}, "GET", 403),
         ({"Cookie": "agentgauge-view-1=x"}, "GET", 403),
         ({"Origin": "http://evil.example"}, "GET", 403),
@@ -299,7 +304,10 @@ def test_a_resumed_run_counts_what_is_kept_and_what_runs_again(tmp_path):
         stream.write(b'{"torn')
     live.read(started=100.0)
     state = live.state(107.0)
-    assert state["counts"] == {"passed": 7, "wrong": 1, "broken": 0} and state["per_minute"] == 6.0
+    assert state["counts"] == {"passed": 7, "wrong": 1, "broken": 0} and state["per_minute"] == pytest.approx(
+        6 * 60 / 7
+    )  # after 7 seconds
+    assert live.state(165.0)["per_minute"] == 2.0  # two of them ended within the last minute
     assert state["left"] == pytest.approx(12.0)  # one a second
 
 
@@ -340,6 +348,32 @@ def test_a_record_that_is_none_is_passed_over_and_the_others_count(tmp_path, cha
     live = LiveRun(tmp_path)
     live.read(started=0.0)
     assert live.state(1.0)["counts"]["passed"] == 2
+
+
+def test_a_folder_of_records_that_is_a_link_is_not_read(tmp_path):
+    RunFolder(tmp_path / "other").create()
+    appended(RunFolder(tmp_path / "other"), "main", [record(0, passed=False)])
+    folder = RunFolder(tmp_path / "run")
+    folder.create()
+    folder.write_plan({("toy.say", "s0", 1): "x"})
+    shutil.rmtree(tmp_path / "run" / "records", ignore_errors=True)
+    (tmp_path / "run" / "records").symlink_to(tmp_path / "other" / "records")
+    live = LiveRun(tmp_path / "run")
+    live.read(started=0.0)
+    assert live.state(1.0)["counts"] == {"passed": 0, "wrong": 0, "broken": 0} and not live.state(1.0)["failures"]
+
+
+def test_what_failed_just_now_is_told_with_what_was_expected(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", "s0", 1): "x"})
+    wrong = record(0, passed=False)
+    appended(
+        folder, "main", [replace(wrong, score=replace(wrong.score, explanation="step 1: a wrong word\n  expected: a"))]
+    )
+    live = LiveRun(tmp_path)
+    live.read(started=0.0)
+    assert [one["why"] for one in live.state(1.0)["failures"]] == ["step 1: a wrong word · expected: a"]
 
 
 def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):

@@ -17,7 +17,7 @@ function boards() {
     byId("boards").append(make("h3", {}, board.benchmark),
       make("p", { class: "quiet" }, `${whole.format(count("planned"))} cases in ${listed.length} ${listed.length === 1 ? "task" : "tasks"}; ${count("broken")} broken, ${count("missing")} missing.`), tabs, place);
     show(first, tabs.children[editions.indexOf(first)]);
-    if (board.reasons.length) byId("boards").append(make("details", { open: true, class: "quiet" }, make("summary", {}, `Why this run is not comparable with these rows: ${board.reasons.length} ${board.reasons.length === 1 ? "reason" : "reasons"}`),
+    if (board.reasons.length) byId("boards").append(make("details", { class: "quiet why-apart" }, put(make("summary"), `Not comparable with these rows, for ${counted(board.reasons.length, "reason")}: ${board.reasons.map(([, reason]) => reason).join("; ")}`),
       make("ul", { class: "reasons" }, ...board.reasons.map(([tasks, reason]) => make("li", {}, put(make("span"), reason), make("span", { class: "quiet" }, ` (${tasks})`))))));
     if (board.made.length) byId("boards").append(make("details", {}, make("summary", {}, "Combined from several tasks"),
       table([{ name: "part" }, { name: "name" }, { name: "value", num: true }], board.made.map((cells) => ({ cells })), { sortable: false })));
@@ -33,7 +33,7 @@ function boardTable(board, edition) {
       one.value, make("small", {}, one.interval), make("small", {}, `n ${one.n}`), one.clean ? make("small", {}, `clean ${one.clean}`) : ""))] };
   const rows = edition.rows.map((row) => ({ cells: [row.model, ...row.cells], keys: [row.model, ...row.cells.map(figure)] }));
   const columns = [{ name: "model" }, ...board.columns.map((name, place) => ({ name, num: true, help: board.help[place] }))];
-  const told = [edition.title && `Published: ${edition.title}`, edition.source, edition.date].filter(Boolean).join(", ");
+  const told = [edition.title && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.date].filter(Boolean).join(", ");
   return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: board.columns.length ? [board.headline + 1, true] : null, wrap: "tall" }),
     make("p", { class: "quiet" }, `${told ? `${told}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
 }

@@ -1,6 +1,7 @@
 // The dialog with an opened case: its neighbours in the list, a search in it, and the case as text and JSON.
 
 const opened = { place: -1, said: null, took: [] };
+const title = document.title; // of the page without a case
 
 async function openCase(place) {
   const at = view.cases.indexOf(place);
@@ -10,7 +11,8 @@ async function openCase(place) {
   Object.assign(opened, { place, said: null });
   const body = byId("case-body");
   byId("case-title").replaceChildren();
-  put(byId("case-title"), `${taskName(place)} · ${cases.sample[place]}${cases.attempt[place] > 1 ? ` · attempt ${cases.attempt[place]}` : ""}`);
+  put(byId("case-title"), `${taskName(place)} · ${cases.sample[place]}${groups ? ` · attempt ${cases.attempt[place]} of ${groups.of[place].length}` : ""}`);
+  document.title = `${byId("case-title").textContent} · ${title}`;
   body.replaceChildren(make("p", { class: "quiet" }, "Loading …"));
   tools(false);
   if (!byId("case").open) byId("case").showModal();
@@ -131,6 +133,7 @@ function dialogs() {
   byId("case").addEventListener("close", () => {
     if (document.activeElement.matches("body, #case, #case *")) (linkTo(caseHash(opened.place)) ?? byId("case-table")).focus();
     Object.assign(opened, { place: -1, said: null });
+    document.title = title;
     if (!state.case) return; // the address has changed before
     if (history.state?.opens) history.back(); else go({ case: "" }, true);
   });

@@ -153,6 +153,9 @@ function filters() {
   byId("replies").addEventListener("click", searchReplies);
   byId("replies-stop").addEventListener("click", () => { replies.running = false; });
   byId("columns").append(...COLUMNS.map((column) => make("label", {}, make("input", { type: "checkbox", value: column.id }), column.name || column.id)));
+  const choice = byId("columns").parentElement;
+  document.addEventListener("click", (event) => { if (!choice.contains(event.target)) choice.open = false; });
+  choice.addEventListener("keydown", (event) => { if (event.key === "Escape") { choice.open = false; choice.firstElementChild.focus(); } });
   byId("columns").addEventListener("change", () => {
     const ids = [...byId("columns").querySelectorAll("input:checked")].map((box) => box.value);
     go({ columns: ids.join() === usual.join() ? "" : ids.join() });

@@ -29,7 +29,7 @@ function curve(task, most) {
   const y = (value) => top + ((100 - value) * (height - top - bottom)) / 100;
   const parts = [0, 25, 50, 75, 100].flatMap((value) => [draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }), draw("text", { class: "scale", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, `${value} %`)]);
   const ticks = Array.from({ length: most }, (_, number) => number + 1).filter((k) => most <= 8 || k === 1 || k === most || k % Math.ceil(most / 6) === 0);
-  parts.push(...ticks.map((k) => draw("text", { class: "scale", x: x(k), y: height - bottom + 16, "text-anchor": "middle" }, String(k))), draw("text", { class: "scale", x: (left + width - right) / 2, y: height - 2, "text-anchor": "middle" }, "k attempts"));
+  parts.push(...ticks.map((k) => draw("text", { class: "scale", x: x(k), y: height - bottom + 16, "text-anchor": "middle" }, String(k))), draw("text", { class: "scale", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, "k attempts"));
   const ends = [];
   for (const [kind, style] of KINDS) {
     const points = Object.entries(task.pass[kind]).map(([k, one]) => ({ k: Number(k), ...one })).filter((one) => one.value !== null);
