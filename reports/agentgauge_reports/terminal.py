@@ -23,6 +23,9 @@ _INDENT = "    "
 SHOWN = 3
 """Wrong and broken cases that are each listed without ``-v``."""
 
+LINES = 3
+"""Lines of an explanation that are shown without ``-v``: what is wrong, what was expected, and what came."""
+
 FEWEST = 5
 """Samples that a keyword needs for a line of its own."""
 
@@ -64,7 +67,12 @@ def alarm(summary: Mapping[str, Any]) -> str:
     told = [f"{name}: {reason}" for name, reason in found.items()]
     more = [f"the same holds for most of {len(told) - SHOWN} more tasks"] if len(told) > SHOWN else []
     said = "; ".join(told[:SHOWN] + more)
-    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause, then run these cases again."
+    causes: Counter[str] = Counter()
+    for name in found:
+        causes.update(summary["tasks"][name]["causes"])
+    known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(SHOWN))
+    why = f" ({known})" if known else ""
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause{why}, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:
@@ -154,11 +162,13 @@ def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
         yield one.keyword, str(one.samples), f"{one.value:.1f}", interval(one.low, one.high)
 
 
-def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
-    """Why cases are wrong or broken, from pairs of node id and text: the first lines of a few, all with ``full``."""
+def explanations(status: str, texts: Sequence[tuple[str, str]], width: int = WIDTH, *, full: bool) -> Iterator[str]:
+    """Why cases are wrong or broken, from pairs of node id and text: the beginnings of a few, all with ``full``."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
-        for line in text.splitlines() if full else text.splitlines()[:1]:
-            yield f"    {line}"
+        for line in text.splitlines() if full else text.splitlines()[:LINES]:
+            shown = f"{_INDENT}{line}"
+            is_cut = status == "wrong" and not full and len(shown) > width  # a fault's line ends with what to do
+            yield f"{shown[: width - 1]}…" if is_cut else shown
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"
