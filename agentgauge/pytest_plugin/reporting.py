@@ -41,6 +41,8 @@ class Reporting:
             return
         terminal.showfspath = False
         terminal.ensure_newline()
+        if terminal.isatty and getattr(self.config.option, "tx", None):
+            terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_header(terminal, header(state.settings, state.plan, state.tools))
         self._late_header = cost_lines(state.settings, state.plan)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself

@@ -11,7 +11,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge_reports.headlines import Headline, headline, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
-from agentgauge_reports.terminal import combined, reasons, tables
+from agentgauge_reports.terminal import alarm, combined, reasons, tables
 from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
 
 FEW = 3
@@ -63,7 +63,7 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from reasons(summary, width)
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full else overview(summary))
-        if not full and len(benchmarks) > 1:
+        if not full and len(benchmarks) > 1 and not alarm(summary):
             for why in _without_figure(summary):
                 yield from fill("", why, width, hanging="  ")
         yield ""
