@@ -57,11 +57,14 @@ def plans(record: Record, output: Output, scoring: Scoring) -> Score:
 def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
     """An answer that was not judged leaves the denominator under parity; one without content is wrong and stays."""
     fixes = fixes_of(scoring)
-    _, stops = usable((output.get("solutions") or output["responses"])[0], scoring)
+    messages, stops = usable((output.get("solutions") or output["responses"])[0], scoring)
     if stops:
         return replace(_score(math_task.unanswered(fixes), graded=1.0), explanation=stops, stops=stops)
     reply = output.get("judge")
-    return _score(math_task.unanswered(fixes) if reply is None else math_task.graded(record, str(reply), fixes=fixes))
+    if reply is None:
+        return _score(math_task.unanswered(fixes))
+    answer = (messages[0].content or "") if messages else ""
+    return _score(math_task.graded(record, str(reply), answer=answer, fixes=fixes))
 
 
 def contest(record: Record, output: Output, scoring: Scoring) -> Score:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.explanations import compared, cut
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
@@ -117,20 +118,20 @@ def judgement(text: str, *, fixes: Fixes = PARITY) -> str:
 def unanswered(fixes: Fixes = PARITY) -> Verdict:
     """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong."""
     values = {**dict.fromkeys(_COUNTERS, 0.0), "graded": float(fixes.unanswered_wrong)}
-    text = f"the reply has no {MARKER} part, so it was not graded"
+    text = f"the reply has no {MARKER} part, so that there was no answer to grade"
     return Verdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), text)
 
 
-def graded(record: Mapping[str, Any], reply: str, *, fixes: Fixes = PARITY) -> Verdict:
-    """The verdict on an answer from the text of the grader's reply. An invalid one leaves the denominator."""
+def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fixes = PARITY) -> Verdict:
+    """The verdict on an answer from the text of the grader's reply. An invalid one leaves the denominator. ``answer``:
+    the text that holds the answer, for the explanation."""
     verdict = judgement(reply, fixes=fixes)
     kind = {"correct": "correct", "wrong": "incorrect"}.get(verdict, "invalid")
     values = {**dict.fromkeys(_COUNTERS, 0.0), "valid": 1.0, kind: 1.0, "graded": float(kind != "invalid")}
     if kind == "correct":
         return Verdict(True, values)
     if kind == "incorrect":
-        return Verdict(
-            False, values, ("wrong_answer",), f"expected {record.get('gt_answer')!r}; the grader calls the answer wrong"
-        )
-    text = f"the grader's reply {verdict[:100]!r} is not a verdict; it may be correct or wrong"
+        text = compared("the grader calls the answer wrong", repr(record.get("gt_answer")), repr(cut(_plain(answer))))
+        return Verdict(False, values, ("wrong_answer",), text)
+    text = f"the grader has to reply correct or wrong, and replied {cut(verdict)!r}"
     return Verdict(None, values, ("invalid_judgement",), text)

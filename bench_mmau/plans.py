@@ -46,7 +46,7 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixe
             False,
             {"right": 0.0, "format_error": 1.0},
             ("format_error",),
-            f"expected plan {target}; the reply chooses none",
+            f"expected plan {target}; the reply has no line of the form Chosen Plan: NUMBER",
         )
     right = bool(chosen == target)
     return Verdict(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from agentgauge.core.explanations import compared, cut, load_arguments, shown, shown_call, shown_text
 from agentgauge.core.types import Json
-from bench_wild.labels import ASK, NOT_EXPECTED, PREPARE
+from bench_wild.labels import ASK, PREPARE
 from bench_wild.release2025.evaluator import BadCall
 from bench_wild.steps import CORRECT, ERROR, Call, Step
 
 SHOWN = 3
 """Candidates of a step, and wrong steps of a task, that are spelled out; the rest is counted."""
-
-_LONGEST = 200  # characters of one value
 
 _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
     ("error: args invalid json", "invalid_json"),
@@ -31,16 +29,27 @@ _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
 """Label by the beginning of an outcome; the first that fits."""
 
 _ARGUMENTS_SAID: Mapping[str, str] = {
-    "invalid_json": "its arguments are not valid JSON",
+    "invalid_json": "the arguments are not valid JSON",
     "missing_argument": "a required argument is missing",
-    "unknown_argument": "an argument that the tool does not have",
-    "wrong_type": "a value of the wrong type",
-    "not_in_enum": "a value that the tool does not accept",
-    "other_arguments": "other arguments than expected",
-    "wrong_value": "a wrong value",
+    "unknown_argument": "the tool does not have an argument of this name",
+    "wrong_type": "a value has the wrong type",
+    "not_in_enum": "the tool does not accept a value",
+    "other_arguments": "the set of arguments is not the expected one",
+    "wrong_value": "a value is wrong",
 }
-_ACTIONS_SAID: Mapping[str, str] = {NOT_EXPECTED: "the reply is none of the actions that fit here"}
-"""The evaluator's own words, which the log keeps, as sentences."""
+_ACTIONS_SAID: Mapping[str, str] = {
+    "empty_reply": "the reply is empty",
+    "stopped_early": "a text came where a further call was expected",
+    "no_call": "a text came where a call was expected",
+    "unreadable_call": "the call cannot be read",
+    "unknown_tool": "the reply calls a tool that is not offered",
+    "no_question": "a call came where a question to the user was expected",
+    "needless_call": "a call came where none was needed",
+    "missing_call": "a call is missing",
+    "extra_call": "there is a call too many",
+    "wrong_tool": "the wrong tool was called",
+}
+"""Labels in words."""
 
 
 def labels_of(steps: Sequence[Step], offered: Collection[str]) -> tuple[str, ...]:
@@ -77,10 +86,10 @@ def _action_label(step: Step, offered: Collection[str]) -> str:
     return "extra_call" if any(names < came for names in wanted) else "wrong_tool"
 
 
-def explain(steps: Sequence[Step]) -> str:
-    """The explanation; empty if no step is wrong."""
+def explain(steps: Sequence[Step], offered: Collection[str]) -> str:
+    """The explanation; empty if no step is wrong. ``offered``: the names of the tools."""
     wrong = [step for step in steps if step.action == ERROR or step.arguments == ERROR]
-    blocks = [_action(step) if step.action == ERROR else _arguments(step) for step in wrong[:SHOWN]]
+    blocks = [_action(step, offered) if step.action == ERROR else _arguments(step) for step in wrong[:SHOWN]]
     if len(wrong) > SHOWN:
         blocks.append(f"and {len(wrong) - SHOWN} more wrong steps")
     return "\n".join(blocks)
@@ -93,25 +102,25 @@ def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
     lines = [error]
     for one in bad[:SHOWN]:
         lines.append(f"reply {one.reply + 1}, {one.call.name}: {', '.join(one.kinds)} (score {one.score:.2f})")
-        lines += side_by_side(_loaded(one.gold.arguments), _loaded(one.call.arguments))
+        lines += side_by_side(load_arguments(one.gold.arguments), load_arguments(one.call.arguments))
     if len(bad) > SHOWN:
         lines.append(f"and {len(bad) - SHOWN} more wrong calls")
     return "\n".join(lines)
 
 
-def _action(step: Step) -> str:
-    groups = list(dict.fromkeys(" + ".join(map(shown_call, group)) for group in step.candidates))
-    lines = [f"step {step.place + 1}: {_ACTIONS_SAID.get(step.reason, step.reason)}"]
-    for number, group in enumerate(groups[:SHOWN]):
-        lines.append(f"  {'or:      ' if number else 'expected:'} {group}")
-    if len(groups) > SHOWN:
-        lines.append(f"            and {len(groups) - SHOWN} more candidates")
-    if not groups:
-        lines.append("  expected: nothing more")
-    came = " + ".join(map(shown_call, step.calls)) or (
-        f"the text {_shown(step.content)}" if step.content else "nothing"
+def _action(step: Step, offered: Collection[str]) -> str:
+    label = _action_label(step, offered)
+    sentence = f"step {step.place + 1}: {_ACTIONS_SAID[label]}"
+    if label == "empty_reply":  # the log does not keep what was expected
+        return sentence
+    groups = list(dict.fromkeys(" + ".join(map(_shown_action, group)) for group in step.candidates))
+    more = [f"and {len(groups) - SHOWN} more candidates"] if len(groups) > SHOWN else []
+    wanted = "\n  or:       ".join(groups[:SHOWN]) if groups else "nothing more"
+    return compared(
+        sentence,
+        "\n            ".join([wanted, *more]),
+        " + ".join(map(_shown_action, step.calls)) or shown_text(step.content),
     )
-    return "\n".join([*lines, f"  got:      {came}"])
 
 
 def _arguments(step: Step) -> str:
@@ -120,41 +129,30 @@ def _arguments(step: Step) -> str:
         if outcome == CORRECT:
             continue
         lines.append(f"step {step.place + 1}, {gold.name}: {_ARGUMENTS_SAID[_argument_label(outcome)]}")
-        lines += side_by_side(_loaded(gold.arguments), _loaded(call.arguments))
+        lines += side_by_side(load_arguments(gold.arguments), load_arguments(call.arguments))
     return "\n".join(lines)
 
 
 def side_by_side(wanted: Json, came: Json) -> Iterator[str]:
     """One line for each argument; those that differ are marked."""
     if not isinstance(came, Mapping) or not isinstance(wanted, Mapping):
-        yield from (f"  expected: {_shown(wanted)}", f"  got:      {_shown(came)}")
+        yield from (f"  expected: {shown(wanted)}", f"  got:      {shown(came)}")
         return
     names = list(dict.fromkeys([*wanted, *came]))
     width = max(map(len, names), default=0)
     for name in names:
-        expected = _shown(wanted[name]) if name in wanted else "nothing"
-        got = _shown(came[name]) if name in came else "nothing"
+        expected = shown(wanted[name]) if name in wanted else "nothing"
+        got = shown(came[name]) if name in came else "nothing"
         same = expected == got
         yield f"  {' ' if same else '!'} {name:<{width}}  {expected}" + ("" if same else f"   got {got}")
 
 
-def shown_call(call: Call) -> str:
+def _shown_action(call: Call) -> str:
     if call.name == PREPARE:
         return "the final answer"
-    arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
-    return _cut(f"a question to the user {arguments}" if call.name == ASK else f"{call.name} {arguments}")
-
-
-def _loaded(arguments: Json) -> Json:
-    try:
-        return json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        return arguments
-
-
-def _shown(value: Json) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    if call.name != ASK:
+        return shown_call(call.name, call.arguments)
+    asked = load_arguments(call.arguments)
+    if not isinstance(asked, Mapping) or not isinstance(names := asked.get("missing_required_parameters"), list):
+        return f"a question to the user ({shown(asked)})"
+    return cut(f"a question to the user for {', '.join(map(str, names))} of {asked.get('tool_name')}")

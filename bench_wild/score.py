@@ -7,7 +7,7 @@ Pure: everything comes from a task result in the original layout (wild spec 3.5)
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -78,8 +78,9 @@ def score_task(
         return Score(False, values, (BROKEN,), output or "there is no result", session.id)
     if verdict.correct:
         return Score(True, values, group=session.id)
-    labels = labels_of(verdict.steps, {tool["function"]["name"] for tool in session.tools})
-    return Score(False, values, labels or ("unscorable",), _explanation(verdict), session.id, verdict.stops)
+    offered = _offered(session)
+    labels = labels_of(verdict.steps, offered) or ("unscorable",)
+    return Score(False, values, labels, _explanation(verdict, offered), session.id, verdict.stops)
 
 
 def score_soft(
@@ -98,7 +99,7 @@ def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] |
     steps = read_steps(output["inference_log"])
     correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
     score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)
-    details = explain(steps)
+    details = explain(steps, _offered(session))
     return replace(score, explanation=f"{score.explanation}\n{details}") if details else score
 
 
@@ -137,9 +138,13 @@ def _completed(verdict: Verdict, result: Mapping[str, Json] | None, session: Ses
     return done
 
 
-def _explanation(verdict: Verdict) -> str:
+def _offered(session: Session) -> Collection[str]:
+    return {tool["function"]["name"] for tool in session.tools}
+
+
+def _explanation(verdict: Verdict, offered: Collection[str]) -> str:
     note = f"the published evaluator stops on this task ({verdict.stops}); it counts as wrong" if verdict.stops else ""
-    return "\n".join(filter(None, (explain(verdict.steps), note)))
+    return "\n".join(filter(None, (explain(verdict.steps, offered), note)))
 
 
 def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> Verdict:

@@ -122,7 +122,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     try:
         if collection is not None:
             collection.choose(items)
-        yield
+        try:
+            yield
+        except pytest.UsageError as error:
+            if collection is not None and str(error).startswith("Unknown marker"):  # with --strict-markers
+                collection.refuse_mistyped_marker(likeness=0.6)
+            raise
         if collection is not None and not items:
             collection.refuse_mistyped_marker()
         if collection is not None:

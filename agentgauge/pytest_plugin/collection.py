@@ -157,14 +157,14 @@ class Collection:
         words = re.findall(r"[^\s()]+", self.config.option.markexpr or "")
         return {word for word in words if word not in ("and", "or", "not")}
 
-    def refuse_mistyped_marker(self) -> None:
-        """Raises UsageError if ``-m`` selects nothing and names a marker that no test has and that resembles one of
-        ours.
+    def refuse_mistyped_marker(self, likeness: float = 0.8) -> None:
+        """Where ``-m`` selects nothing: raises UsageError if it names a marker that no test has and that resembles one
+        of ours.
         """
         tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
         ours = {task.replace(".", "_") for task in self._tasks} | tags
         for name in sorted(self._unused - ours):
-            if meant := did_you_mean(name, sorted(ours), likeness=0.8):
+            if meant := did_you_mean(name, sorted(ours), likeness=likeness):
                 raise pytest.UsageError(f"-m names the marker {name!r}, which no test has{meant}")
 
     def _earlier_plan(self) -> dict[CaseId, str]:

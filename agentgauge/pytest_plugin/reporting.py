@@ -41,6 +41,8 @@ class Reporting:
             return
         terminal.showfspath = False
         terminal.ensure_newline()
+        if terminal.isatty and getattr(self.config.option, "tx", None):
+            terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_header(terminal, header(state.settings, state.plan, state.tools))
         self._late_header = cost_lines(state.settings, state.plan)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
@@ -139,14 +141,8 @@ class Reporting:
         state = self.state
         if state.summary is not None:
             from agentgauge_reports.end_screen import next_steps
-            from agentgauge_reports.terminal import alarm
-            from agentgauge_reports.text import fill
 
-            for line in self._results(terminalreporter, state.summary):
-                terminalreporter.write_line(line)
-            if warning := alarm(state.summary):
-                for line in fill("", warning, shutil.get_terminal_size().columns):
-                    terminalreporter.write_line(line, red=True, bold=True)
+            self._write_results(terminalreporter, state.summary)
         for line in state.held:
             terminalreporter.write_line(line)
         for problem in (*state.notes, *state.problems):
@@ -164,23 +160,27 @@ class Reporting:
         for line in (results, *next_steps(state.summary, self._model_kind)):
             terminalreporter.write_line(line)
 
-    def _results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> Iterator[str]:
+    def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.terminal import by_keyword, explanations
+        from agentgauge_reports.terminal import alarm, by_keyword, explanations
         from agentgauge_reports.text import fill
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
-            yield from explanations(status, texts, full=verbose)
+            for line in explanations(status, texts, width, full=verbose):
+                terminal.write_line(line)
         terminal.write_sep("=", "agentgauge")
-        if told := meaning(summary, self._model_kind):
-            yield from fill("", told, width)
-            yield ""
-        yield from end_screen(summary, width, full=verbose)
+        for said, look in ((alarm(summary), {"red": True, "bold": True}), (meaning(summary, self._model_kind), {})):
+            if said:
+                for line in (*fill("", said, width), ""):
+                    terminal.write_line(line, **look)
+        for line in end_screen(summary, width, full=verbose):
+            terminal.write_line(line)
         if verbose:
-            yield from by_keyword(load_run(self.state.folder.path), width)
+            for line in by_keyword(load_run(self.state.folder.path), width):
+                terminal.write_line(line)
 
     @property
     def _model_kind(self) -> str:

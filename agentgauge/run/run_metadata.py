@@ -33,7 +33,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     sent = (
         f"batches of up to {settings.in_flight} requests"
         if settings.batch
-        else f"{settings.in_flight} concurrent requests"
+        else f"{settings.in_flight} concurrent request{'s' * (settings.in_flight != 1)}"
     )
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentgauge.core.explanations import compared, cut, shown_call, shown_text
 from agentgauge.core.types import Json
 
 SHOWN = 3  # findings that an explanation spells out; the rest is counted
 
-_LONGEST = 200  # characters of one value
+_SAID = {
+    "wrong_answer": "the answer is wrong",
+    "no_answer": "there is no final answer",
+    "missing_drawing": "a drawing is missing",
+    "wrong_drawing": "a drawing is not as wanted",
+    "wrong_tool": "the wrong tool was called",
+    "missing_tool": "a tool that is needed was not called",
+    "wrong_argument": "the arguments are wrong",
+    "argument_error": "a tool refused its arguments or failed",
+    "stopped_early": "no tool was called",
+    "no_action": "a reply was neither a call nor an answer",
+    "invalid_action": "a reply named a tool that does not exist",
+}
+"""Labels in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +39,31 @@ class Finding:
 
 def explain(findings: Sequence[Finding]) -> str:
     """The explanation; empty if nothing is wrong."""
-    lines = [
-        f"{one.where}: {', '.join(one.labels)}\n  expected: {one.expected}\n  got:      {one.got}"
+    blocks = [
+        compared(f"{one.where}: {'; '.join(_SAID[label] for label in one.labels)}", one.expected, one.got)
         for one in findings[:SHOWN]
     ]
     if len(findings) > SHOWN:
-        lines.append(f"and {len(findings) - SHOWN} more")
-    return "\n".join(lines)
+        blocks.append(f"and {len(findings) - SHOWN} more wrong steps")
+    return "\n".join(blocks)
+
+
+def calls_made(names: Sequence[str]) -> str:
+    """``after 3 tool calls (2 × OCR, Calculator)``."""
+    if not names:
+        return "at the end"
+    told = (f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items())
+    return f"after {len(names)} tool call{'s' * (len(names) != 1)} ({', '.join(told)})"
 
 
 def shown_turn(turn: Mapping[str, Json]) -> str:
     """A call with its arguments and its error, or a text."""
     if "tool_calls" not in turn:
-        return f"the text {quoted(str(turn.get('content') or ''))}"
+        return shown_text(str(turn.get("content") or ""))
     function = turn["tool_calls"][0]["function"]
-    arguments = function["arguments"]
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    shown = f"{function['name']} {_cut(text)}"
+    call = shown_call(function["name"], function["arguments"]).replace("{ROOT}/", "")
     error = turn.get("error")
-    return f"{shown} [{error.get('type')}: {_cut(str(error.get('msg')))}]" if isinstance(error, Mapping) else shown
+    return f"{call} [{error.get('type')}: {cut(str(error.get('msg')))}]" if isinstance(error, Mapping) else call
 
 
 def expected_answer(reference: Json) -> str:
@@ -53,12 +73,8 @@ def expected_answer(reference: Json) -> str:
     groups = [" or ".join(map(repr, group)) for group in reference["whitelist"]]
     wanted = "an answer with " + " and with ".join(groups) if groups else "any answer"
     refused = [alias for group in reference.get("blacklist") or () for alias in group]
-    return _cut(wanted + (f", without {' or '.join(map(repr, refused))}" if refused else ""))
+    return cut(wanted + (f", without {' or '.join(map(repr, refused))}" if refused else ""))
 
 
 def quoted(text: str) -> str:
-    return repr(_cut(text.strip()))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return repr(cut(text.strip()))

@@ -14,7 +14,7 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.data import kind_of, user_turns
-from bench_gta.atomic.explain import Finding, expected_answer, explain, quoted, shown_turn
+from bench_gta.atomic.explain import Finding, calls_made, expected_answer, explain, quoted, shown_turn
 from bench_gta.atomic.fixes import Fix, Fixes
 from bench_gta.similarity import Similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, DRAWING
@@ -216,8 +216,7 @@ def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
 
 
 def _where(steps: Sequence[Turn]) -> str:
-    calls = [_name(call) for call in _calls(steps)]
-    return f"after {len(calls)} tool call{'s' * (len(calls) != 1)}" + (f" ({', '.join(calls)})" if calls else "")
+    return calls_made([_name(call) for call in _calls(steps)])
 
 
 # -- broken cases

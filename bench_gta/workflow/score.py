@@ -72,7 +72,7 @@ def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
     met = sum(leaf.value >= thresholds.leaf for leaf in leaf_values(root))
     yield (
         f"root score {root.value:.2f} of 10, {thresholds.root:g} are needed;"
-        f" {met} of {len(result.verdicts)} leaves reach {thresholds.leaf:g}"
+        f" {met} of {len(result.verdicts)} single requirements reach {thresholds.leaf:g}"
     )
     verdicts = iter(result.verdicts)
     for value in _walk(root):

@@ -13,7 +13,7 @@ from bench_mmau.fixes import PARITY, Fixes
 _TICKS = "```"
 _OPEN = "```python"
 _GUARD = "if __name__"
-_MARKER = "#ANSWER#"
+MARKER = "#ANSWER#"
 _RELAXED = "ANSWER"
 _TOLERANCE = 1e-6  # relative and absolute, strict only; usual for contest checkers
 
@@ -72,8 +72,8 @@ def parse_answer(text: str, fixes: Fixes = PARITY) -> str:
     if fixes.whole_answer:
         found = list(_ANY_MARKER.finditer(text))
         return text[found[-1].end() :] if found else ""
-    if _MARKER in text:
-        return text.split(f"{_MARKER}:")[-1]  # without the colon nothing splits: the whole reply
+    if MARKER in text:
+        return text.split(f"{MARKER}:")[-1]  # without the colon nothing splits: the whole reply
     if _RELAXED not in text:
         return ""
     rest = text.split(_RELAXED)[-1]

@@ -10,18 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.core.explanations import compared, cut, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.contests.candidate import Candidate, ErrorLog, start
 from bench_mmau.contests.execute import Workplace
-from bench_mmau.contests.extract import extract_code, parse_answer, understand_match
+from bench_mmau.contests.extract import MARKER, extract_code, parse_answer, understand_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 from bench_mmau.tool_use.replies import text_of
 
 Contents = Sequence[str | None]
 """The contents of the messages of one response; empty where the response holds none."""
-
-_SHOWN = 300  # characters of an error in an explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def _verdict(found: Sequence[Candidate]) -> ContestVerdict:
     text = f"{passed} of {count} programs passed all tests" if count else "there is no program"
     labels = {label for one in found if not one.passed for label in _labels(one)}
     if found and not passed:
-        text += f"; the first one: {_why(found[0])}"
+        text += f"; the first one {_why(found[0])}"
     return ContestVerdict(passed > 0, values, tuple(sorted(labels)), text, tuple(one.errors for one in found))
 
 
@@ -77,15 +76,15 @@ def _labels(found: Candidate) -> list[str]:
 
 def _why(found: Candidate) -> str:
     if isinstance(found.errors, dict):
-        return "empty program"
+        return "is empty"
     if found.lost:
-        return f"a group of tests is lost, {found.lost[0]}"
+        return f"lost a group of tests: {found.lost[0]}"
     if not found.errors:
-        return "the problem has no tests"
+        return "has no tests to pass, because the problem has none"
     first = found.errors[0]
     if first["status"] == "runtime_error":
-        return f"{first['error_message'][:_SHOWN]} on input {first['test_input'][:_SHOWN]!r}"
-    return f"printed {first['code_output'][:_SHOWN]!r} where {first['expected_output'][:_SHOWN]!r} was expected"
+        return f"stopped on input {cut(first['test_input'])!r}: {cut(first['error_message'])}"
+    return f"printed {cut(first['code_output'])!r} where {cut(first['expected_output'])!r} was expected"
 
 
 def needs_retry(verdict: ContestVerdict) -> bool:
@@ -104,10 +103,13 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
     answer = parse_answer(content(contents, number, fixes), fixes)
     valid = bool(answer)
     correct = valid and understand_match(answer, target)
-    if not valid:
-        text = "the reply holds no answer"
+    if correct:
+        text = ""
+    elif valid:
+        text = compared("the answer is wrong", repr(cut(target)), repr(cut(answer)))
     else:
-        text = f"answered {answer[:_SHOWN]!r}" + ("" if correct else f" where {target[:_SHOWN]!r} was expected")
+        got = shown_text(contents[0] if contents else None)
+        text = compared(f"the reply has no {MARKER} part", repr(cut(target)), got)
     labels = () if correct else ("wrong_answer",) if valid else ("no_answer",)
     return Verdict(correct, {"correct": float(correct), "valid": float(valid)}, labels, text)
 

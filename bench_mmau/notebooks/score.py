@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.explanations import compared, shown
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.qa import image_expected
@@ -57,16 +58,15 @@ def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fi
     passed = correct >= len(truth) if truth else None
     labels: tuple[str, ...] = ()
     if not solutions:
-        labels, text = ("no_cells",), "no reply holds a list of cells"
+        labels, text = ("no_cells",), "no reply has a list of notebook cells"
     elif not executed:
         labels, text = ("code_failed",), "the code failed"
     elif not asked:
-        labels, text = ("unanswered",), "the code ran, but no answer was given or understood"
+        labels, text = ("unanswered",), "the code ran, but no list of answers to the questions could be read"
     else:
-        labels, text = (
-            () if passed is not False else ("wrong_answer",),
-            f"{correct:g} of {len(truth)} questions are answered rightly",
-        )
+        text = f"{correct:g} of {len(truth)} questions are answered correctly"
+        if passed is False:
+            labels, text = ("wrong_answer",), compared(text, shown(truth), " or ".join(map(shown, asked)))
     return Verdict(passed, values, labels, text)
 
 

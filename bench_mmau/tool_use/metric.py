@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.explanations import compared, shown_call, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.calls import Flags, compare_calls, detailed
@@ -14,6 +15,16 @@ from bench_mmau.tool_use.replies import Message, format_target, record_id
 
 _PARTS = ("func_name", "strict", "lenient", "bow")
 """What of a predicted call agrees with a target: the fields of ``Flags``."""
+
+_SAID = {
+    "no_call": "a text came where a call was expected",
+    "wrong_text": "the text is wrong",
+    "needless_call": "a call came where a text was expected",
+    "wrong_number_of_calls": "the number of calls is wrong",
+    "wrong_arguments": "the arguments are wrong",
+    "wrong_tool": "the wrong tool was called",
+}
+"""Labels in words."""
 
 
 def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixes: Fixes = PARITY) -> Verdict:
@@ -72,23 +83,24 @@ def _right(predicted: Message, target: Message, rules: Any, number: str, fixes: 
 def _why(
     messages: Sequence[Message] | None, predicted: Message | None, target: Message, flags: Sequence[Flags]
 ) -> tuple[str, str]:
-    """A label and a sentence for a wrong record."""
-    wanted = (
-        ", ".join(f"{call.name}({call.arguments})" for call in target.calls or ())
-        or f"the text {(target.content or '')[:200]!r}"
-    )
+    """A label and an explanation for a wrong record."""
+    wanted = _shown(target)
     if messages is None:
-        return "parsing_error", f"expected {wanted}; the response cannot be read"
+        return "parsing_error", f"the response cannot be read\n  expected: {wanted}"
     if predicted is None or _nothing_generated(messages):
-        return "no_reply", f"expected {wanted}; the reply is empty"
+        return "no_reply", f"the reply is empty\n  expected: {wanted}"
     if not predicted.calls:
-        return (
-            "no_call" if target.calls else "wrong_text"
-        ), f"expected {wanted}; came the text {(predicted.content or '')[:200]!r}"
-    came = ", ".join(f"{call.name}({call.arguments})" for call in predicted.calls)
-    if not target.calls:
-        return "needless_call", f"expected {wanted}; came {came}"
-    if len(predicted.calls) != len(target.calls):
-        return "wrong_number_of_calls", f"expected {wanted}; came {came}"
-    label = "wrong_arguments" if all(flag.func_name for flag in flags) else "wrong_tool"
-    return label, f"expected {wanted}; came {came}"
+        label = "no_call" if target.calls else "wrong_text"
+    elif not target.calls:
+        label = "needless_call"
+    elif len(predicted.calls) != len(target.calls):
+        label = "wrong_number_of_calls"
+    else:
+        label = "wrong_arguments" if all(flag.func_name for flag in flags) else "wrong_tool"
+    return label, compared(_SAID[label], wanted, _shown(predicted))
+
+
+def _shown(message: Message) -> str:
+    if not message.calls:
+        return shown_text(message.content)
+    return " + ".join(shown_call(call.name, call.arguments) for call in message.calls)

@@ -11,7 +11,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge_reports.headlines import Headline, headline, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
-from agentgauge_reports.terminal import combined, reasons, tables
+from agentgauge_reports.terminal import alarm, combined, reasons, tables
 from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
 
 FEW = 3
@@ -63,6 +63,9 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from reasons(summary, width)
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full else overview(summary))
+        if not full and len(benchmarks) > 1 and not alarm(summary):
+            for why in _without_figure(summary):
+                yield from fill("", why, width, hanging="  ")
         yield ""
     if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
@@ -99,6 +102,15 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
         parts = [summary["tasks"][task.name] for task in tasks]
         rows.append((benchmark, str(len(tasks)), *_counts(parts, ends), *_cells(headline(summary, benchmark, tasks))))
     return rows
+
+
+def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Why a headline over all tasks of a benchmark is incomplete although its tasks ran."""
+    for parts in summary["capabilities"].values():
+        scores = [item for part in parts.values() for item in part.items()]
+        for name, score in scores[-1:]:
+            if ran := score.get("without_figure"):
+                yield f"{name} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
 
 
 def _costs(

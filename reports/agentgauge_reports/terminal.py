@@ -24,6 +24,9 @@ _INDENT = "    "
 SHOWN = 3
 """Wrong and broken cases that are each listed without ``-v``."""
 
+LINES = 3
+"""Lines of an explanation that are shown without ``-v``: what is wrong, what was expected, and what came."""
+
 FEWEST = 5
 """Samples that a keyword needs for a line of its own."""
 
@@ -66,7 +69,12 @@ def alarm(summary: Mapping[str, Any]) -> str:
     rest = len(told) - SHOWN
     more = [f"most cases of {rest} more task{'s' if rest > 1 else ''} are broken, too"] if rest > 0 else []
     said = "; ".join(told[:SHOWN] + more)
-    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause, then run these cases again."
+    causes: Counter[str] = Counter()
+    for name in found:
+        causes.update(summary["tasks"][name]["causes"])
+    known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(SHOWN))
+    why = f" ({known})" if known else ""
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause{why}, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:
@@ -156,12 +164,15 @@ def _keywords(cases: Sequence[CaseOutline]) -> Iterator[Row]:
         yield one.keyword, str(one.samples), f"{one.value:.1f}", interval(one.low, one.high)
 
 
-def explanations(status: str, texts: Sequence[tuple[str, str]], *, full: bool) -> Iterator[str]:
-    """Why cases are wrong or broken, from pairs of node id and text: the first lines of a few, all with ``full``. The
+def explanations(status: str, texts: Sequence[tuple[str, str]], width: int = WIDTH, *, full: bool) -> Iterator[str]:
+    """Why cases are wrong or broken, from pairs of node id and text: the beginnings of a few, all with ``full``. The
     texts of models and programs do not steer the terminal."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
         lines = clean(text).splitlines()
-        yield from (f"    {line}" for line in (lines if full else lines[:1]))
+        for line in lines if full else lines[:LINES]:
+            shown = f"{_INDENT}{line}"
+            is_cut = status == "wrong" and not full and len(shown) > width  # a fault's line ends with what to do
+            yield f"{shown[: width - 1]}…" if is_cut else shown
     if not full and len(texts) > SHOWN:
         yield f"    ... and {len(texts) - SHOWN} more {status}; -v shows them all"

@@ -48,9 +48,9 @@ GOLD = [call("OCR", image="a"), says("42")]
         (
             [call("Plot", x="a"), says("42")],
             ("wrong_tool",),
-            'step 1 of 2: wrong_tool\n  expected: OCR {"image": "a"}\n  got:      Plot {"x": "a"}',
+            'step 1 of 2: the wrong tool was called\n  expected: OCR(image="a")\n  got:      Plot(x="a")',
         ),
-        ([call("OCR", image="b"), says("42")], ("wrong_argument",), 'OCR {"image": "b"}'),
+        ([call("OCR", image="b"), says("42")], ("wrong_argument",), 'OCR(image="b")'),
         ([call("OCR", "ARGS_ERROR", image="a"), says("42")], ("argument_error",), "[ARGS_ERROR: m]"),
         ([call("NoAction", "API_ERROR", text=""), says("42")], ("no_action",), "NoAction"),
         ([call("InvalidAction", "API_ERROR", text="x"), says("42")], ("invalid_action",), "InvalidAction"),
@@ -78,8 +78,20 @@ DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
     [
         ([call("OCR"), says("42")], GOLD, REFERENCE, (), ""),
         ([says("42")], GOLD, REFERENCE, (), ""),
-        ([call("OCR"), says("41")], GOLD, REFERENCE, ("wrong_answer",), "after 1 tool call (OCR): wrong_answer"),
-        ([says("41")], GOLD, REFERENCE, ("wrong_answer", "stopped_early"), "after 0 tool calls"),
+        (
+            [call("OCR"), says("41")],
+            GOLD,
+            REFERENCE,
+            ("wrong_answer",),
+            "after 1 tool call (OCR): the answer is wrong\n",
+        ),
+        (
+            [says("41")],
+            GOLD,
+            REFERENCE,
+            ("wrong_answer", "stopped_early"),
+            "at the end: the answer is wrong; no tool was called\n",
+        ),
         ([call("Plot"), says("41")], GOLD, REFERENCE, ("wrong_answer", "missing_tool"), "got:      '41'"),
         ([call("OCR", "ARGS_ERROR"), says("41")], GOLD, REFERENCE, ("wrong_answer", "argument_error"), "41"),
         (
@@ -94,7 +106,7 @@ DRAWN = [call("DrawBox", image="a", bbox="(1, 1)")]
         ([call("OCR"), says("a cat")], GOLD, ["a cat"], (), ""),
         ([call("OCR"), says("zzz")], GOLD, ["a cat"], ("wrong_answer",), "needed 0.5"),
         (DRAWN, DRAWN, None, (), ""),
-        ([call("DrawBox", x="zzzzzzzz")], DRAWN, None, ("wrong_drawing",), 'got:      DrawBox {"x": "zzzzzzzz"}'),
+        ([call("DrawBox", x="zzzzzzzz")], DRAWN, None, ("wrong_drawing",), 'got:      DrawBox(x="zzzzzzzz")'),
         ([says("done")], DRAWN, None, ("missing_drawing", "stopped_early"), "got:      no drawing"),
     ],
 )
@@ -109,7 +121,7 @@ def test_verdict_end_to_end(
 def test_long_explanations_are_cut() -> None:
     gold = [call("OCR", image="x" * 5000)] * 6
     score = score_step({"gold": gold, "prediction": []}, None, SIM, PARITY)
-    assert len(score.explanation) < 1500 and score.explanation.endswith("and 3 more")
+    assert len(score.explanation) < 1500 and score.explanation.endswith("and 3 more wrong steps")
 
 
 # -- broken cases

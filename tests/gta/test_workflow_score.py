@@ -86,7 +86,7 @@ def test_labels_say_what_may_be_behind_a_low_score(
 
 def test_the_explanation_shows_every_checkpoint_with_the_judge_s_words() -> None:
     told = score_output(TASK, output(2, 4, 6), Thresholds(), strict=False).explanation.splitlines()
-    assert told[0] == "root score 3.75 of 10, 7 are needed; 0 of 3 leaves reach 7"
+    assert told[0] == "root score 3.75 of 10, 7 are needed; 0 of 3 single requirements reach 7"
     assert [line.split()[:2] for line in told[1:] if "judge:" not in line] == [
         ["3.00", "1"],
         ["2.00", "1.1"],

@@ -320,7 +320,7 @@ def test_a_verdict_explains_itself(where: Workplace) -> None:
     assert found.labels == ("empty_solution", "group_lost", "wrong_output")
     assert (
         found.explanation
-        == "0 of 4 programs passed all tests; the first one: printed '25\\n' where '36\\n' was expected"
+        == "0 of 4 programs passed all tests; the first one printed '25\\n' where '36\\n' was expected"
     )
 
 

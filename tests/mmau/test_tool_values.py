@@ -326,7 +326,7 @@ def test_text_and_calls(target: dict[str, Any], reply: Message, parity: bool, st
 def test_labels(target: dict[str, Any], messages: list[Message] | None, label: str) -> None:
     verdict = tool_use.judge(target, messages)
     assert (verdict.passed, verdict.labels) == (False, (label,))
-    assert verdict.explanation.startswith("expected ")
+    assert "\n  expected: " in verdict.explanation
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,16 @@ def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "name", "says"),
     [
-        ((), "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)"),
-        (("--strict-markers",), "Unknown marker(s) in '-m' expression: toy_sy"),
+        ((), "toy_sy", "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)"),
+        (("--strict-markers",), "toy_sy", "-m names the marker 'toy_sy', which no test has (did you mean toy_say?)"),
+        (("--strict-markers",), "unlike", "Unknown marker(s) in '-m' expression: unlike"),
     ],
-    ids=["", "strict"],
+    ids=["", "strict", "strict-unlike"],
 )
-def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers, given, says):
-    result = project.run(*model, "-m", "toy_sy", "--run-dir", "run", *given, *workers)
+def test_a_mistyped_marker_is_named_and_leaves_no_folder(project, model, workers, given, name, says):
+    result = project.run(*model, "-m", name, "--run-dir", "run", *given, *workers)
     assert result.status == 4 and says in result.output, result.output
     assert not (project.path / "run").exists()
 

@@ -146,6 +146,10 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
     assert "Sum  12.00   1.0–20.0" in list(end_screen(several(capabilities=made)))[1]
     made["Toy"]["all"]["Sum"] |= {"value": None, "low": None, "high": None, "missing": ["x"]}
     assert list(end_screen(several(capabilities=made)))[1].split()[-2:] == ["Sum", "incomplete"]
+    made["Toy"]["all"]["Sum"] |= {"without_figure": ["x"]}
+    assert (
+        list(end_screen(several(capabilities=made)))[3] == "Sum is incomplete: no reply of x has an answer that counts"
+    )
     whole = "\n".join(end_screen(several(), full=True))
     assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
 
@@ -189,6 +193,8 @@ def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):
     assert lines[-3].split() == ["toy.say", "6", "1", "4"]
     assert "    4 of 6 cases are broken (toy.say)" in lines
     assert "toy.say: 4 of 6 cases are broken. Fix the cause, then run these cases again." in alarm(found)
+    found["tasks"]["toy.say"]["causes"] = {"http 401": 3, "timeout": 1}
+    assert "Fix the cause (3 × http 401, 1 × timeout), then" in alarm(found)
     assert alarm(summary(toy_say=part({"Acc": metric(50.0)}))) == ""
 
 
@@ -290,6 +296,9 @@ def test_only_the_first_few_explanations_are_shown_without_v():
     texts = [(f"node{number}", "first\nsecond") for number in range(7)]
     assert list(explanations("wrong", texts, full=False))[-1] == "    ... and 4 more wrong; -v shows them all"
     assert list(explanations("wrong", texts, full=True))[:3] == ["wrong  node0", "    first", "    second"]
+    told = [("node", "first\n  expected: 1234567890\nthird\nfourth")]
+    shown = ["wrong  node", "    first", "      expected: 1234…", "    third"]
+    assert list(explanations("wrong", told, 21, full=False)) == shown
 
 
 def test_words_longer_than_the_line_stay_whole():

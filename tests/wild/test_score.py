@@ -54,7 +54,7 @@ def test_the_explanation_sets_arguments_side_by_side() -> None:
     one = session()
     result = run(0, [call("read", bed="B9", depth=5)], ANSWER)
     assert score_task(one, one.tasks[0], result).explanation.splitlines() == [
-        "step 1, read: other arguments than expected",
+        "step 1, read: the set of arguments is not the expected one",
         '  ! bed    "B1"   got "B9"',
         "  ! depth  nothing   got 5",
     ]
@@ -63,10 +63,10 @@ def test_the_explanation_sets_arguments_side_by_side() -> None:
 def test_the_explanation_lists_what_was_expected() -> None:
     one = session()
     assert score_task(one, one.tasks[1], run(1, [call("list_beds")])).explanation.splitlines() == [
-        "step 1: the reply is none of the actions that fit here",
-        '  expected: read {"bed": "B1"}',
-        '  or:       read {"bed": "B1"} + read {"bed": "B2"}',
-        "  got:      list_beds {}",
+        "step 1: the wrong tool was called",
+        '  expected: read(bed="B1")',
+        '  or:       read(bed="B1") + read(bed="B2")',
+        "  got:      list_beds()",
     ]
 
 

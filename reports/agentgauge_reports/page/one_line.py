@@ -6,9 +6,9 @@ WORDS = 160
 """Characters of a question or a verdict that the list of cases shows."""
 
 
-def joined(text: str) -> str:
-    """The first lines of a longer text in one line."""
-    return " · ".join(words for line in text[: 4 * WORDS].splitlines() if (words := " ".join(line.split())))
+def one_line(text: str) -> str:
+    """The lines of a text, joined."""
+    return " · ".join(words for line in text.splitlines() if (words := " ".join(line.split())))
 
 
 def clipped(text: str, most: int = WORDS) -> str:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from agentgauge.core.types import Record
-from agentgauge_reports.page.one_line import clipped, joined
+from agentgauge_reports.page.one_line import WORDS, clipped, one_line
 from agentgauge_reports.page.questions import Questions
 
 NAMES, NAME = 30, 80
@@ -68,7 +68,9 @@ class Seen:
 
 
 def _why(record: Record) -> str:
-    return joined((record.score.explanation if record.score and record.status != "passed" else record.error) or "")
+    """The explanation in one line."""
+    text = (record.score.explanation if record.score and record.status != "passed" else record.error) or ""
+    return one_line(text[: 4 * WORDS])
 
 
 def _question(told: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line
 from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail
-from agentgauge_reports.page.one_line import clipped, joined
+from agentgauge_reports.page.one_line import clipped, one_line
 
 FAILURES = 20
 """Wrong and broken cases that are shown, the latest first."""
@@ -99,7 +99,7 @@ class LiveRun:
 
 
 def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterator[tuple[Line, CaseId, str]]:
-    """Where each record is, its case, and why it did not pass. A damaged record is passed over: the
+    """Where each record is, its case, and why it did not pass, in one line. A damaged record is passed over: the
     end of the run reports it."""
     for record, file, start, size in found:
         try:
@@ -110,4 +110,4 @@ def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterato
             why = str((record["score"] or {}).get("explanation") or record["error"] or "")
         except UNREADABLE:
             continue
-        yield line, case, clipped(joined(why), WORDS)
+        yield line, case, clipped(one_line(why[: 4 * WORDS]), WORDS)
