@@ -98,7 +98,8 @@ def _check(path: Path, key: str, value: Any) -> None:
 
 
 def _is(value: Any, kinds: tuple[type, ...], least: int | None) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool) and (least is None or value >= least)
+    is_one = isinstance(value, kinds) and not isinstance(value, bool)
+    return is_one and (least is None or value >= least)
 
 
 def _check_arguments(path: Path, sweep: Sweep) -> None:
