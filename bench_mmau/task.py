@@ -94,6 +94,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
 
     data: MmauData
     benchmark = "Apple MMAU"
+    combined_headline = "Accuracy"
     published_dialects = ("native",)
     citation = average.CITATION
     kinds = tables.KINDS

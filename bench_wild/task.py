@@ -163,6 +163,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
     columns = (*COLUMNS, *ERROR_COLUMNS)  # the latter with the earlier evaluator
     published = tuple(PUBLISHED_AS.values())
     headline = PUBLISHED_AS["task_accuracy"]
+    second_headline = PUBLISHED_AS["session_accuracy"]
     published_dialects = ("native", *OURS)
     citation = CITATION
     kinds = KINDS

@@ -8,7 +8,7 @@ from typing import Any
 from agentgauge.core.capabilities import PublishedRows
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.headlines import Headline, headline, leading, task_headline
+from agentgauge_reports.headlines import Headline, headlines, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.terminal import alarm, combined, reasons, tables
@@ -100,17 +100,18 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     rows: list[Row] = [("benchmark", "tasks", *ends, "", "value", "95 %", "n")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
-        rows.append((benchmark, str(len(tasks)), *_counts(parts, ends), *_cells(headline(summary, benchmark, tasks))))
+        first, *others = headlines(summary, benchmark, tasks)
+        rows.append((benchmark, str(len(tasks)), *_counts(parts, ends), *_cells(first)))
+        rows += [(*[""] * (2 + len(ends)), *_cells(other)) for other in others]
     return rows
 
 
 def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
     """Why a headline over all tasks of a benchmark is incomplete although its tasks ran."""
-    for parts in summary["capabilities"].values():
-        scores = [item for part in parts.values() for item in part.items()]
-        for name, score in scores[-1:]:
-            if ran := score.get("without_figure"):
-                yield f"{name} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
+    for benchmark, parts in summary["capabilities"].items():
+        scores = [score for part in parts.values() for score in part.values()]
+        if ran := scores[-1].get("without_figure") if scores else None:
+            yield f"{benchmark} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
 
 
 def _costs(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.capabilities import CombinedScores, headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge_reports.leaderboard import interval, number
 from agentgauge_reports.leaderboards import mostly_broken
@@ -34,8 +34,16 @@ def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) 
     scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
     if scores:
         name, score = scores[-1]
-        return Headline(name, score["value"], score["low"], score["high"], None)
+        title = tasks[0].combined_headline if isinstance(tasks[0], CombinedScores) else ""
+        return Headline(title or name, score["value"], score["low"], score["high"], None)
     return task_headline(summary, tasks)
+
+
+def headlines(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> list[Headline | None]:
+    """The headline of a benchmark, and the second one if the benchmark names one."""
+    task = leading(tasks)
+    second = _figure(summary, task, [presentation_of(task).second_headline])
+    return [headline(summary, benchmark, tasks), *([second] if second else [])]
 
 
 def leading(tasks: Sequence[Task]) -> Task:
@@ -46,8 +54,12 @@ def leading(tasks: Sequence[Task]) -> Task:
 def task_headline(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Headline | None:
     """The figure of the leading task; None if most of its cases are broken."""
     task = leading(tasks)
+    return _figure(summary, task, [headline_of(task), *presentation_of(task).published])
+
+
+def _figure(summary: Mapping[str, Any], task: Task, wanted: Sequence[str]) -> Headline | None:
+    """The first of the ``wanted`` figures that a task has."""
     part = summary["tasks"][task.name]
-    wanted = (headline_of(task), *presentation_of(task).published)
     name = next((each for each in wanted if each in part["metrics"]), "")
     if not name or mostly_broken(part):
         return None

@@ -148,10 +148,19 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
     assert list(end_screen(several(capabilities=made)))[1].split()[-2:] == ["Sum", "incomplete"]
     made["Toy"]["all"]["Sum"] |= {"without_figure": ["x"]}
     assert (
-        list(end_screen(several(capabilities=made)))[3] == "Sum is incomplete: no reply of x has an answer that counts"
+        list(end_screen(several(capabilities=made)))[3] == "Toy is incomplete: no reply of x has an answer that counts"
     )
     whole = "\n".join(end_screen(several(), full=True))
     assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
+
+
+def test_a_second_headline_has_a_line_below_the_first(tasks, monkeypatch):
+    monkeypatch.setattr(end_screen_module, "FEW", 2)
+    monkeypatch.setattr(Elsewhere, "second_headline", "Column 3")
+    first, second = list(end_screen(several()))[2:4]
+    assert first.split()[:5] == ["Other", "1", "6", "3", "1"]
+    assert second.split() == ["Column", "3", "100.00", "85.2–100.0", "6"]
+    assert second.index("Column 3") + len("Column 3") == first.index("Acc") + len("Acc")
 
 
 def test_costs_have_a_line_for_each_benchmark_and_with_v_for_each_task(tasks):

@@ -31,6 +31,7 @@ class Presentation(ABC):
     counts: frozenset[str] = frozenset()  # the figures among these that are counts, not percentages
     published: tuple[str, ...]  # of these, the columns of the published table
     headline: str = ""  # of these, the figure that says how good a model is; "": the first
+    second_headline: str = ""  # of these, a figure that is shown below the headline; "": none
     leaderboard_columns: Mapping[str, str] = {}  # column → its name on the leaderboard; others have the same name there
     skills: Mapping[str, Sequence[str]] = {}  # skill → keywords of the cases that show it; none: all cases
     citation: str = ""  # of the benchmark's paper, as a BibTeX entry

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
-from agentgauge_reports.headlines import Headline, headline, leading
+from agentgauge_reports.headlines import Headline, headlines, leading
 from agentgauge_reports.leaderboard import (
     by_benchmark,
     combined_value,
@@ -23,7 +23,7 @@ from agentgauge_reports.leaderboards import mostly_broken, published_editions, p
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-        {"benchmark", "top": {"name", "value", "interval", "n", "why"} of its headline figure, or None,
+        {"benchmark", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
          "columns": [name], "help": [task of each column], "headline": place of a column,
          "ours": [{"value", "interval", "n", "broken"}], one per column, as texts,
          "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
@@ -37,10 +37,9 @@ def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> dict[str, Any]:
     columns = our_columns(summary, tasks)
     combined = summary["capabilities"].get(benchmark, {})
-    top = headline(summary, benchmark, tasks)
     return {
         "benchmark": benchmark,
-        "top": top and _top(top, combined),
+        "top": [_top(figure, combined) for figure in headlines(summary, benchmark, tasks) if figure],
         "columns": list(columns),
         "headline": _headline(tasks, list(columns.values())),
         "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
@@ -58,7 +57,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
 def _top(top: Headline, combined: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """``why``: what an incomplete figure lacks, else empty."""
     value, ends = top.texts()
-    scores = [score for part in combined.values() for name, score in part.items() if name == top.name]
+    scores = [score for part in combined.values() for score in part.values()]
     why = combined_value(scores[-1]).partition(", ")[2] if top.n is None and scores else ""
     return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": why}
 

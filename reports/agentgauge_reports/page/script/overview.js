@@ -10,9 +10,9 @@ function header() {
   const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
-  byId("heads").append(...data.boards.filter((board) => board.top).map(({ benchmark, top }) =>
+  byId("heads").append(...data.boards.flatMap(({ benchmark, top: figures }) => figures.map((top) =>
     make("a", { href: "#results", class: "total" }, make("b", {}, top.value, make("small", {}, top.interval && `95 %: ${top.interval}`)),
-      put(make("span"), `${benchmark}: ${top.name}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : "")));
+      put(make("span"), `${benchmark}: ${top.name}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : ""))));
   if (data.alarm) byId("heads").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
   standing(sums);
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
