@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import known_tasks
@@ -22,7 +22,7 @@ OWN = """\
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge cite",
         description="Write BibTeX entries: of AgentGauge, and of the papers of the benchmarks that are named.",
         epilog="example: agentgauge cite wild gta_workflow > benchmarks.bib",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.comparison.compare import comparison
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge compare",
         description="Compare runs with the first one, on the samples that both finished: differences with intervals,"
         " significance tests corrected for multiple comparisons, the smallest difference that would have been found,"

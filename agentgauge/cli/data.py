@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentgauge.cli.fetch import DIR_HELP, data_folder
 from agentgauge.cli.task_options import add_task_options, configure
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
@@ -24,8 +25,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge data",
         description="List the official data on this machine: version, source, verification, and the tasks that use it.",
         epilog="example: agentgauge data",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge.core.addresses import checked_address
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.data import find
 from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
@@ -37,8 +37,8 @@ def main(argv: Sequence[str]) -> int:
     return worst
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+def parser() -> CommandParser:
+    made = CommandParser(
         prog="agentgauge fetch",
         description=(
             "Download official data sets, check and unpack them, and verify their contents. Files that are already here"

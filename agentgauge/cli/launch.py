@@ -8,12 +8,13 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LaunchOptions
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge launch",
         description="Run pytest on this machine, and its benchmark cases on the machines of a Ray cluster. The plan is"
         " made once, on this machine, and cut into shards. Each shard is a pytest process on a node, and sends its"

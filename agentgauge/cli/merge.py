@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.merge import merge
 
+from agentgauge.core.command_parser import CommandParser
+
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge merge",
         description="Merge the shards of one run. The new folder holds the same records as a run without shards.",
         epilog="example: agentgauge merge runs/whole runs/shard-1 runs/shard-2 (after pytest --shard=1/2, --shard=2/2)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import keyword
 import re
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 
@@ -22,7 +22,7 @@ MARKS = frozenset({"benchmark_task", "filterwarnings", "parametrize", "skip", "s
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge new",
         description="Write a package with a small benchmark that runs: data, task, checker, tests, published rows.",
         epilog="example: agentgauge new bench_puzzles",

@@ -11,6 +11,7 @@ from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.capabilities import PredictionFiles
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 
@@ -100,8 +101,8 @@ def _prediction_formats() -> list[str]:
     return sorted({name for task in tasks for name in task.exporters()})
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge report",
         description="Write one report of a finished run: --html, --allure, --items, --table, --eval or --format.",
         epilog="example: agentgauge report runs/mine --html mine.html --embed",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from agentgauge import sandbox
 from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.capabilities import PredictionFiles, Similarity
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
 
@@ -47,8 +47,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge score",
         description="Score prediction files of the original benchmark as its own evaluator does.",
         epilog="example: agentgauge score gta_atomic.step --samples gta_dataset --predictions my-model/gta_bench.json",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 from agentgauge_reports.text import aligned
 
 from agentgauge.cli.several import run_members
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.several.matrix import read_sweep
 from agentgauge.run.several.parent import Several, is_begun, is_finished, is_parent, read, refuse_taken, without_secrets
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge sweep",
         description="Run every combination of the models, dialects, temperatures and attempts that a TOML file lists:"
         " one run for each, some side by side, one comparison and one leaderboard at the end. The same command again"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import Sequence
@@ -11,12 +11,14 @@ from pathlib import Path
 
 from agentgauge_reports.view.server import Viewer
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge view",
         description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
         " progress of running runs, and report pages of finished runs. The folder is only read."
@@ -34,7 +36,13 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether a line of aiohttp's log is about something other than a malformed request, which got its answer."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
 async def _serve(folder: Path, port: int) -> None:
+    logging.getLogger("aiohttp.server").addFilter(_is_fault)
     viewer = Viewer(folder)
     runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     ended = asyncio.Event()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.command_parser import CommandParser
 from bench_gta.pack.verb_score import score
 from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
 from bench_gta.workflow.judging.cache import USER
@@ -112,8 +113,8 @@ def main(argv: Sequence[str]) -> int:
     return int(options.do(options))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge pack",
         description="Judge any agent app on GTA-Workflow: run it or pack its outputs, check, score, compare.",
         epilog=(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
@@ -184,8 +185,8 @@ def _specs(cast: Mapping[Part, tuple[str, ...]], url: str | None) -> dict[str, M
     return specs
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge generate",
         description="Write new data for WildToolBench.",
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --sequences ST-MT-CQ-CC",

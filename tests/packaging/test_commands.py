@@ -52,6 +52,24 @@ def test_a_mistyped_command_is_told_what_was_meant(capsys):
     assert "there is no command 'scoer' (did you mean score?); --help lists them" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["view", "--prot=3"], "agentgauge view: error: there is no option --prot (did you mean --port?)"),
+        (
+            ["data", "check", "wild", "--dta", "x"],
+            "agentgauge data check: error: there is no option --dta (did you mean",
+        ),
+        (["view", "runs", "more"], "agentgauge view: error: unexpected argument 'more'; --help shows what is accepted"),
+    ],
+)
+def test_a_mistyped_option_of_a_command_is_told_what_was_meant(capsys, words, says):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert says in capsys.readouterr().err
+
+
 def test_the_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])

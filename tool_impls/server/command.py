@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.index import cache_folder
 from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
@@ -73,8 +74,8 @@ def _results(
     return ResultCache(store, identities, scratch, metrics.looked_up)
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+def parser() -> CommandParser:
+    made = CommandParser(
         prog="agentgauge serve-tools",
         description="Serve the real tools over HTTP, for runs on this machine and for AgentLego clients.",
         epilog=(

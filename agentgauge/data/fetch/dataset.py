@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.source import Source
 
@@ -89,5 +89,6 @@ def find_data_set(name: str) -> DataSet:
     try:
         return known_data_sets()[name]
     except KeyError:
-        known = ", ".join(known_data_sets()) or "none (is AgentGauge installed?)"
-        raise UsageProblem(f"there is no data set {name!r}; known are {known}") from None
+        known = known_data_sets()
+        listed = ", ".join(known) or "none (is AgentGauge installed?)"
+        raise UsageProblem(f"there is no data set {name!r}{did_you_mean(name, known)}; known are {listed}") from None

@@ -25,6 +25,7 @@ from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from agentgauge.agent.family import render_reply
 from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
 from agentgauge.core.task_registry import configure_tasks, find_task
@@ -200,7 +201,7 @@ def _data(text: str) -> tuple[str, Path]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="agentgauge serve-model",
         description=(
             "Serve an embedded model on loopback in the OpenAI wire format. Prints one line of JSON with the address"
