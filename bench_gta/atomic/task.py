@@ -234,7 +234,7 @@ class EndToEnd(_GtaAtomic, GtaTools, ExternalAgents):
 
     async def run_agent(self, case: Case, agent: Agent) -> Json:
         data.require_files(case.sample)
-        return await run_e2e(case, agent)
+        return await run_e2e(case, agent=agent)
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
         return tuple(tag for tag in row.tags if tag in CATEGORY_OF)
