@@ -25,13 +25,13 @@ def _handler(similar: Similarity) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
-                status, said = 200, json.dumps(similar(*texts))
+                status, body = 200, json.dumps(similar(*texts))
             except Exception as error:  # a model that does not load breaks cases; it must not break the connection
-                status, said = 500, json.dumps(f"{type(error).__name__}: {error}")
+                status, body = 500, json.dumps(f"{type(error).__name__}: {error}")
             self.send_response(status)
-            self.send_header("Content-Length", str(len(said)))
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(said.encode())
+            self.wfile.write(body.encode())
 
         def log_message(self, format: str, *args: object) -> None:
             """Log nothing: a line for every pair would drown the messages that matter."""

@@ -131,30 +131,30 @@ def _undated(path: Path) -> str:
 
 def index(root: Path, kind: Kind, keywords: Sequence[str]) -> Index:
     """The records of a kind. Raises DataProblem that names file, line, field and rule."""
-    files, told = find_all(root, kind) or [root / f"{kind.shown}.jsonl"], Differences("record")
+    files, differences = find_all(root, kind) or [root / f"{kind.shown}.jsonl"], Differences("record")
     if len(files) > 1:
-        told.of_file(
+        differences.of_file(
             f"{', '.join(file.name for file in files)} are read one after the other, as no file of all is there"
         )
     return build_index(
         files,
-        lambda file: _described(file, kind, keywords, told),
+        lambda file: _described(file, kind, keywords, differences),
         lambda entry: (entry.key, entry.value),
         kind=f"{_KIND} {kind.shown} {sorted(kind.fields)} {keywords}",
-        differences=told.sentences,
+        differences=differences.sentences,
         parts=len(files),
     )
 
 
-def _described(file: Path, kind: Kind, keywords: Sequence[str], told: Differences) -> Iterator[Entry]:
+def _described(file: Path, kind: Kind, keywords: Sequence[str], differences: Differences) -> Iterator[Entry]:
     """Every record's id, with its keywords for a value."""
     date = _DATED.search(file.stem)
     if date is None or date[1] != _RELEASED:
-        told.of_file(
+        differences.of_file(
             f"{file.name} {'has no date' if date is None else 'has another date'} in its name; the release has"
             f" {_RELEASED}"
         )
-    for entry in layout.records(file, told):
+    for entry in layout.records(file, differences):
         id = _checked(file, entry, kind)
         yield replace(entry, key=id, value=(*kind.keywords, *keywords, *_more(entry.value)))
 

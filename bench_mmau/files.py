@@ -139,5 +139,5 @@ def _plain(message: replies.Message) -> dict[str, Any]:
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.calls or ()
     ]
-    said: dict[str, Any] = {"role": "assistant", "content": message.content}
-    return {**said, "tool_calls": calls} if message.calls is not None else said
+    plain: dict[str, Any] = {"role": "assistant", "content": message.content}
+    return {**plain, "tool_calls": calls} if message.calls is not None else plain

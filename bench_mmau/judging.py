@@ -127,7 +127,7 @@ def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool =
     answered = []
     for solution in solutions:
         answers, stop = _answers(record, solution, scoring, fixes)
-        answered.append(notebook_score.Answered(solution["execution_success"], answers))
+        answered.append(notebook_score.AnsweredSolution(solution["execution_success"], answers))
         stops.append(stop)
     try:
         verdict = notebook_score.judge(record, answered, fixes=fixes)

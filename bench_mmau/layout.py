@@ -33,15 +33,15 @@ _NESTED: Mapping[str, type] = {
 """Fields that hold objects and lists."""
 
 
-def records(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The records of a file in the official layout, one a line; the differences are added to ``told``. Raises
+def records(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
+    """The records of a file in the official layout, one a line; the differences are added to ``differences``. Raises
     DataProblem.
 
     A file may hold one list instead. The keys are line numbers, or positions in the list, from 0.
     """
     is_list = first_line(file).startswith("[") if file.is_file() else False
-    if is_list and told:
-        told.of_file(f"{file.name} holds a list instead of JSON Lines; its entries count as lines")
+    if is_list and differences:
+        differences.of_file(f"{file.name} holds a list instead of JSON Lines; its entries count as lines")
     lines = 0
     for entry in list_entries(file) if is_list else line_entries(file):
         value, ways = official(entry.value)
@@ -50,8 +50,8 @@ def records(file: Path, told: Differences | None = None) -> Iterator[Entry]:
                 "blank lines stand before the record, which the published evaluator cannot read; they are passed over"
             )
         lines = int(entry.key) + 1
-        if told and ways:
-            told.of_record(_name(value, lines), ways)
+        if differences and ways:
+            differences.of_record(_name(value, lines), ways)
         yield replace(entry, value=value)
 
 

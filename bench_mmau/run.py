@@ -157,7 +157,7 @@ async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output
     questions about the output."""
     fixes = fixes_of(case.settings.scoring)
     output = await direct(case)
-    where = _workplace(case)
+    where = _execution_settings(case)
     solutions = []
     for solution in _built(case, output["responses"][0], fixes):
         execution = await _executed(solution, where, fixes)
@@ -203,7 +203,7 @@ async def _answered(case: Case, solution: cells.Solution, execution: execute.Exe
     return found
 
 
-def _workplace(case: Case) -> execute.Workplace:
+def _execution_settings(case: Case) -> execute.ExecutionSettings:
     data = case.sample.root / NOTEBOOK_DATA
     if not data.is_dir():
         raise SandboxFault(
@@ -211,10 +211,10 @@ def _workplace(case: Case) -> execute.Workplace:
             f" into {data.parent}",
             cause="no notebook data",
         )
-    return execute.Workplace(data)
+    return execute.ExecutionSettings(data)
 
 
-async def _executed(solution: cells.Solution, where: execute.Workplace, fixes: Fixes) -> execute.Execution:
+async def _executed(solution: cells.Solution, where: execute.ExecutionSettings, fixes: Fixes) -> execute.Execution:
     """Run beside at most as many others as there are processors, over all workers; the published evaluator runs five
     at a time."""
 

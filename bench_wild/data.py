@@ -167,10 +167,10 @@ def load_sessions(path: Path, language: str = "en") -> list[Session]:
 def differences(path: Path) -> tuple[str, ...]:
     """How a file's layout differs from the official one, one sentence each. Raises DataProblem for a file that
     cannot be read."""
-    told = Differences("session")
-    for _ in sessions(path, told):
+    found = Differences("session")
+    for _ in sessions(path, found):
         pass
-    return told.sentences()
+    return found.sentences()
 
 
 def problems(path: Path, language: str = "en") -> list[RecordProblem]:
@@ -188,22 +188,22 @@ def find(folder: Path) -> Path | None:
 
 def index(root: Path, language: str = "en", *, skip_invalid: bool = False) -> Index:
     """Four samples a session. Raises DataProblem; RecordProblem names file, line, session, field and rule."""
-    root, told = root.absolute(), Differences("session")
+    root, found = root.absolute(), Differences("session")
     file = find(root) or root / FILES[0]
     return build_index(
         [file],
-        lambda path: _tasks(path, language, skip_invalid, told),
+        lambda path: _tasks(path, language, skip_invalid, found),
         lambda entry: (entry.key, entry.value),
         kind=f"{_KIND} {language} {'skip' if skip_invalid else 'all'}",
-        differences=told.sentences,
+        differences=found.sentences,
     )
 
 
-def _tasks(path: Path, language: str, skip_invalid: bool, told: Differences) -> Iterator[Entry]:
+def _tasks(path: Path, language: str, skip_invalid: bool, deviations: Differences) -> Iterator[Entry]:
     """The tasks of every session, each with its tags, the last of them the session's id, and the place of its
     session."""
     seen: dict[str, int] = {}
-    for entry in sessions(path, told):
+    for entry in sessions(path, deviations):
         found = _problem(path, entry, language, seen)
         if found and not skip_invalid:
             raise found
@@ -271,10 +271,10 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
     record = entry.value
     id = record.get("id") if isinstance(record, Mapping) else None
     # a session that does not exist in the run's language is not run, but checked all the same
-    spoken = next(
+    user_turn = next(
         (one for one in (language, *LANGUAGES) if isinstance(record, Mapping) and has_language(record, one)), language
     )
-    rule = check_record(record, spoken)
+    rule = check_record(record, user_turn)
     if rule is None and id in seen:
         rule = Rule("id", f"is the same as in line {seen[id]}; ids must be unique")
     if rule is None:

@@ -46,24 +46,24 @@ Ways = list[str]
 _PREFIX = re.compile(r"\s*(当前时间|环境|current time|environment)\s*[:：]", re.IGNORECASE)
 
 
-def sessions(file: Path, told: Differences | None = None) -> Iterator[Entry]:
-    """The lines of a file in the official layout; the differences are added to ``told``. Raises DataProblem.
+def sessions(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
+    """The lines of a file in the official layout; the differences are added to ``differences``. Raises DataProblem.
 
     A line that is no JSON has the exception as its value, and the rest goes on. A file may hold one list instead.
     """
     if not file.is_file():
         raise DataProblem(f"{file} does not exist; give a folder with the data set in its official layout (--data)")
     is_list = first_line(file).startswith("[")
-    if is_list and told:
-        told.of_file(f"{file.name} holds a list instead of JSON Lines; its entries count as lines")
+    if is_list and differences:
+        differences.of_file(f"{file.name} holds a list instead of JSON Lines; its entries count as lines")
     for entry in list_entries(file) if is_list else _lines(file):
         value, ways = official(entry.value)
-        if told and isinstance(value, dict):
+        if differences and isinstance(value, dict):
             if value.get("id") != f"wild_tool_bench_{entry.key}":
                 ways.append(
                     "the id does not match its line; the published evaluator finds sessions by line, AgentGauge by id"
                 )
-            told.of_record(str(value.get("id") or f"line {int(entry.key) + 1}"), ways)
+            differences.of_record(str(value.get("id") or f"line {int(entry.key) + 1}"), ways)
         yield replace(entry, value=value)
 
 

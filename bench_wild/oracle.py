@@ -9,7 +9,7 @@ from agentgauge.core.chat import ChatReply, Message, ToolCall
 from agentgauge.core.types import Sample
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.matching.graph import Graph
-from bench_wild.prompts import HistoryFails, as_json, opening
+from bench_wild.prompts import HistoryError, as_json, opening
 from bench_wild.run import Answer, Result, at_once, solve
 
 DONE = "It is done."
@@ -79,7 +79,7 @@ def unreachable(session: Session) -> list[str]:
         where = f"session {session.id!r}, task {task.position + 1}"
         try:
             opening(session, task)
-        except HistoryFails as problem:
+        except HistoryError as problem:
             found.append(f"{where}: its history cannot be built, because {problem}")
             continue
         result = play(session, task, answers(task))

@@ -52,7 +52,7 @@ class Sending:
 ORIGINAL = Sending()
 
 
-class HistoryFails(Exception):
+class HistoryError(Exception):
     """A gold history cannot be built: its first shortest path groups a pseudo action with another."""
 
 
@@ -108,7 +108,7 @@ def _groups(task: WildTask, tolerant: bool) -> Iterator[Group]:
         if not alone or len(group) == 1:
             yield group
         elif not tolerant:
-            raise HistoryFails(f"task {task.position + 1} groups {task.answer_list[alone[0]].name} with another action")
+            raise HistoryError(f"task {task.position + 1} groups {task.answer_list[alone[0]].name} with another action")
         else:
             if tools := tuple(place for place in group if place not in alone):
                 yield tools
@@ -120,8 +120,8 @@ def _turns(nodes: Sequence[GoldNode], ids: Iterator[str]) -> list[dict[str, Any]
     task."""
     first = nodes[0]
     if not first.is_tool:
-        said = [{"role": "assistant", "content": first.observation}]
-        return [*said, {"role": "user", "content": first.user_input}] if first.is_ask else said
+        messages = [{"role": "assistant", "content": first.observation}]
+        return [*messages, {"role": "user", "content": first.user_input}] if first.is_ask else messages
     calls = [
         {"type": "function", "function": {"name": node.name, "arguments": as_json(node.arguments)}, "id": next(ids)}
         for node in nodes

@@ -23,8 +23,8 @@ from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
 from bench_wild.matching.graph import Graph, Group
-from bench_wild.matching.matcher import Walk
-from bench_wild.prompts import ORIGINAL, HistoryFails, Sending, as_json, observed, offered_tools, opening
+from bench_wild.matching.matcher import GraphMatcher
+from bench_wild.prompts import ORIGINAL, HistoryError, Sending, as_json, observed, offered_tools, opening
 
 _T = TypeVar("_T")
 
@@ -54,7 +54,7 @@ Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, 
 """Sends messages and tools to a model."""
 
 
-class _SessionFails(Exception):
+class _SessionError(Exception):
     """Upstream stops here and loses the session. ``str()`` is what its result then says."""
 
 
@@ -63,7 +63,7 @@ class _Log:
     """The result, as it grows."""
 
     result: Result
-    walk: Walk
+    matcher: GraphMatcher
     task: WildTask
 
     def asked(self, answer: Answer) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class _Log:
             "tool_calls": copy.deepcopy(answer.tool_calls),
         }
         step: dict[str, Any] = {"inference_output": output}
-        self.result["inference_log"][f"step_{self.walk.step}"] = step
+        self.result["inference_log"][f"step_{self.matcher.step}"] = step
         return step
 
     def right(self, step: dict[str, Any], group: Group) -> None:
@@ -123,15 +123,15 @@ async def solve(
     """
     try:
         return await _solve(session, task, ask, sending, tolerant)
-    except (HistoryFails, _SessionFails) as stop:
-        return FAILED + (str(stop) if isinstance(stop, _SessionFails) else "")
+    except (HistoryError, _SessionError) as stop:
+        return FAILED + (str(stop) if isinstance(stop, _SessionError) else "")
 
 
 async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, tolerant: bool) -> Result:
     messages = opening(session, task, sending, tolerant=tolerant)
     tools = offered_tools(session, sending)
     graph = Graph(task.answer_list)
-    log = _Log(_new_result(task), Walk(graph), task)
+    log = _Log(_new_result(task), GraphMatcher(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
         more = _calls(log, answer) if answer.tool_calls else _text(log, answer, tolerant)
@@ -152,19 +152,19 @@ def _new_result(task: WildTask) -> Result:
 
 def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     """A reply without calls: what is said next, or None where the task is over."""
-    walk, content = log.walk, answer.content
+    matcher, content = log.matcher, answer.content
     if content is None or content == "":
         log.wrong(log.asked(answer), EMPTY)
         return None
-    if walk.over:
+    if matcher.over:
         if not tolerant:
-            raise _SessionFails(str(walk.step))
-        log.wrong(log.asked(answer), _no_table(walk))
+            raise _SessionError(str(matcher.step))
+        log.wrong(log.asked(answer), _no_state(matcher))
         return None
     step = log.asked(answer)
-    group = walk.text()
+    group = matcher.text()
     if group is None:
-        log.wrong(step, NOT_EXPECTED, walk.expected())
+        log.wrong(step, NOT_EXPECTED, matcher.expected())
         return None
     log.right(step, group)
     node = log.task.answer_list[group[0]]
@@ -177,7 +177,7 @@ def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
 def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     """A reply with calls: the calls and their recorded results, or None where the task is over."""
     assert answer.tool_calls is not None
-    walk, step = log.walk, log.asked(answer)
+    matcher, step = log.matcher, log.asked(answer)
     try:
         names = [_name(call) for call in answer.tool_calls]
     except (KeyError, TypeError) as error:
@@ -188,28 +188,28 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     except (
         TypeError
     ) as error:  # a null beside texts: upstream sorts them outside of its error handling (corrections to wild spec 3.4)
-        raise _SessionFails(str(error)) from None
-    if walk.over:
-        log.wrong(step, _no_table(walk))
+        raise _SessionError(str(error)) from None
+    if matcher.over:
+        log.wrong(step, _no_state(matcher))
         return None
-    group = walk.call(names)
+    group = matcher.call(names)
     if group is None:
-        log.wrong(step, NOT_EXPECTED, walk.expected())
+        log.wrong(step, NOT_EXPECTED, matcher.expected())
         return None
     log.right(step, group)
-    said: dict[str, Any] = {"role": "assistant"}
+    message: dict[str, Any] = {"role": "assistant"}
     if answer.reasoning is not None:
-        said["reasoning_content"] = answer.reasoning
-    said |= {"content": answer.content, "tool_calls": [dict(call) for call in answer.tool_calls]}
+        message["reasoning_content"] = answer.reasoning
+    message |= {"content": answer.content, "tool_calls": [dict(call) for call in answer.tool_calls]}
     # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as
     # upstream
     results = [node.observation for node in in_order(log.task, group)]
     ids = [call["id"] for call in answer.tool_calls]
-    told = [
+    result_messages = [
         {"role": "tool", "content": observed(result), "tool_call_id": id}
         for result, id in zip(results, ids, strict=True)
     ]
-    return [said, *told]
+    return [message, *result_messages]
 
 
 def _name(call: Mapping[str, Any]) -> Any:
@@ -222,8 +222,8 @@ def _name(call: Mapping[str, Any]) -> Any:
     return name
 
 
-def _no_table(walk: Walk) -> str:
-    return f"current step: {walk.step}, idx_list is None"
+def _no_state(matcher: GraphMatcher) -> str:
+    return f"current step: {matcher.step}, idx_list is None"
 
 
 # -- transcripts of the original layout

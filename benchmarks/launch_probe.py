@@ -36,7 +36,7 @@ def messages(samples: list[str], size: int) -> Iterator[dict[str, Any]]:
     for start in range(0, len(samples), size):
         lines = [line.replace(b"SAMPLE", sample.encode(), 1) for sample in samples[start : start + size]]
         yield {"kind": "records", "lines": lines, "files": {}}
-    yield {"kind": "ended", "status": 0, "said": ""}
+    yield {"kind": "ended", "status": 0, "last_line": ""}
 
 
 class Direct:
@@ -46,14 +46,14 @@ class Direct:
         self._size = size
         self._ready: Iterator[tuple[int, dict[str, Any]]] = iter(())
 
-    def start(self, number: int, order: Any, *, with_data: bool) -> None:
-        self._ready = ((number, message) for message in messages(order, self._size))
+    def start(self, number: int, spec: Any, *, with_data: bool) -> None:
+        self._ready = ((number, message) for message in messages(spec, self._size))
 
     def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any]]]:
         time.sleep(0.001)
         yield from self._ready
 
-    def say(self, word: str) -> None:
+    def send_command(self, word: str) -> None:
         """Nobody listens."""
 
     def drop(self, number: int) -> None:
@@ -76,7 +76,7 @@ def through_ray(size: int) -> Backend:
         def __init__(self) -> None:
             super().__init__(OPTIONS, bytes, "")
             task = ray.remote(num_cpus=CPUS, max_retries=0)
-            self._task = task(lambda number, order, archive, words: (yield from messages(order, size)))
+            self._task = task(lambda number, spec, archive, words: (yield from messages(spec, size)))
 
     return Ready()
 

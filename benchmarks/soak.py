@@ -20,7 +20,7 @@ from pathlib import Path
 from agentgauge.run.thread_pools import processors
 from agentgauge.sandbox.cgroup import places
 from bench_mmau.contests import score
-from bench_mmau.contests.execute import Room, Workplace
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings
 from benchmarks.memory import MB, below, kib
 
 TESTS = {"input": ["5\n", "6\n"], "output": ["25\n", "36\n"]}
@@ -44,7 +44,7 @@ PROGRAMS = (
 )
 """Programs, and whether they solve the problem."""
 
-LIMITS = replace(Room().limits, memory_bytes=1 << 28, disk_bytes=16 << 20, output_bytes=16 << 20)
+LIMITS = replace(ExecutionLimits().resources, memory_bytes=1 << 28, disk_bytes=16 << 20, output_bytes=16 << 20)
 JUDGES = processors() + 2  # problems at a time
 
 
@@ -59,7 +59,7 @@ def main(seconds: float) -> None:
 
 def judge(rounds: Iterator[int], until: float) -> int:
     """Judge one program after the other, no two alike; each of ``PROGRAMS`` at least once. How many it were."""
-    where = Workplace(Room(0.5, 1.0, LIMITS))
+    where = ExecutionSettings(ExecutionLimits(0.5, 1.0, LIMITS))
     for done in itertools.count():
         number = next(rounds)
         if number >= len(PROGRAMS) and time.monotonic() > until:

@@ -15,7 +15,7 @@ import pytest
 from agentgauge import sandbox
 from bench_mmau import data
 from bench_mmau.contests import score
-from bench_mmau.contests.execute import Workplace, run_group
+from bench_mmau.contests.execute import ExecutionSettings, run_group
 from benchmarks.memory import machine_cpu
 from tests.mmau import records as made
 
@@ -44,7 +44,7 @@ def test_a_program_in_the_sandbox(benchmark, figure):
         subprocess.run([sys.executable, "-c", PROGRAM], input="1\n", capture_output=True, text=True, check=True)
         bare.append(time.perf_counter() - began)
         began = time.perf_counter()
-        run = run_group(PROGRAM, ["1\n"], Workplace())
+        run = run_group(PROGRAM, ["1\n"], ExecutionSettings())
         ours.append(time.perf_counter() - began)
         assert run.outcomes is not None and run.outcomes[0].status == "passed"
 

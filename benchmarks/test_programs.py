@@ -26,7 +26,7 @@ from agentgauge.run.thread_pools import processors
 from bench_mmau import oracle
 from bench_mmau.contests import score
 from bench_mmau.contests.candidate import read_groups
-from bench_mmau.contests.execute import Room
+from bench_mmau.contests.execute import ExecutionLimits
 from bench_mmau.contests.extract import extract_code
 from bench_mmau.contests.prompts import REPEATS
 from bench_mmau.data import NOTEBOOK_DATA
@@ -90,7 +90,12 @@ def test_contests(benchmark, figure, root):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     command = [sys.executable, "-c", program]
                     subprocess.run(
-                        command, input=given, capture_output=True, text=True, timeout=Room().test_seconds, check=False
+                        command,
+                        input=given,
+                        capture_output=True,
+                        text=True,
+                        timeout=ExecutionLimits().test_seconds,
+                        check=False,
                     )
 
     ways = [[partial(way, *one) for one in drawn] for way in (plain, judged)]
@@ -112,7 +117,7 @@ def test_notebooks(tmp_path, benchmark, figure, root):
         program = "\n".join("".join(cell["source"]) for cell in solution.cells if cell["cell_type"] == "code")
         subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, check=False)
 
-    where = execute.Workplace(root / NOTEBOOK_DATA)
+    where = execute.ExecutionSettings(root / NOTEBOOK_DATA)
     ways = [
         [partial(plain, solution) for solution in written],
         [partial(execute.run, solution, where) for solution in written],
@@ -128,7 +133,7 @@ def test_a_notebooks_start(benchmark, figure):
     def ours(source: str) -> float:
         began = time.perf_counter()
         cell = {"cell_type": "code", "metadata": {}, "source": [source]}
-        assert execute.run_cells([cell], execute.Workplace()).success
+        assert execute.run_cells([cell], execute.ExecutionSettings()).success
         return time.perf_counter() - began
 
     def bare() -> float:

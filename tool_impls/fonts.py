@@ -98,7 +98,8 @@ def _bundled(serif: bool, bold: bool, italic: bool) -> tuple[str, ...]:
 
 @cache
 def _wide() -> tuple[str, ...]:
-    """One font file of the system with Chinese signs, if there is one."""
+    """Font files of the system with Chinese, Japanese or Korean characters, the better ones first. Some lack Korean, so
+    there may be several."""
     found: dict[int, str] = {}
     looked = 0
     for folder in FOLDERS:
@@ -110,4 +111,4 @@ def _wide() -> tuple[str, ...]:
             index = next((index for index, start in enumerate(WIDE) if name.startswith(start)), None)
             if index is not None and path.suffix.lower() in SUFFIXES:
                 found.setdefault(index, str(path))
-    return (found[min(found)],) if found else ()
+    return tuple(found[index] for index in sorted(found))

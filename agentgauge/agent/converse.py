@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, CallError, Finish
 from agentgauge.agent.family import chosen_dialect
-from agentgauge.agent.loop import Exchange, Uses, text_of, use_tools
+from agentgauge.agent.loop import Exchange, LoopResult, text_of, use_tools
 from agentgauge.agent.model_json import read_json
 from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
@@ -49,30 +49,32 @@ async def converse(
     box = FunctionBox(offered, state, case.toolbox)
     dialect = chosen_dialect(case.settings, EMPTY_REPLY, UNKNOWN_TOOL)
     user = SimulatedUser(user) if isinstance(user, str) else user
-    said: list[Message] = [{"role": "system", "content": system}] if system else []
-    said += [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-    if not user and not any(message["role"] == "user" for message in said):
+    conversation: list[Message] = [{"role": "system", "content": system}] if system else []
+    conversation += [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+    if not user and not any(message["role"] == "user" for message in conversation):
         raise ValueError("a conversation needs a message of the user to begin with, or a simulated user")
     calls: list[ConversationCall] = []
     text, turns = "", 0
     ended: Ended = "turns"
-    waits = said[-1]["role"] == "user" if said else False  # for the tested model
+    waits = conversation[-1]["role"] == "user" if conversation else False  # for the tested model
     while turns < max_turns:
         if user and not waits:
-            line = await _user_line(case, user, said)
-            said.append({"role": "user", "content": line})
+            line = await _user_line(case, user, conversation)
+            conversation.append({"role": "user", "content": line})
             if not line.strip() or user.stop in line:
                 ended = "user"
                 break
-        uses = await use_tools(case, dialect, offered, said, taken=turns, max_turns=max_turns, usual=usual, box=box)
-        calls += _calls(uses, len(said))
-        said, turns, waits = list(uses.conversation), uses.turns, False
+        uses = await use_tools(
+            case, dialect, offered, conversation, taken=turns, max_turns=max_turns, usual=usual, box=box
+        )
+        calls += _calls(uses, len(conversation))
+        conversation, turns, waits = list(uses.conversation), uses.turns, False
         text, ended = _text_and_end(uses)
-        if ended == "answer" and said[-1]["role"] != "assistant":
-            said.append({"role": "assistant", "content": text})  # a refusal
+        if ended == "answer" and conversation[-1]["role"] != "assistant":
+            conversation.append({"role": "assistant", "content": text})  # a refusal
         if not user or ended != "answer":
             break
-    return Conversation(text, tuple(calls), turns, ended, tuple(said), as_json(state))
+    return Conversation(text, tuple(calls), turns, ended, tuple(conversation), as_json(state))
 
 
 def conversation_of(reply: ChatReply) -> Conversation:
@@ -81,20 +83,20 @@ def conversation_of(reply: ChatReply) -> Conversation:
     return Conversation(reply.text or reply.refusal or "", calls, ended="call" if calls else "answer")
 
 
-async def _user_line(case: Case, user: SimulatedUser, said: Sequence[Message]) -> str:
+async def _user_line(case: Case, user: SimulatedUser, conversation: Sequence[Message]) -> str:
     """What the user writes next. Calls and their results are the assistant's alone.
 
     Raises ModelFault, also where a model other than the tested one writes nothing.
     """
     role = role_option(user.role).name
-    heard = [
+    visible = [
         {"role": _OTHER[message["role"]], "content": message["content"]}
-        for message in said
+        for message in conversation
         if message["role"] in _OTHER and message.get("content") and not message.get("tool_calls")
     ]
     play = PLAY.format(instructions=user.instructions, stop=user.stop)
     opening = [{"role": "system", "content": play}, {"role": "user", "content": START}]
-    reply = await case.ask([*opening, *heard], role=role)
+    reply = await case.ask([*opening, *visible], role=role)
     line = reply.text or reply.refusal or ""
     if not line.strip() and case.name_of(role) != case.name_of(""):
         raise ModelFault(
@@ -105,7 +107,7 @@ async def _user_line(case: Case, user: SimulatedUser, said: Sequence[Message]) -
     return line
 
 
-def _text_and_end(uses: Uses) -> tuple[str, Ended]:
+def _text_and_end(uses: LoopResult) -> tuple[str, Ended]:
     last = uses.exchanges[-1]
     if isinstance(last.action, Finish):
         return last.action.text, "answer"
@@ -114,7 +116,7 @@ def _text_and_end(uses: Uses) -> tuple[str, Ended]:
     return thoughts[-1] if ended == "call" and thoughts else "", ended
 
 
-def _calls(uses: Uses, before: int) -> list[ConversationCall]:
+def _calls(uses: LoopResult, before: int) -> list[ConversationCall]:
     """The calls of a part of a conversation, in order. ``before``: messages that were there before it."""
     written = [call["function"] for message in uses.conversation[before:] for call in message.get("tool_calls") or ()]
     # in order, since ids may come again; an empty reply is no call

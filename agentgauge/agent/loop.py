@@ -28,7 +28,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class LoopResult:
     """The result of a loop of model and tools."""
 
     exchanges: tuple[Exchange, ...]
@@ -47,7 +47,7 @@ async def use_tools(
     usual: Sampling = Sampling(),  # noqa: B008 - frozen
     box: ToolBox | None = None,
     taken: int = 0,
-) -> Uses:
+) -> LoopResult:
     """Send requests to the model, run the tools that it calls, and return their results to it, until the model finishes
     or has used ``max_turns``. ``taken`` of these turns are used already.
 
@@ -70,14 +70,14 @@ async def use_tools(
             exchange = await _act(case, thought, action, tools, box)
             exchanges.append(exchange)
             if isinstance(action, Finish):
-                return Uses(tuple(exchanges), tuple(conversation), turn + 1)
+                return LoopResult(tuple(exchanges), tuple(conversation), turn + 1)
             is_over = is_over or exchange.is_left
             results.append(ActionResult(exchange.action, text_of(exchange)))
             thought = ""
         if is_over:
             break
         conversation += dialect.result_messages(results)
-    return Uses(tuple(exchanges), tuple(conversation), turn + 1)
+    return LoopResult(tuple(exchanges), tuple(conversation), turn + 1)
 
 
 async def _act(case: Case, thought: str, action: Action, tools: Mapping[str, Tool], box: ToolBox | None) -> Exchange:

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
         for note in notes:
             print(note)
         print("\n".join(map(str, files)) or f"{run} holds no finished case to write")
-    for sentence in unshown.told("this report"):
+    for sentence in unshown.sentences("this report"):
         print(f"agentgauge: {sentence}", file=sys.stderr)
     return 1 if unshown.problems else 0
 

@@ -17,14 +17,14 @@ from agentgauge.core.redaction import register_environment
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
-from agentgauge.run.several.parent import LOGS, Several, write
+from agentgauge.run.several.parent import LOGS, RunGroup, write
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
 
 
 def run_members(
-    parent: Path, several: Several, *, stored: Several | None, budget: str | None, root: Path, again: bool = False
+    parent: Path, group: RunGroup, *, stored: RunGroup | None, budget: str | None, root: Path, again: bool = False
 ) -> int:
     """Run the unfinished members, then write and show the table, comparison and leaderboard. Returns the worst exit
     status.
@@ -35,14 +35,14 @@ def run_members(
     config = load_config(root=root)
     register_tool_secrets(config)  # for the logs of tool servers
     limit = parse_budget(budget) if budget else None
-    if several.in_flight is not None and several.in_flight < 1:
-        raise UsageProblem(f"--in-flight {several.in_flight} is too small; give a whole number from 1")
-    todo = launches(parent, several, config, limit, LiveRun, again=again)
+    if group.in_flight is not None and group.in_flight < 1:
+        raise UsageProblem(f"--in-flight {group.in_flight} is too small; give a whole number from 1")
+    todo = launches(parent, group, config, limit, LiveRun, again=again)
     try:
         with FolderLock(parent):
             if stored:
                 write(parent, stored)
-            return _run(parent, several, todo, limit, root)
+            return _run(parent, group, todo, limit, root)
     except BrokenPipeError:  # nothing reads what is printed
         raise
     except OSError as error:
@@ -52,35 +52,37 @@ def run_members(
         ) from None
 
 
-def _run(parent: Path, several: Several, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
+def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
     """Raises OSError."""
-    screen, width = Screen(sys.stdout), several.side_by_side or len(several.members)
-    names = [one.name for one in several.members]
+    screen, width = Screen(sys.stdout), group.side_by_side or len(group.members)
+    names = [one.name for one in group.members]
     kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
     together = f", up to {width} side by side" if width < len(todo) else ""
-    screen.say(f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/")
+    screen.write_line(
+        f"agentgauge: runs below {parent}: {len(todo)} to do{together}{kept}; what each prints is in {LOGS}/"
+    )
     launcher = Launcher(parent, todo, screen, side_by_side=width, budget=budget)
     status = launcher.run()
-    words = [word for member in several.members for word in member.words]
+    words = [word for member in group.members for word in member.words]
     if unknown := import_tasks(tasks_of(parent, names), words, root):
-        screen.say(
+        screen.write_line(
             f"no table, comparison and leaderboard: {unknown}; write agentgauge --tasks FILE sweep ..., or pytest FILE"
             f" --resume={parent}, where FILE announces the task: what is finished does not run again"
         )
         status = max(status, USAGE_ERROR)
     else:
         for line in end_of(parent, names, shutil.get_terminal_size().columns):
-            screen.say(line)
+            screen.write_line(line)
     for launch in todo:
         if launch.status:
             log = parent / LOGS / f"{launch.name}.log"
             why = _refusal(log) if launch.status == USAGE_ERROR else ""
-            screen.say(f"{launch.name}: exit status {launch.status}, {why or f'see {log}'}")
+            screen.write_line(f"{launch.name}: exit status {launch.status}, {why or f'see {log}'}")
         elif launch.status is None:
-            screen.say(f"{launch.name}: not run")
+            screen.write_line(f"{launch.name}: not run")
     why = "interrupted" if launcher.was_interrupted else launcher.stop_reason
     if why and any(launch.status != 0 for launch in todo):
-        screen.say(f"stopped early: {why}; continue with pytest --resume={parent}")
+        screen.write_line(f"stopped early: {why}; continue with pytest --resume={parent}")
     return status
 
 

@@ -17,7 +17,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line
-from agentgauge.run.several.parent import Member, Several, is_parent, named, read, refuse_taken
+from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
 from agentgauge.store.folder_names import new_folder
 
 
@@ -49,20 +49,20 @@ def run_several_models(
             raise UsageProblem(
                 f"--resume={line.resume} goes on with the models of that folder; leave --model and --run-dir out"
             )
-        several = _resumed(resumed, line)
+        group = _resumed(resumed, line)
         # a run that has ended has not been held against a gate that is given now
         gated = any(word.startswith(("--gate", f"{PREFIX}gate")) for word in line.words)
-        return run_members(resumed, several, stored=None, budget=ours["--budget"], root=root, again=gated)
+        return run_members(resumed, group, stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
     members = tuple(map(Member, named(models), models, repeat(line.words)))
     in_flight = ours["--in-flight"]
-    several = Several(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
-    return run_members(parent, several, stored=several, budget=ours["--budget"], root=root)
+    group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
+    return run_members(parent, group, stored=group, budget=ours["--budget"], root=root)
 
 
-def _resumed(parent: Path, line: CommandLine) -> Several:
+def _resumed(parent: Path, line: CommandLine) -> RunGroup:
     """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
-    several = read(parent)
-    members = tuple(replace(one, words=(*one.words, *line.words)) for one in several.members)
-    return replace(several, members=members, in_flight=int(line.in_flight) if line.in_flight else several.in_flight)
+    group = read(parent)
+    members = tuple(replace(one, words=(*one.words, *line.words)) for one in group.members)
+    return replace(group, members=members, in_flight=int(line.in_flight) if line.in_flight else group.in_flight)

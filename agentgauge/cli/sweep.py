@@ -12,7 +12,15 @@ from agentgauge.cli.several import run_members
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.several.matrix import read_sweep
-from agentgauge.run.several.parent import Several, is_begun, is_finished, is_parent, read, refuse_taken, without_secrets
+from agentgauge.run.several.parent import (
+    RunGroup,
+    is_begun,
+    is_finished,
+    is_parent,
+    read,
+    refuse_taken,
+    without_secrets,
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -27,25 +35,25 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="list the runs and start none")
     options = parser.parse_args(argv)
     sweep = read_sweep(options.file)
-    parent, several = Path(sweep.folder), sweep.runs()
-    known = Several(())
+    parent, group = Path(sweep.folder), sweep.runs()
+    known = RunGroup(())
     if is_parent(parent):
         known = read(parent)
     else:
         refuse_taken(parent)
     earlier = {member.name: member for member in known.members if is_begun(parent / member.name)}
-    for member in several.members:
+    for member in group.members:
         if earlier.pop(member.name, kept := without_secrets(member)) != kept:
             raise UsageProblem(
                 f"{parent} has a run {member.name} with other settings than {options.file}; give the file another"
                 " folder, or restore its settings"
             )
     if options.dry_run:
-        rows = [(member.name, _state(parent, member.name), " ".join(member.words)) for member in several.members]
+        rows = [(member.name, _state(parent, member.name), " ".join(member.words)) for member in group.members]
         print("\n".join(aligned(rows, left=(0, 1, 2))))
         return 0
-    stored = replace(several, members=(*several.members, *earlier.values()), finished=known.finished)
-    return run_members(parent, several, stored=stored, budget=sweep.budget, root=Path.cwd())
+    stored = replace(group, members=(*group.members, *earlier.values()), finished=known.finished)
+    return run_members(parent, group, stored=stored, budget=sweep.budget, root=Path.cwd())
 
 
 def _state(parent: Path, name: str) -> str:

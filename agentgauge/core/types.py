@@ -138,14 +138,14 @@ class Record:
         The transcript comes last, so that all other fields can be read without it: see agentgauge.store.jsonl.
         """
         data = _fields(self)
-        said, score = data.pop("transcript"), data.pop("score")
+        transcript, score = data.pop("transcript"), data.pop("score")
         data["score"] = score and _fields(score)
-        data["transcript"] = said and {
-            "usage": _fields(said.usage),
-            "seconds": said.seconds,
-            "seed": said.seed,
-            "output": said.output,
-            "events": [_fields(event) for event in said.events],
+        data["transcript"] = transcript and {
+            "usage": _fields(transcript.usage),
+            "seconds": transcript.seconds,
+            "seed": transcript.seed,
+            "output": transcript.output,
+            "events": [_fields(event) for event in transcript.events],
         }
         return data
 

@@ -207,8 +207,8 @@ class Endpoint:
         kind = failure_kind(status)
         if code == "insufficient_quota":
             kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
-        said = error_text(data) or answer.reason
-        message = f"the endpoint answered HTTP {status}: {said}{_advice(status, path, self._spec)}"
+        reason = error_text(data) or answer.reason
+        message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, self._spec)}"
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return _failure(f"http {status}", message, kind, wait)
 

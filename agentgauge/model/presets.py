@@ -133,7 +133,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
             raise
         raise UsageProblem(f"{preset.url_env}: {problem}") from None
     key_env, required = _key(preset, table, address, environ)
-    said = {key: value for key, value in asdict(table.quirks).items() if value is not None}
+    given_quirks = {key: value for key, value in asdict(table.quirks).items() if value is not None}
     return ModelSpec(
         name=name,
         kind="azure" if azure else "openai",
@@ -151,7 +151,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         prices=table.prices or ListedPrices(preset.url or address, model),
         extra_body=table.extra_body,
         headers=table.headers,
-        quirks=replace(quirks_of(preset, model), **said),
+        quirks=replace(quirks_of(preset, model), **given_quirks),
         api_version=(table.api_version or environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION) if azure else None,
         deployment=(table.deployment or model) if azure else None,
         api=table.api,

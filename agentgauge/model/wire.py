@@ -193,14 +193,14 @@ def read_usage(usage: object, prices: PriceList, keys: tuple[str, str] = COUNTS)
     Tokens that only the total counts are reasoning: xAI and Gemini leave these out of the reply's. Anthropic's own
     format (``input_tokens`` without details) counts cached tokens beside those of the prompt.
     """
-    said = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = (_count(said, key) for key in keys)
-    into, out = (found if isinstance(found := said.get(f"{key}_details"), Mapping) else {} for key in keys)
-    cached = max(_count(into, "cached_tokens"), *(_count(said, key) for key in _CACHED))
-    written = max(_count(into, "cache_write_tokens"), _count(said, "cache_creation_input_tokens"))
+    fields = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = (_count(fields, key) for key in keys)
+    into, out = (found if isinstance(found := fields.get(f"{key}_details"), Mapping) else {} for key in keys)
+    cached = max(_count(into, "cached_tokens"), *(_count(fields, key) for key in _CACHED))
+    written = max(_count(into, "cache_write_tokens"), _count(fields, "cache_creation_input_tokens"))
     if keys[0] == "input_tokens" and not into:
         prompt += cached + written
-    hidden = max(0, _count(said, "total_tokens") - prompt - completion)
+    hidden = max(0, _count(fields, "total_tokens") - prompt - completion)
     completion += hidden
     cached = min(cached, prompt)
     counted = Usage(

@@ -237,9 +237,9 @@ class Controller:
             if self.state.progress is not None and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
-                said := empty_shard(self.folder, self.settings.shard)
+                note := empty_shard(self.folder, self.settings.shard)
             ):
-                self.state.held.append(said)
+                self.state.held.append(note)
                 session.exitstatus = pytest.ExitCode.OK
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))

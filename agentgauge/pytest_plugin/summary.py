@@ -52,13 +52,13 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     unshown = Unshown()
     loaded = load_run(folder.path, state.plan, outlines)
     write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown)
-    state.notes += unshown.told("report.html")
+    state.notes += unshown.sentences("report.html")
     if results := state.config.getoption("allure_report_dir", None):
         from agentgauge_reports.allure import write_run
 
         unshown = Unshown()
         write_run(folder.path, Path(results), unshown=unshown, own_tests=False)
-        state.notes += unshown.told("the Allure results")
+        state.notes += unshown.sentences("the Allure results")
     state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems, *state.notes])
     return status
 

@@ -96,8 +96,8 @@ class Worker:
             return
         assert self._runner is not None and self._prefetcher is not None
         fault = raised if isinstance(raised, Fault) else None
-        said = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
-        output = None if fault else {"passed": raised is None, "explanation": said}
+        explanation = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
+        output = None if fault else {"passed": raised is None, "explanation": explanation}
         self._prefetcher.call(self._runner.close_case(item.stash[OWN], own.case, output, fault, seconds)).result()
 
     @pytest.hookimpl(tryfirst=True)

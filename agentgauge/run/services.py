@@ -93,9 +93,9 @@ class Service:
     def tell_to_end(self) -> None:
         """Ask the service to end, without waiting. ``stop`` must follow."""
         with self._lock:
-            told = self._stopping.is_set()
+            was_stopping = self._stopping.is_set()
             self._stopping.set()
-        if self._process and not told:
+        if self._process and not was_stopping:
             _signal_group(self._process, signal.SIGTERM)
 
     def stop(self) -> None:

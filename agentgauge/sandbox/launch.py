@@ -20,7 +20,7 @@ from typing import Any, Required, TypedDict, Unpack
 from agentgauge.core.errors import SandboxFault
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
-from agentgauge.sandbox.processes import Fresh, Holder, Setup, Streams
+from agentgauge.sandbox.processes import Holder, NewProcess, Setup, Streams
 from agentgauge.sandbox.report import Report, read_report
 from agentgauge.sandbox.result import Limits, SandboxResult, Steps
 from agentgauge.sandbox.servers import FOLDER, lend
@@ -84,7 +84,7 @@ def environment(folder: str) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class _Arrived:
+class _Received:
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     report: bytearray = field(default_factory=bytearray)
@@ -154,7 +154,7 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
-        arrived, report, ended = _Arrived(), Report(), False
+        arrived, report, ended = _Received(), Report(), False
         with contextlib.ExitStack() as ours:
             ours.callback(self._close_lifeline)
             with contextlib.ExitStack() as theirs:
@@ -165,13 +165,13 @@ class Job:
                     theirs.callback(os.close, order)
                     giving = ours.enter_context(os.fdopen(given, "wb", buffering=0))
                     self._lifeline = os.dup(given)
-                    (stdout, out), (stderr, err), (status, told) = (_pipe(ours, theirs) for _ in range(3))
+                    (stdout, out), (stderr, err), (status, status_end) = (_pipe(ours, theirs) for _ in range(3))
                     sending = self._forward(ours, theirs) if self._ports else None
                 except OSError as error:
                     raise SandboxFault(f"the sandbox cannot be reached: {error}", cause="no process") from error
                 if self._stopped:
                     self._close_lifeline()
-                holder = self._start(Streams(order, out, err, told, folder, sending))
+                holder = self._start(Streams(order, out, err, status_end, folder, sending))
             try:
                 self._give(giving, holder.order)
                 ended = self._collect({stdout: arrived.stdout, stderr: arrived.stderr, status: arrived.report}, arrived)
@@ -193,7 +193,7 @@ class Job:
     def _start(self, streams: Streams) -> Holder:
         if self._script is not None:
             return lend(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
-        return Fresh({**self._spec, **self._numbers, **self._executed}, self._setup, streams)
+        return NewProcess({**self._spec, **self._numbers, **self._executed}, self._setup, streams)
 
     def _give(self, giving: FileIO, first: Mapping[str, Any] | None) -> None:
         """Write the order and close its end: what a fresh process has to know first, and what the program reads."""
@@ -206,7 +206,7 @@ class Job:
             while left:
                 left = left[giving.write(left) :]
 
-    def _collect(self, kept: Mapping[int, bytearray], seen: _Arrived) -> bool:
+    def _collect(self, kept: Mapping[int, bytearray], seen: _Received) -> bool:
         """Read everything until all writers have ended; what exceeds the limit is read and dropped. False if they do
         not end in time."""
         most = self._limits.wall_seconds + _GRACE + self._limits.disk_bytes / _KEEPING
@@ -232,7 +232,7 @@ class Job:
                             self._close_lifeline()
         return True
 
-    def _result(self, arrived: _Arrived, report: Report, seconds: float) -> SandboxResult:
+    def _result(self, arrived: _Received, report: Report, seconds: float) -> SandboxResult:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:

@@ -56,7 +56,7 @@ class Holder(Protocol):
         """The program has ended, or has to end now. ``used_up``: the holder may be in no state for another one."""
 
 
-class Fresh:
+class NewProcess:
     """A new process, which executes the program. Raises SandboxFault if it cannot be started."""
 
     def __init__(self, spec: Mapping[str, Any], setup: Setup, streams: Streams) -> None:

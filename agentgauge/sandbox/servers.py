@@ -86,7 +86,7 @@ class Server:
         remove(self._group)
 
 
-class Lent:
+class LeasedServer:
     """A server while it runs a program."""
 
     def __init__(self, key: object, server: Server) -> None:
@@ -147,7 +147,7 @@ def lend(
     numbers: Mapping[str, Any],
     streams: Streams,
     stopped: Callable[[], bool],
-) -> Lent:
+) -> LeasedServer:
     """Run a script's program in a prepared server, or in a new one. Raises SandboxFault if none can be started."""
     key = (setup, script, repr(spec))
     while waiting := _POOL.take(key):
@@ -159,14 +159,14 @@ def lend(
             waiting.close()
             raise
         else:
-            return Lent(key, waiting)
+            return LeasedServer(key, waiting)
     server = Server(spec, setup, script, stopped)
     try:
         server.begin(numbers, streams)
     except BaseException:
         server.close()
         raise
-    return Lent(key, server)
+    return LeasedServer(key, server)
 
 
 def _report(status: int, stopped: Callable[[], bool]) -> Report:

@@ -68,11 +68,14 @@ class ShortTask(Task, Presentation, OwnOptions, Prompts):
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         if output is None:
             return self._metrics.broken()
-        said = output.get("conversation")
-        score = self._author.score(sample, Conversation.from_json(said) if said else output["value"])
+        conversation = output.get("conversation")
+        score = self._author.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
         if isinstance(score, bool):
             score = Score(
-                score, explanation="" if score else f"answered {str(said['text'] if said else output)[:500]!r}"
+                score,
+                explanation=""
+                if score
+                else f"answered {str(conversation['text'] if conversation else output)[:500]!r}",
             )
         if not isinstance(score, Score):
             raise TypeError(f"score of {self.name} returned {score!r}; return a Score, or True or False")

@@ -29,8 +29,8 @@ class Appender:
     def append(self, record: Record) -> Line:
         """Write a record and return its location. Raises OSError, with the file unchanged, if the disk is full."""
         data = encoded_line(record)
-        said = record.transcript
-        usage, seconds = (said.usage, said.seconds) if said else (Usage(), 0.0)
+        transcript = record.transcript
+        usage, seconds = (transcript.usage, transcript.seconds) if transcript else (Usage(), 0.0)
         tokens = usage.prompt_tokens + usage.completion_tokens
         start = self._add(data)
         return Line(self._path, start, len(data), record.status, record.finished, tokens, usage.usd, seconds)

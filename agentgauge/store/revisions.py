@@ -47,10 +47,10 @@ def own_revision(folder: Path) -> Revision | None:
     if (folder / ".git").exists():
         return revision_of(folder)
     try:
-        told = distribution("agentgauge").read_text("direct_url.json")
+        direct_url = distribution("agentgauge").read_text("direct_url.json")
     except PackageNotFoundError:
         return None
-    commit = json.loads(told or "{}").get("vcs_info", {}).get("commit_id")
+    commit = json.loads(direct_url or "{}").get("vcs_info", {}).get("commit_id")
     return {"commit": commit, "dirty": False} if commit else None
 
 

@@ -49,7 +49,7 @@ async def run_step(case: Case) -> Json:
     }
 
 
-async def run_e2e(case: Case, agent: Agent | None = None) -> Json:
+async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS, agent: Agent | None = None) -> Json:
     """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
@@ -58,7 +58,7 @@ async def run_e2e(case: Case, agent: Agent | None = None) -> Json:
     tools = _offered(loaded, {**read_tools(case.sample.root), **await case.catalog()})
     turns = user_turns(loaded.dialogs)
     asked = [question for question, _ in turns]
-    prediction = await answered(case, prompts, asked, loaded.files, tools, agent=agent)
+    prediction = await answered(case, prompts, asked, loaded.files, tools, max_turns=max_turns, agent=agent)
     return {"gold": [answers for _, answers in turns], "prediction": prediction, "origin_prompt": asked, "steps": []}
 
 
@@ -69,6 +69,7 @@ async def answered(
     files: Sequence[str],
     tools: Mapping[str, Tool],
     *,
+    max_turns: int = MAX_TURNS,
     usual: Sampling = Sampling(),  # noqa: B008 - frozen
     agent: Agent | None = None,
 ) -> list[list[dict[str, Json]]]:
@@ -81,7 +82,7 @@ async def answered(
             found.append(await agent_steps(agent, case, memory, files, tools))
         else:
             last = prompts.force_stop
-            uses = await use_tools(case, dialect, tools, memory, max_turns=MAX_TURNS, last_turn_note=last, usual=usual)
+            uses = await use_tools(case, dialect, tools, memory, max_turns=max_turns, last_turn_note=last, usual=usual)
             found.append([step for exchange in uses.exchanges for step in records(exchange)])
     return found
 

@@ -38,7 +38,7 @@ from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
 if TYPE_CHECKING:
     from bench_gta.pack.tools import AgentTools
-    from tool_impls.mcp.invitation import Invitation
+    from tool_impls.mcp.session_access import SessionAccess
 
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
 MCP_SETTINGS, MADE = "mcp.json", "made"
@@ -67,7 +67,7 @@ def read_command(text: str) -> Command:
     return command
 
 
-def filled(command: Command, task: SetTask, prompt: str, work: Path, invitation: Invitation | None = None) -> list[str]:
+def filled(command: Command, task: SetTask, prompt: str, work: Path, access: SessionAccess | None = None) -> list[str]:
     """The words for one task. Placeholders inside inserted values are not replaced. Raises UsageProblem for a word that
     is longer than the kernel accepts."""
     values = {
@@ -76,8 +76,8 @@ def filled(command: Command, task: SetTask, prompt: str, work: Path, invitation:
         "input": str(work / INPUT),
         "output": str(work / FILES),
         "task_id": str(task.id),
-        "mcp_url": invitation.url if invitation else "",
-        "mcp_token": invitation.token if invitation else "",
+        "mcp_url": access.url if access else "",
+        "mcp_token": access.token if access else "",
         "mcp_config": str(work / MCP_SETTINGS),
     }
     words = [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in command.words]
@@ -126,10 +126,10 @@ async def solve(
         if tools:
             opened = tools.of_task(tasks, task, {f"{INPUT}/{name}": path for path, name in inputs}, work, here / MADE)
             session = stack.enter_context(opened)
-            write_json(work / MCP_SETTINGS, session.invitation.settings)
-            settings = settings.with_more(session.invitation.variables, ())
-            register(session.invitation.token)  # so that no file keeps it
-        words = filled(command, task, prompt, work, session.invitation if session else None)
+            write_json(work / MCP_SETTINGS, session.access.settings)
+            settings = settings.with_more(session.access.variables, ())
+            register(session.access.token)  # so that no file keeps it
+        words = filled(command, task, prompt, work, session.access if session else None)
         result = await run_agent(words, work, settings, ports=[*ports, *([session.port] if session else [])])
     register(*(value for value, name in secrets.items() if is_secret_name(name)))
     notes = [*map(escaped, result.notes), *made_harmless(here)]

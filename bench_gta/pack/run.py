@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunProgress:
     """The progress of a call."""
 
     pack: Path
@@ -60,7 +60,7 @@ class Ran:
 
 async def run_tasks(
     tasks: TaskSet, out: Path, plan: Plan, *, report: Callable[[SetTask, Mapping[str, Json]], None]
-) -> Ran:
+) -> RunProgress:
     """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced and ``report``
     gets the task and its record.
 
@@ -107,7 +107,7 @@ async def run_tasks(
                     group.create_task(work(tools))
         except ExceptionGroup as problems:
             raise problems.exceptions[0] from None
-    return Ran(out / PACK, tuple(done), stopped, unpriced, tools.states if tools else {})
+    return RunProgress(out / PACK, tuple(done), stopped, unpriced, tools.states if tools else {})
 
 
 def _tools(tasks: TaskSet, plan: Plan, out: Path) -> AbstractAsyncContextManager[AgentTools]:

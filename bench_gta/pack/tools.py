@@ -29,7 +29,7 @@ from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
 from bench_gta.workflow.task import Workflow
 from tool_impls.mcp import require_package
-from tool_impls.mcp.invitation import Invitation
+from tool_impls.mcp.session_access import SessionAccess
 
 if TYPE_CHECKING:
     from tool_impls.mcp.gateway import Gateway
@@ -52,7 +52,7 @@ class TaskTools:
     port: int
     made: Path  # folder of the files that the tools make
     placeholders: Mapping[str, str]  # of paths in the log
-    invitation: Invitation = field(init=False)
+    access: SessionAccess = field(init=False)
     notes: list[str] = field(default_factory=list)
     _calls: list[Json] = field(default_factory=list)
     _bytes: int = 0
@@ -142,7 +142,7 @@ class AgentTools:
         further = {other: path for name, path in files.items() for other in (in_set[path], str(work / name))}
         log = TaskTools(self.gateway.port, made, placeholders)
         token = self.gateway.open(Session(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
-        log.invitation = Invitation(self.gateway.url, token)
+        log.access = SessionAccess(self.gateway.url, token)
         try:
             yield log
         finally:

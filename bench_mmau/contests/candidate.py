@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench_mmau.contests.execute import GroupRun, Outcome, Workplace, run_in_pool
+from bench_mmau.contests.execute import ExecutionSettings, GroupRun, Outcome, run_in_pool
 from bench_mmau.contests.extract import output_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
@@ -38,7 +38,9 @@ class Group:
     outputs: tuple[str, ...]
 
 
-def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes = PARITY) -> Callable[[], Candidate]:
+def start(
+    code: str, problem: Mapping[str, Any], where: ExecutionSettings, fixes: Fixes = PARITY
+) -> Callable[[], Candidate]:
     """Queue a program's groups in the pool. Returns a function that waits for them; call it outside of the pool's
     threads.
 
@@ -51,7 +53,7 @@ def start(code: str, problem: Mapping[str, Any], where: Workplace, fixes: Fixes 
     if not code:
         return lambda: Candidate(False, 0.0, dict(EMPTY))
     groups = read_groups(problem)
-    brief = _brief(groups, where.room.group_seconds)
+    brief = _brief(groups, where.limits.group_seconds)
     jobs = [partial(run_in_pool, code, group.inputs, where, fixes, brief) for group in groups]
     runs = where.pool.in_turn(jobs, until=_uncompiled)
     return lambda: _judged(groups, _for_all(groups, runs.result()), fixes)

@@ -28,7 +28,7 @@ Status = Literal["passed", "timeout", "failed", "uncompiled"]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ExecutionLimits:
     """The limits of a group of tests. Times are seconds; the defaults are the reference's, which sets no other
     limit.
     """
@@ -37,14 +37,14 @@ class Room:
         3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
     )
     group_seconds: float = 4.0  # of all tests of a group together, measured likewise
-    limits: sandbox.Limits = _LIMITS
+    resources: sandbox.Limits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class ExecutionSettings:
     """Where programs run. The pool is that of the process unless named."""
 
-    room: Room = Room()
+    limits: ExecutionLimits = ExecutionLimits()
     pool: Pool = field(default_factory=shared)
 
 
@@ -67,7 +67,7 @@ class GroupRun:
 
 
 def run_in_pool(
-    code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY, brief: float = 0.0
+    code: str, inputs: Sequence[str], where: ExecutionSettings, fixes: Fixes = PARITY, brief: float = 0.0
 ) -> GroupRun:
     """As ``run_group``, concurrently with other programs. A program that ran out of time is run once more, alone, and
     the second run counts.
@@ -84,18 +84,20 @@ def run_in_pool(
 
 
 def run_group(
-    code: str, inputs: Sequence[str], where: Workplace, fixes: Fixes = PARITY, brief: float = 0.0
+    code: str, inputs: Sequence[str], where: ExecutionSettings, fixes: Fixes = PARITY, brief: float = 0.0
 ) -> GroupRun:
     """Run the program on every input, in one process of its own and an empty folder.
 
     A program that is found not to compile within ``brief`` seconds of processor time is tried on the first input only.
     """
-    room = where.room
-    test = room.test_seconds + _SWALLOWED
-    seconds = max(room.group_seconds, len(inputs) * room.test_seconds + 1) if fixes.own_time else room.group_seconds
+    limits = where.limits
+    test = limits.test_seconds + _SWALLOWED
+    seconds = (
+        max(limits.group_seconds, len(inputs) * limits.test_seconds + 1) if fixes.own_time else limits.group_seconds
+    )
     order = {
         "code": code,
-        "test_seconds": room.test_seconds,
+        "test_seconds": limits.test_seconds,
         "main": fixes.main_guard,
         "fresh": fixes.fresh_globals,
         "exits": fixes.exits,
@@ -107,12 +109,12 @@ def run_group(
         result = sandbox.run(
             _script(numpy="numpy" in code),
             folder=folder,
-            limits=replace(room.limits, wall_seconds=_START + _PATIENCE * seconds),
+            limits=replace(limits.resources, wall_seconds=_START + _PATIENCE * seconds),
             stdin=json.dumps(order).encode("ascii"),
             steps=sandbox.Steps(tests, _PATIENCE * test, busy_seconds=test, total_seconds=seconds),
             keep=False,
         )
-    return _read(result, len(inputs), room.test_seconds + _NOTICED if fixes.own_time else None)
+    return _read(result, len(inputs), limits.test_seconds + _NOTICED if fixes.own_time else None)
 
 
 @lru_cache(maxsize=2)

@@ -100,19 +100,19 @@ def retry_request(
             "the first message is not a text where a retry needs one to put its instruction before; correct the record",
         )
     asked = _filled(RETRY_FIRST, instruction=RETRY_SYSTEM, message=first["content"])
-    said = content(response, number, fixes) if response else _NOTHING
+    text = content(response, number, fixes) if response else _NOTHING
     turns = [
         {**first, "content": asked},
         *messages[1:],
-        {"role": "assistant", "content": said},
-        {"role": "user", "content": _complaint(said, verdict)},
+        {"role": "assistant", "content": text},
+        {"role": "user", "content": _complaint(text, verdict)},
     ]
     return _with_messages(record, turns)
 
 
-def _complaint(said: str, verdict: ContestVerdict) -> str:
+def _complaint(text: str, verdict: ContestVerdict) -> str:
     log = verdict.errors[0] if verdict.errors else []
-    if said == _NOTHING:
+    if text == _NOTHING:
         return f"{NO_SOLUTION}\n{AGAIN}"
     if isinstance(log, dict):
         return f"{NOT_COMPILED}\n{AGAIN}"

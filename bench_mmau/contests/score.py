@@ -13,7 +13,7 @@ from typing import Any
 from agentgauge.core.explanations import compared, cut, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.contests.candidate import Candidate, ErrorLog, start
-from bench_mmau.contests.execute import Workplace
+from bench_mmau.contests.execute import ExecutionSettings
 from bench_mmau.contests.extract import MARKER, extract_code, parse_answer, understand_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
@@ -33,7 +33,7 @@ class ContestVerdict(Verdict):
 def judge(
     record: Mapping[str, Any],
     responses: Sequence[Contents],
-    where: Workplace | None = None,
+    where: ExecutionSettings | None = None,
     *,
     fixes: Fixes = PARITY,
 ) -> ContestVerdict:
@@ -47,7 +47,7 @@ def judge(
     """
     number = record_id(record)
     codes = [extract_code(content(contents, number, fixes), fixes) for contents in responses]
-    finishes = {code: start(code, record, where or Workplace(), fixes) for code in dict.fromkeys(codes)}
+    finishes = {code: start(code, record, where or ExecutionSettings(), fixes) for code in dict.fromkeys(codes)}
     found = {code: finish() for code, finish in finishes.items()}
     return _verdict([found[code] for code in codes])
 

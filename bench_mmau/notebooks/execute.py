@@ -46,23 +46,23 @@ _LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ExecutionLimits:
     """The limits of a notebook. The time per cell is the reference's, which sets no other limit."""
 
     cell_seconds: float = 180.0  # wall time of each cell
     notebook_seconds: float | None = None  # wall time of all cells together; None: ``cell_seconds`` for each
     start_seconds: float = 60.0  # to build the confinement and to start the shell, on a busy machine
-    limits: sandbox.Limits = _LIMITS
+    resources: sandbox.Limits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class ExecutionSettings:
     """The place where notebooks run. ``data``: the folder that they see as ``../input``, read-only; None if there is
     none.
     """
 
     data: Path | None = None
-    room: Room = Room()
+    limits: ExecutionLimits = ExecutionLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class Execution:
     cells: tuple[Any, ...] = ()
 
 
-def run(solution: Solution, where: Workplace | None = None, *, fixes: Fixes = PARITY) -> Execution:
+def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fixes = PARITY) -> Execution:
     """Run all cells of a solution; the first error ends it. Blocks, at worst for cells x ``cell_seconds``.
 
     Raises UsageProblem without IPython or below the minimum of protection, SandboxFault if nothing could be run.
     """
     if solution.problem:
         return Execution(False, error=solution.problem)
-    found = run_cells(solution.cells, where or Workplace(), fixes=fixes)
+    found = run_cells(solution.cells, where or ExecutionSettings(), fixes=fixes)
     start = len(solution.given) if fixes.own_output else 0
     return Execution(
         found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells
@@ -95,7 +95,7 @@ def given(record: Mapping[str, Any]) -> Execution:
     return Execution(True, record["last_cell"])
 
 
-def run_cells(cells: Sequence[Any], where: Workplace, *, fixes: Fixes = PARITY) -> Execution:
+def run_cells(cells: Sequence[Any], where: ExecutionSettings, *, fixes: Fixes = PARITY) -> Execution:
     """As ``run``, for bare cells; ``last_cell`` is not looked for."""
     order = []
     for place, cell in enumerate(cells):
@@ -106,7 +106,7 @@ def run_cells(cells: Sequence[Any], where: Workplace, *, fixes: Fixes = PARITY) 
             tags = _tags(cell, fixes)
             if "skip-execution" not in tags:
                 order.append((place, _source(cell), "raises-exception" in tags))
-    return _read(_run(order, where), order, cells, where.room) if order else Execution(True, cells=tuple(cells))
+    return _read(_run(order, where), order, cells, where.limits) if order else Execution(True, cells=tuple(cells))
 
 
 def _wrong(cell: Any, fixes: Fixes) -> str:
@@ -150,14 +150,14 @@ def _source(cell: Mapping[str, Any]) -> Any:
     return "".join(source) if isinstance(source, list) else source
 
 
-def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.SandboxResult:
+def _run(order: Sequence[tuple[int, str, bool]], where: ExecutionSettings) -> sandbox.SandboxResult:
     check_packages()
-    room = where.room
-    seconds = room.start_seconds + (
-        len(order) * room.cell_seconds if room.notebook_seconds is None else room.notebook_seconds
+    limits = where.limits
+    seconds = limits.start_seconds + (
+        len(order) * limits.cell_seconds if limits.notebook_seconds is None else limits.notebook_seconds
     )
     # the limit is wall time, also for code on many cores
-    limits = replace(room.limits, wall_seconds=seconds, cpu_seconds=seconds * (os.cpu_count() or 1))
+    resources = replace(limits.resources, wall_seconds=seconds, cpu_seconds=seconds * (os.cpu_count() or 1))
     readable: tuple[Path, ...] = _SYSTEM
     with sandbox.scratch_folder() as folder:
         if where.data is not None:
@@ -167,8 +167,8 @@ def _run(order: Sequence[tuple[int, str, bool]], where: Workplace) -> sandbox.Sa
         return sandbox.run(
             _script(),
             folder=folder,
-            limits=limits,
-            steps=sandbox.Steps(tuple(json.dumps(cell[1:]).encode("ascii") for cell in order), room.cell_seconds),
+            limits=resources,
+            steps=sandbox.Steps(tuple(json.dumps(cell[1:]).encode("ascii") for cell in order), limits.cell_seconds),
             keep=False,
             env=_ENVIRONMENT,
             readable=readable,
@@ -204,7 +204,7 @@ def check_packages() -> None:
 
 
 def _read(
-    result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]], cells: Sequence[Any], room: Room
+    result: sandbox.SandboxResult, order: Sequence[tuple[int, str, bool]], cells: Sequence[Any], limits: ExecutionLimits
 ) -> Execution:
     """The answers of the runner, which the cells may have tampered with: anything out of order is a failure of the
     notebook."""
@@ -229,12 +229,12 @@ def _read(
         raise SandboxFault(
             f"the notebook's shell did not start: {result.stderr.strip()[-300:] or result.reason}", cause="no shell"
         )
-    return Execution(False, error=_ending(result, order[min(len(result.answers), len(order) - 1)][0], room))
+    return Execution(False, error=_ending(result, order[min(len(result.answers), len(order) - 1)][0], limits))
 
 
-def _ending(result: sandbox.SandboxResult, began: int, room: Room) -> str:
+def _ending(result: sandbox.SandboxResult, began: int, limits: ExecutionLimits) -> str:
     if result.late_step:
-        return f"CellTimeoutError: cell {began + 1} ran longer than {room.cell_seconds:g} s"
+        return f"CellTimeoutError: cell {began + 1} ran longer than {limits.cell_seconds:g} s"
     if result.status == "timeout":
         return f"CellTimeoutError: the notebook ran too long; it was in cell {began + 1}"
     return f"DeadKernelError: the kernel died in cell {began + 1}" + (f": {result.reason}" if result.reason else "")

@@ -18,7 +18,7 @@ _KINDS = {str: "a text", dict: "an object", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredSolution:
     """One finished solution. ``answers`` is the decoded reply of the QA model; None without a request, and for a reply
     that is no JSON."""
 
@@ -26,7 +26,7 @@ class Answered:
     answers: Any = None
 
 
-def judge(record: Mapping[str, Any], solutions: Sequence[Answered], *, fixes: Fixes = PARITY) -> Verdict:
+def judge(record: Mapping[str, Any], solutions: Sequence[AnsweredSolution], *, fixes: Fixes = PARITY) -> Verdict:
     """A question is answered rightly if any solution does so; a wrong number of answers counts for nothing.
 
     ``passed``: every question is answered rightly, None for a turn without questions. ``values``: ``correct`` (at most

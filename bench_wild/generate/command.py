@@ -22,9 +22,9 @@ from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.estimate import check_dollars
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.coverage import coverage, table
+from bench_wild.generate.dialogue.clients import Open, at_endpoint
 from bench_wild.generate.dialogue.dialogue import LANGUAGES
-from bench_wild.generate.dialogue.scene import Part
-from bench_wild.generate.dialogue.studio import Open, at_endpoint
+from bench_wild.generate.dialogue.dialogue_state import Part
 from bench_wild.generate.dialogue.texts import load_texts
 from bench_wild.generate.dialogue.toolset import tool_lists
 from bench_wild.generate.ledger import Ledger

@@ -16,7 +16,7 @@ from typing import Any
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue
-from bench_wild.generate.dialogue.scene import Kept
+from bench_wild.generate.dialogue.dialogue_state import KeptRequest
 from bench_wild.generate.sequences import name_of
 
 FAILURES = "failures.jsonl"
@@ -51,7 +51,7 @@ class Ledger:
         repeated."""
         return max((failed.attempt for failed in self.failed.get(sequence, ())), default=0) + 1
 
-    def add(self, dialogue: Dialogue, kept: list[Kept]) -> None:
+    def add(self, dialogue: Dialogue, kept: list[KeptRequest]) -> None:
         """Write a finished dialogue. Raises OSError when the disk is full."""
         prompts = list(dict.fromkeys(request.prompt for request in kept))
         numbers = {prompt: number for number, prompt in enumerate(prompts)}
@@ -67,7 +67,7 @@ class Ledger:
         """Remember a failure without writing it down."""
         self.failed.setdefault(failed.sequence, []).append(failed)
 
-    def dialogues(self, order: Iterator[str] | list[str]) -> Iterator[tuple[Dialogue, list[Kept], bytes]]:
+    def dialogues(self, order: Iterator[str] | list[str]) -> Iterator[tuple[Dialogue, list[KeptRequest], bytes]]:
         """The finished dialogues of these sequences with their lines, one in memory at a time."""
         if not self.done:
             return
@@ -80,7 +80,7 @@ class Ledger:
                 line = stream.read(length)
                 value = json.loads(line)
                 prompts, requests = value["prompts"], value["requests"]
-                kept = [Kept(**{**request, "prompt": prompts[request["prompt"]]}) for request in requests]
+                kept = [KeptRequest(**{**request, "prompt": prompts[request["prompt"]]}) for request in requests]
                 yield Dialogue.from_json(value), kept, line
 
     def sort_failures(self, order: list[str]) -> None:

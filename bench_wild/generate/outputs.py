@@ -9,7 +9,7 @@ from pathlib import Path
 from agentgauge.core.atomic_write import encoded
 from agentgauge.core.types import Json
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, TYPES, Dialogue, kept_messages
-from bench_wild.generate.dialogue.scene import Kept
+from bench_wild.generate.dialogue.dialogue_state import KeptRequest
 from bench_wild.generate.ledger import Ledger
 
 ENDINGS = ("_train_origin.jsonl", "_train.jsonl", "_train_fetch_data.jsonl")
@@ -39,7 +39,7 @@ def write_outputs(folder: Path, prefix: str, ledger: Ledger) -> list[Path]:
     return targets
 
 
-def _rows(dialogue: Dialogue, kept: list[Kept]) -> Iterator[list[Json]]:
+def _rows(dialogue: Dialogue, kept: list[KeptRequest]) -> Iterator[list[Json]]:
     """The lines of one dialogue in each of the three files."""
     about = {"tools": dialogue.tools, "env_info": dialogue.env_info}
     yield [{**about, "messages": dialogue.messages}]

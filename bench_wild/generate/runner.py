@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 from agentgauge.core.errors import Fault, ReplayMiss
 from agentgauge.core.types import Usage
+from bench_wild.generate.dialogue.clients import GeneratorClients, Open, Stopped
+from bench_wild.generate.dialogue.dialogue_state import DialogueError, new_state
 from bench_wild.generate.dialogue.flow import play
-from bench_wild.generate.dialogue.scene import DialogueFails, new_scene
-from bench_wild.generate.dialogue.studio import Open, Stopped, Studio
 from bench_wild.generate.ledger import FAILURES, Failed, Ledger
 from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
@@ -29,54 +29,56 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
 
     Raises UsageProblem for an unusable key, and OSError where nothing can be written.
     """
-    studio = Studio(settings, open_model)
+    clients = GeneratorClients(settings, open_model)
     todo = [sequence for sequence in settings.sequences if name_of(sequence) not in ledger.done]
     queue = iter(todo)
     progress = _Progress(len(todo), tell)
 
     async def worker() -> None:
         for sequence in queue:
-            await _cover(sequence, settings, ledger, studio, progress)
+            await _cover(sequence, settings, ledger, clients, progress)
 
     workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.in_flight, len(todo)))]
-    with _signals(studio, workers):
+    with _signals(clients, workers):
         try:
             await asyncio.gather(*workers)
         except asyncio.CancelledError:
-            if studio.stopped != INTERRUPTED:
+            if clients.stopped != INTERRUPTED:
                 raise
         finally:
             for task in workers:
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            await studio.close()
-    return studio.stopped, studio.usage
+            await clients.close()
+    return clients.stopped, clients.usage
 
 
-async def _cover(sequence: Tasks, settings: Settings, ledger: Ledger, studio: Studio, progress: _Progress) -> None:
+async def _cover(
+    sequence: Tasks, settings: Settings, ledger: Ledger, clients: GeneratorClients, progress: _Progress
+) -> None:
     """Attempts for one sequence, until one works."""
     name = name_of(sequence)
     first = ledger.next_attempt(name)
     for attempt in range(first, first + settings.attempts):
-        if studio.stopped:
+        if clients.stopped:
             return
         chance = random.Random(f"{settings.seed} {name} {attempt}")
-        scene = new_scene(
-            settings.lists, settings.language, settings.texts, settings.cast, studio.ask_for(sequence, attempt), chance
+        state = new_state(
+            settings.lists, settings.language, settings.texts, settings.cast, clients.ask_for(sequence, attempt), chance
         )
         try:
-            dialogue = await play(scene, sequence, settings.seed)
+            dialogue = await play(state, sequence, settings.seed)
         except Stopped:
             return
         except ReplayMiss as miss:
             ledger.note(Failed(name, attempt, miss.cause, str(miss)))  # nothing was tried, so it is not written down
             return  # a further attempt cannot be in the cassette either
-        except (DialogueFails, Fault) as failure:
+        except (DialogueError, Fault) as failure:
             failed = Failed(name, attempt, failure.cause, _line(str(failure)))
             ledger.fail(failed)
             progress.failed(failed)
         else:
-            ledger.add(dialogue, scene.kept)
+            ledger.add(dialogue, state.kept)
             progress.done()
             return
 
@@ -109,12 +111,12 @@ class _Progress:
 
 
 @contextmanager
-def _signals(studio: Studio, workers: Sequence[asyncio.Future[None]]) -> Iterator[None]:
+def _signals(clients: GeneratorClients, workers: Sequence[asyncio.Future[None]]) -> Iterator[None]:
     """Ctrl-C and a request to end stop the dialogues; what is finished is kept."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
-        studio.stop(INTERRUPTED)
+        clients.stop(INTERRUPTED)
         for task in workers:
             task.cancel()
 

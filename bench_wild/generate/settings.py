@@ -18,7 +18,7 @@ from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget
 from bench_wild.generate.dialogue.dialogue import Language
-from bench_wild.generate.dialogue.scene import Part
+from bench_wild.generate.dialogue.dialogue_state import Part
 from bench_wild.generate.dialogue.texts import Texts
 from bench_wild.generate.dialogue.toolset import Tools, digest_of
 from bench_wild.generate.sequences import Tasks

@@ -18,7 +18,7 @@ LISTED_GROUPS = 100
 it."""
 
 
-class Walk:
+class GraphMatcher:
     """The live paths of one task, after the replies so far.
 
     They are kept as the states that live paths can be in, each once, in the order of the paths. This is a single state,

@@ -37,10 +37,12 @@ def meaning(summary: Mapping[str, Any], kind: str) -> str:
     """What the figures of an embedded model mean; empty for other models. ``kind``: of the run's model."""
     if kind not in BUILT_IN:
         return ""
-    said = [] if "agent" in summary["run"] else [BUILT_IN[kind]]  # an agent makes something else of what the model says
+    sentences = (
+        [] if "agent" in summary["run"] else [BUILT_IN[kind]]
+    )  # an agent makes something else of what the model says
     if not any(data["official"] for data in summary["run"]["data"].values()):
-        said.append("bundled samples, not the official data")
-    return f"{'; '.join(said)}." if said else ""
+        sentences.append("bundled samples, not the official data")
+    return f"{'; '.join(sentences)}." if sentences else ""
 
 
 def next_steps(summary: Mapping[str, Any], kind: str) -> Iterator[str]:

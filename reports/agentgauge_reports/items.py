@@ -122,12 +122,12 @@ def items(runs: Sequence[Path], *, as_json: bool = False) -> str:
     _same_data(loaded)
     found = item_health(loaded)
     if as_json:
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "runs": [{"name": run.name, "model": run.model} for run in loaded],
             "items": [asdict(item) for item in found],
             **({"problems": problems} if problems else {}),
         }
-        return json.dumps(told, indent=2, ensure_ascii=False)
+        return json.dumps(result, indent=2, ensure_ascii=False)
     return "\n".join([*problems, *_text(loaded, found)]).rstrip("\n")
 
 
@@ -169,13 +169,13 @@ def _task(task: str, found: Sequence[Item]) -> Iterator[str]:
     if gold:
         unreached = [item.sample for item in gold if not item.gold]
         yield from _listed("gold that the oracle does not reach", unreached, len(gold))
-    told = [item for item in found if item.discrimination is not None]
-    if told:
-        mean = math.fsum(item.discrimination or 0.0 for item in told) / len(told)
-        yield f"    discrimination: {mean:+.2f} on average of {len(told)}"
-        wrong_way = sorted((value, item.sample) for item in told if (value := item.discrimination or 0.0) < 0)
+    separating = [item for item in found if item.discrimination is not None]
+    if separating:
+        mean = math.fsum(item.discrimination or 0.0 for item in separating) / len(separating)
+        yield f"    discrimination: {mean:+.2f} on average of {len(separating)}"
+        wrong_way = sorted((value, item.sample) for item in separating if (value := item.discrimination or 0.0) < 0)
         names = [f"{sample} ({value:+.2f})" for value, sample in wrong_way]
-        yield from _listed("better models fail more often", names, len(told))
+        yield from _listed("better models fail more often", names, len(separating))
     yield ""
 
 

@@ -27,8 +27,8 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         editions = published_editions(tasks)
         for edition, published in editions.items():
             source, date = published_in(tasks, edition)
-            told = source if date in source else f"{source}, {date}"
-            parts += [f"### {edition}", "", *([f"Published rows: {told}.", ""] if source else [])]
+            caption = source if date in source else f"{source}, {date}"
+            parts += [f"### {edition}", "", *([f"Published rows: {caption}.", ""] if source else [])]
             parts += [*table(list(ours), published if apart else [our_row, *published]), ""]
         if not editions or apart:
             title = ["### This run (not comparable with the published rows)", ""] if editions else []
@@ -175,6 +175,6 @@ def combined_value(score: Mapping[str, Any]) -> str:
         return number(score["value"])
     ran = score.get("without_figure", ())  # runs of earlier versions do not tell these from the others
     absent = [name for name in score["missing"] if name not in ran]
-    said = [f"without {', '.join(absent)}"] if absent else []
-    said += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
-    return f"incomplete, {'; '.join(said)}"
+    reasons = [f"without {', '.join(absent)}"] if absent else []
+    reasons += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
+    return f"incomplete, {'; '.join(reasons)}"

@@ -178,14 +178,14 @@ def _united(shards: Sequence[Shard], task: str) -> Index:
 def _indices(shards: Sequence[Shard], about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
     """The data that the shards used. Raises UsageProblem where it is not there, or is another by now."""
     indices = {}
-    for name, told in about.items():
+    for name, index in about.items():
         if _is_made_here(name):
             indices[name] = _united(shards, name)
             continue
         if name not in roots:
             raise UsageProblem(f"the data of {name} is not found; give --data as in the runs")
         indices[name] = find_task(name).data.index(roots[name])
-        if indices[name].fingerprint != told["fingerprint"]:
+        if indices[name].fingerprint != index["fingerprint"]:
             raise UsageProblem(
                 f"{roots[name]} holds other data of {name} than the runs used; give --data as in the runs"
             )

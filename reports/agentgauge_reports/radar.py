@@ -69,10 +69,10 @@ def page_radar(capabilities: Sequence[Mapping[str, Any]]) -> str:
         return ""
     count = len(capabilities)
     known = [(place, one) for place, one in enumerate(capabilities) if one["value"] is not None]
-    said = ", ".join(f"{one['name']} {one['value']:.0f}" for _, one in known)
+    values = ", ".join(f"{one['name']} {one['value']:.0f}" for _, one in known)
     parts = [
         f'<svg class="radar" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
-        f' aria-label="{escape(f"Capabilities, 0 to 100: {said}")}">'
+        f' aria-label="{escape(f"Capabilities, 0 to 100: {values}")}">'
     ]
     for share in (25, 50, 75, 100):
         parts.append(f'<circle class="grid" cx="{_X:g}" cy="{_Y:g}" r="{_PAGE_RADIUS * share / 100:g}"/>')

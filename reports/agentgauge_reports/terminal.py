@@ -65,16 +65,16 @@ def alarm(summary: Mapping[str, Any]) -> str:
     found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
     if not found:
         return ""
-    told = [f"{name}: {reason}" for name, reason in found.items()]
-    rest = len(told) - SHOWN
+    problems = [f"{name}: {reason}" for name, reason in found.items()]
+    rest = len(problems) - SHOWN
     more = [f"most cases of {rest} more task{'s' if rest > 1 else ''} are broken, too"] if rest > 0 else []
-    said = "; ".join(told[:SHOWN] + more)
+    listed = "; ".join(problems[:SHOWN] + more)
     causes: Counter[str] = Counter()
     for name in found:
         causes.update(summary["tasks"][name]["causes"])
     known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(SHOWN))
     why = f" ({known})" if known else ""
-    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {said}. Fix the cause{why}, then run these cases again."
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
 
 
 def _ends(part: Mapping[str, Any]) -> str:
@@ -94,8 +94,8 @@ def _metrics(task: Task, metrics: Mapping[str, Any], width: int) -> Iterator[str
                 cells = (text.rjust(width) for text, width in zip(row, widths, strict=True))
                 yield f"{_INDENT}{label:5}  {'  '.join(cells)}".rstrip()
     if counted:
-        told = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
-        yield from fill(_INDENT, f"counted: {told}", width, hanging="  ")
+        counts = " · ".join(f"{name} {number(metrics[name]['value'], count=True)}" for name in counted)
+        yield from fill(_INDENT, f"counted: {counts}", width, hanging="  ")
 
 
 def _reliability(figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -152,8 +152,8 @@ def by_keyword(run: Run, width: int = WIDTH) -> Iterator[str]:
             continue
         yield task
         if kinds:
-            told = ", ".join(f"{title} {kinds[name]}" for name, title in TITLES.items() if kinds[name])
-            yield from fill(_INDENT, f"why not passed: {told}", width, hanging="  ")
+            legend = ", ".join(f"{title} {kinds[name]}" for name, title in TITLES.items() if kinds[name])
+            yield from fill(_INDENT, f"why not passed: {legend}", width, hanging="  ")
         if rows:
             yield from (_INDENT + line for line in aligned([("keyword", "samples", "passed %", "95 %"), *rows]))
         yield ""

@@ -34,8 +34,10 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> Ite
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)
-        told = (text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells))
-        yield "  ".join(told).rstrip()
+        padded = (
+            text.ljust(width) if place in left else text.rjust(width) for place, (text, width) in enumerate(cells)
+        )
+        yield "  ".join(padded).rstrip()
 
 
 def dollars(usd: float) -> str:

@@ -27,7 +27,7 @@ class Unshown:
         self._cases.append(name)
         return f"This case cannot be shown here ({why}); its record is in records.jsonl."
 
-    def told(self, where: str) -> list[str]:
+    def sentences(self, where: str) -> list[str]:
         """Sentences for the user; none if all cases are shown."""
         if not self._cases:
             return [*self.problems, *self.notes]

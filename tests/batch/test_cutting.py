@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentgauge.model.batch.formats import BatchFormat, Item, Status
 from agentgauge.model.batch.journal import Journal
-from agentgauge.model.batch.queue import BatchQueue, Pace
+from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
@@ -68,7 +68,7 @@ def test_each_request_is_in_one_batch_within_the_bounds(tmp_path_factory, sizes,
             Journal(folder / "batches.jsonl"),
             RetryPolicy(),
             most=most,
-            pace=Pace(quiet=0.1, longest=1, scale=0),
+            pace=PollingTimes(quiet=0.1, longest=1, scale=0),
         )
         tasks = []
         for number, size in enumerate(sizes):

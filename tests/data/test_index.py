@@ -85,7 +85,7 @@ def test_any_object_is_read_back(
         (b"{0: 1}", "damaged"),
         (b'{"0": {"a": }}', "damaged"),
         (b'{"0": 1} x', "continues after"),
-        (b'{"0": "\xff"}', "no UTF-8 text"),
+        (b'{"0": "\xff"}', "not UTF-8 text"),
         (b'{"0": 1, "0": 2}', "occurs twice"),
         (b'{"0": ' + b"[" * 200_000, "damaged"),
     ],

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.data.fetch.unpack import LIMITS, Joined, Limits, archives, common_top, listed, unpack
+from agentgauge.data.fetch.unpack import LIMITS, JoinedFiles, Limits, archives, common_top, listed, unpack
 
 GOOD = ("dataset.json", b"{}")
 
@@ -243,7 +243,7 @@ def test_joined_files_read_as_their_content_does(
     for number, (start, end) in enumerate(pairwise(places)):
         paths.append(folder / str(number))
         paths[-1].write_bytes(content[start:end])
-    with Joined(paths) as raw, io.BufferedReader(raw, 7) as stream:
+    with JoinedFiles(paths) as raw, io.BufferedReader(raw, 7) as stream:
         whole = io.BytesIO(content)
         for place, count in reads:
             assert (stream.seek(place), stream.read(count)) == (whole.seek(place), whole.read(count))

@@ -226,7 +226,8 @@ def test_the_proxy_of_the_environment_is_used(site: Site, place: Place) -> None:
     [
         (
             ["gta-atomc"],
-            "there is no data set 'gta-atomc' (did you mean gta-atomic?); known are gta-atomic, gta-workflow, mmau, wild",
+            "there is no data set 'gta-atomc' (did you mean gta-atomic?);"
+            " known are gta-atomic, gta-workflow, mmau, wild",
         ),
         (["nothing"], "there is no data set 'nothing'; known are gta-atomic, gta-workflow, mmau, wild"),
         (["wild", "--only", "x"], "WildToolBench can only be used as a whole; fetch it without --only"),

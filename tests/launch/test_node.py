@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.run.launch.node import Order, packed, run_shard, unpack
+from agentgauge.run.launch.node import ShardSpec, packed, run_shard, unpack
 from agentgauge.run.launch_settings import Assignment
 from agentgauge.store.jsonl import decoded
 from tests.model.fault_server import FaultServer
@@ -35,11 +35,11 @@ def configs(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture
-def order(project, endpoint, configs, monkeypatch) -> Order:
+def spec(project, endpoint, configs, monkeypatch) -> ShardSpec:
     for name, value in project.environment().items():
         monkeypatch.setenv(name, value)
     model = ("--agentgauge-model=m", f"--agentgauge-model-url={endpoint.url}")
-    return Order(
+    return ShardSpec(
         agentgauge=version("agentgauge"),
         root=str(project.path),
         here=str(project.path),
@@ -53,8 +53,8 @@ def order(project, endpoint, configs, monkeypatch) -> Order:
     )
 
 
-def run(order: Order, archive: bytes | None = None, word: Callable[[], Any] = lambda: "") -> list[dict[str, Any]]:
-    return list(run_shard(order, archive, word))
+def run(spec: ShardSpec, archive: bytes | None = None, command: Callable[[], Any] = lambda: "") -> list[dict[str, Any]]:
+    return list(run_shard(spec, archive, command))
 
 
 def statuses(messages: list[dict[str, Any]]) -> dict[str, str]:
@@ -62,33 +62,33 @@ def statuses(messages: list[dict[str, Any]]) -> dict[str, str]:
     return {record.sample: record.status for record in map(decoded, lines)}
 
 
-def test_a_shard_runs_its_cases_and_no_others(order, endpoint):
-    messages = run(order)
+def test_a_shard_runs_its_cases_and_no_others(spec, endpoint):
+    messages = run(spec)
     assert [message["kind"] for message in messages if message["kind"] != "records"] == ["started", "ended"]
     assert statuses(messages) == {"s1": "passed", "s3": "wrong"}
     assert len(endpoint.requests) == 2
 
 
-def test_a_shard_with_workers_of_its_own(order):
-    assert statuses(run(replace(order, arguments=("-n2", *order.arguments)))) == {"s1": "passed", "s3": "wrong"}
+def test_a_shard_with_workers_of_its_own(spec):
+    assert statuses(run(replace(spec, arguments=("-n2", *spec.arguments)))) == {"s1": "passed", "s3": "wrong"}
 
 
 REFUSED = {
     "version": (
-        lambda order: replace(order, agentgauge="0.0.1"),
+        lambda spec: replace(spec, agentgauge="0.0.1"),
         f"it has AgentGauge {version('agentgauge')}, the driver 0.0.1; install the same version on every node",
     ),
     "key": (
-        lambda order: replace(order, variables=("AGENTGAUGE_NO_SUCH_KEY",)),
+        lambda spec: replace(spec, variables=("AGENTGAUGE_NO_SUCH_KEY",)),
         "it lacks the environment variable AGENTGAUGE_NO_SUCH_KEY; set a key on every node before Ray is started there",
     ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_node_that_does_not_fit_refuses_before_it_starts_anything(order, name, endpoint):
+def test_a_node_that_does_not_fit_refuses_before_it_starts_anything(spec, name, endpoint):
     change, why = REFUSED[name]
-    (message,) = run(change(order))
+    (message,) = run(change(spec))
     assert message["kind"] == "refused"
     assert message["why"].startswith("node ")
     assert message["why"].endswith(why)
@@ -97,45 +97,45 @@ def test_a_node_that_does_not_fit_refuses_before_it_starts_anything(order, name,
 
 ENDED = {
     "other data": (
-        lambda order: replace(order, assignment=replace(order.assignment, configs={"toy.say": "another"})),
+        lambda spec: replace(spec, assignment=replace(spec.assignment, configs={"toy.say": "another"})),
         "the data, prompts, options, model or tool settings of toy.say differ from those of the driver; make them the"
         " same on every node",
     ),
     "no such file": (
-        lambda order: replace(order, arguments=(*order.arguments[:-1], "no_such_test.py")),
+        lambda spec: replace(spec, arguments=(*spec.arguments[:-1], "no_such_test.py")),
         "file or directory not found: no_such_test.py",
     ),
 }
 
 
 @pytest.mark.parametrize("name", ENDED)
-def test_a_usage_error_is_said_in_one_sentence(order, name, endpoint):
+def test_a_usage_error_is_said_in_one_sentence(spec, name, endpoint):
     change, said = ENDED[name]
-    *_, message = run(change(order))
-    assert (message["kind"], message["status"], message["said"]) == ("ended", 4, said)
+    *_, message = run(change(spec))
+    assert (message["kind"], message["status"], message["last_line"]) == ("ended", 4, said)
     assert not endpoint.requests
 
 
-def test_data_that_is_not_there_is_asked_for_and_comes_along(order, project):
+def test_data_that_is_not_there_is_asked_for_and_comes_along(spec, project):
     archive = packed({"data/toy": project.path / "toy"})
     shutil.rmtree(project.path / "toy")
-    assert run(order) == [{"kind": "data"}]
-    assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}
-    assert statuses(run(order, archive)) == {"s1": "passed", "s3": "wrong"}  # from the cache
+    assert run(spec) == [{"kind": "data"}]
+    assert statuses(run(spec, archive)) == {"s1": "passed", "s3": "wrong"}
+    assert statuses(run(spec, archive)) == {"s1": "passed", "s3": "wrong"}  # from the cache
 
 
-def test_data_is_found_where_the_driver_looks_for_it(order, project):
-    auto = replace(order, data_option="auto", data_folder=str(project.path))
+def test_data_is_found_where_the_driver_looks_for_it(spec, project):
+    auto = replace(spec, data_option="auto", data_folder=str(project.path))
     assert statuses(run(auto)) == {"s1": "passed", "s3": "wrong"}
 
 
-def test_a_node_without_the_project_gets_its_settings(order, project, tmp_path):
+def test_a_node_without_the_project_gets_its_settings(spec, project, tmp_path):
     settings = tmp_path / "agentgauge.toml"
     settings.write_text("[models.m]\nunknown = 1\n")
-    elsewhere = replace(order, here="/no/such/folder", root="/no/such/folder", data_option=str(project.path / "toy"))
+    elsewhere = replace(spec, here="/no/such/folder", root="/no/such/folder", data_option=str(project.path / "toy"))
     assert run(elsewhere) == [{"kind": "data"}]
     *_, message = run(elsewhere, packed({"project/agentgauge.toml": settings}))
-    assert "unknown" in message["said"]
+    assert "unknown" in message["last_line"]
 
 
 def test_links_are_sent_as_what_they_lead_to_or_not_at_all(project, tmp_path):
@@ -150,7 +150,7 @@ def test_links_are_sent_as_what_they_lead_to_or_not_at_all(project, tmp_path):
     assert not (tmp_path / "out" / "secret").exists()
 
 
-def test_held_shards_start_no_further_case(order, endpoint):
+def test_held_shards_start_no_further_case(spec, endpoint):
     held = threading.Event()
 
     def hold(request):
@@ -158,29 +158,29 @@ def test_held_shards_start_no_further_case(order, endpoint):
         return slow(1.0)(request)
 
     endpoint.choose = hold
-    one = replace(order, arguments=(*order.arguments, "--agentgauge-in-flight=1"))
+    one = replace(spec, arguments=(*spec.arguments, "--agentgauge-in-flight=1"))
     assert statuses(run(one, None, lambda: "hold" if held.is_set() else "")) == {"s1": "passed"}
 
 
-def test_a_shard_that_is_to_end_ends_at_once(order, endpoint):
+def test_a_shard_that_is_to_end_ends_at_once(spec, endpoint):
     endpoint.choose = slow(60)
     begin = time.monotonic()
-    messages = run(order, None, lambda: "end" if endpoint.requests else "")
+    messages = run(spec, None, lambda: "end" if endpoint.requests else "")
     assert time.monotonic() - begin < 30
     assert statuses(messages) == {}
     assert messages[-1]["kind"] == "ended"
 
 
-def test_without_a_word_from_the_driver_nothing_goes_on(order, endpoint):
+def test_without_a_word_from_the_driver_nothing_goes_on(spec, endpoint):
     endpoint.choose = slow(60)
 
-    def word() -> Any:
+    def command() -> Any:
         if endpoint.requests:
             raise ConnectionError("the driver is gone")
         return ""
 
     with pytest.raises(ConnectionError):
-        run(order, None, word)
+        run(spec, None, command)
     assert not any(_children_of(os.getpid()))
 
 

@@ -15,29 +15,29 @@ import pytest
 
 from agentgauge.core.types import Record
 from agentgauge.run.launch.node import packed
-from agentgauge.run.launch.remote_cases import Failed, RemoteCases
+from agentgauge.run.launch.remote_cases import RemoteCases, ShardFailed
 from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import encoded_line
 
 STARTED = {"kind": "started", "tools": {}, "sandbox": []}
-ENDED = {"kind": "ended", "status": 0, "said": "done"}
+ENDED = {"kind": "ended", "status": 0, "last_line": "done"}
 
 
 class Scripted:
     """Keeps what it is told, and sends what ``send`` is given."""
 
     def __init__(self) -> None:
-        self.orders: dict[int, Any] = {}  # shard → sample ids, place, whether data goes with it
+        self.specs: dict[int, Any] = {}  # shard → sample ids, place, whether data goes with it
         self.running: set[int] = set()
         self.words: list[str] = []
         self.dropped: list[int] = []
         self._messages: deque[Any] = deque()
         self._begun = threading.Condition()
 
-    def start(self, number: int, order: Any, *, with_data: bool) -> None:
+    def start(self, number: int, spec: Any, *, with_data: bool) -> None:
         with self._begun:
-            self.orders[number] = (*order, with_data)
+            self.specs[number] = (*spec, with_data)
             self.running.add(number)
             self._begun.notify()
 
@@ -45,12 +45,12 @@ class Scripted:
         time.sleep(0.002)
         while self._messages:
             number, message = self._messages.popleft()
-            if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
+            if isinstance(message, ShardFailed) or message["kind"] in ("refused", "data", "ended"):
                 self.running.discard(number)
             yield number, message
 
-    def say(self, word: str) -> None:
-        self.words.append(word)
+    def send_command(self, command: str) -> None:
+        self.words.append(command)
 
     def drop(self, number: int) -> None:
         self.dropped.append(number)
@@ -62,11 +62,11 @@ class Scripted:
     def send(self, number: int, *messages: Any) -> None:
         self._messages.extend((number, message) for message in messages)
 
-    def order(self, number: int) -> Any:
-        """Wait for the order of a shard."""
+    def spec(self, number: int) -> Any:
+        """Wait for the spec of a shard."""
         with self._begun:
-            assert self._begun.wait_for(lambda: number in self.orders, timeout=5), f"there is no shard {number}"
-            return self.orders[number]
+            assert self._begun.wait_for(lambda: number in self.specs, timeout=5), f"there is no shard {number}"
+            return self.specs[number]
 
 
 class Driver:
@@ -98,7 +98,7 @@ class Driver:
 
     def start(self) -> None:
         """The first shard runs."""
-        self.backend.order(1)
+        self.backend.spec(1)
         self.backend.send(1, STARTED)
         while not self.started:
             time.sleep(0.002)
@@ -136,10 +136,10 @@ def drive(tmp_path):
 
 def test_shards_run_so_many_at_a_time_and_their_records_are_stored(drive):
     driver = drive(1, "abcdefgh")
-    assert driver.backend.order(1) == ("ae", 0, False)
-    assert len(driver.backend.orders) == 1
+    assert driver.backend.spec(1) == ("ae", 0, False)
+    assert len(driver.backend.specs) == 1
     driver.backend.send(1, {"kind": "started", "tools": {"OCR": {}}, "sandbox": ["seccomp"]}, records("ae"), ENDED)
-    assert driver.backend.order(2) == ("bf", 0, False)
+    assert driver.backend.spec(2) == ("bf", 0, False)
     assert driver.results("ae") == {"a": "passed", "e": "passed"}
     assert driver.started == [({"OCR": {}}, ["seccomp"])]
     assert [sample for _, sample, _ in driver.folder.lines()] == ["a", "e"]
@@ -147,16 +147,16 @@ def test_shards_run_so_many_at_a_time_and_their_records_are_stored(drive):
 
 def test_two_at_a_time_have_places_of_their_own(drive):
     driver = drive(2, "abcdefgh")
-    assert (driver.backend.order(1)[1], driver.backend.order(2)[1]) == (0, 1)
+    assert (driver.backend.spec(1)[1], driver.backend.spec(2)[1]) == (0, 1)
     driver.backend.send(2, records("b"), ENDED)
-    assert driver.backend.order(3)[1] == 1
+    assert driver.backend.spec(3)[1] == 1
 
 
 def test_what_is_left_of_a_lost_shard_runs_again_without_what_has_come(drive):
     driver = drive(1, "abcdefgh")
-    driver.backend.order(1)
-    driver.backend.send(1, records("a"), Failed("NodeDiedError: the node died"))
-    assert driver.backend.order(2)[0] == "e"
+    driver.backend.spec(1)
+    driver.backend.send(1, records("a"), ShardFailed("NodeDiedError: the node died"))
+    assert driver.backend.spec(2)[0] == "e"
     driver.backend.send(2, records("e"), ENDED)
     assert driver.results("ae") == {"a": "passed", "e": "passed"}
 
@@ -164,37 +164,37 @@ def test_what_is_left_of_a_lost_shard_runs_again_without_what_has_come(drive):
 def test_a_shard_that_always_fails_is_missing_and_says_why(drive):
     driver = drive(1, "ab")
     for number in (1, 2, 3):
-        assert driver.backend.order(number)[0] == "a"
-        driver.backend.send(number, Failed("WorkerCrashedError: killed"))
+        assert driver.backend.spec(number)[0] == "a"
+        driver.backend.send(number, ShardFailed("WorkerCrashedError: killed"))
     result = driver.cases.result(case("a"))
     assert isinstance(result, Record)
     assert result.status == "missing"
     assert result.error == "not run: 3 shards with it ended without a record; the last: WorkerCrashedError: killed"
-    assert driver.backend.order(4)[0] == "b"
+    assert driver.backend.spec(4)[0] == "b"
 
 
 def test_a_node_without_the_data_gets_it_with_the_next_order(drive):
     driver = drive(1, "a")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, {"kind": "data"})
-    assert driver.backend.order(2) == ("a", 0, True)
+    assert driver.backend.spec(2) == ("a", 0, True)
 
 
 @pytest.mark.parametrize(
     "message",
     [
         {"kind": "refused", "why": "node n: it has AgentGauge 1"},
-        {"kind": "ended", "status": 4, "said": "file not found"},
+        {"kind": "ended", "status": 4, "last_line": "file not found"},
     ],
 )
 def test_a_node_that_refuses_ends_the_run(drive, message):
     driver = drive(1, "abcde")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, message)
     assert driver.results("abcde") == dict.fromkeys("abcde", "missing")
     assert driver.problems == [message.get("why") or "a shard cannot run: file not found"]
     assert driver.backend.words == ["hold"]
-    assert len(driver.backend.orders) == 1
+    assert len(driver.backend.specs) == 1
 
 
 def test_held_cases_are_missing_and_running_ones_may_end(drive):
@@ -209,7 +209,7 @@ def test_held_cases_are_missing_and_running_ones_may_end(drive):
 def test_a_stopped_run_is_held_and_shards_that_wait_for_room_are_dropped(drive):
     driver = drive(2, "abcdefgh")
     driver.start()
-    driver.backend.order(2)
+    driver.backend.spec(2)
     driver.is_stopped = True
     assert driver.results("bcd") == dict.fromkeys("bcd", "missing")
     assert driver.backend.words == ["hold"]
@@ -233,12 +233,12 @@ def test_the_next_case_is_the_one_that_ended_first_and_none_once_nothing_runs(dr
 
 def test_a_case_that_was_not_submitted_is_a_shard_of_its_own(drive):
     driver = drive(2, "a")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, records("a"), ENDED)
     assert driver.results("a") == {"a": "passed"}
     again = threading.Thread(target=driver.results, args=("a",))  # a rerun
     again.start()
-    assert driver.backend.order(2)[0] == "a"
+    assert driver.backend.spec(2)[0] == "a"
     driver.backend.send(2, records("a"), ENDED)
     again.join(5)
     assert not again.is_alive()
@@ -249,7 +249,7 @@ def test_files_of_tools_follow_their_record(drive, tmp_path):
     produced = tmp_path / "produced"
     produced.mkdir()
     (produced / "plot.png").write_bytes(b"png")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, records("a", {0: packed({".": produced})}), ENDED)
     assert isinstance(driver.cases.result(case("a")), Line)
     assert (driver.folder.files("t", "a", 1) / "plot.png").read_bytes() == b"png"
@@ -266,9 +266,9 @@ NO_RECORDS = {
 def test_a_shard_that_sends_what_is_no_record_is_dropped_and_runs_again(drive, name):
     lines, files = NO_RECORDS[name]
     driver = drive(1, "a")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, {"kind": "records", "lines": lines, "files": files}, records("a"), ENDED)
-    assert driver.backend.order(2)[0] == "a"
+    assert driver.backend.spec(2)[0] == "a"
     assert driver.backend.dropped == [1]
     driver.backend.send(2, records("a"), ENDED)
     assert driver.results("a") == {"a": "passed"}
@@ -276,7 +276,7 @@ def test_a_shard_that_sends_what_is_no_record_is_dropped_and_runs_again(drive, n
 
 def test_records_of_cases_that_a_shard_was_not_given_are_ignored(drive):
     driver = drive(1, "a")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, records("ba"), ENDED)
     assert driver.results("a") == {"a": "passed"}
     assert [sample for _, sample, _ in driver.folder.lines()] == ["a"]
@@ -299,7 +299,7 @@ def full(descriptor: int, data: bytes) -> int:
 
 def test_a_shard_with_other_tools_is_dropped_before_its_records_count(drive):
     driver = drive(1, "abcdefgh")
-    driver.backend.order(1)
+    driver.backend.spec(1)
     driver.backend.send(1, {**STARTED, "tools": {"other": {}}}, records("a"))
     assert driver.results("ab") == {"a": "missing", "b": "missing"}
     assert driver.backend.dropped == [1]

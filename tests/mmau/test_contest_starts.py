@@ -14,7 +14,7 @@ from agentgauge import sandbox
 from agentgauge.run.thread_pools import drop_waiting, threads
 from bench_mmau.contests import score
 from bench_mmau.contests.candidate import start
-from bench_mmau.contests.execute import Outcome, Room, Workplace, run_group
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, Outcome, run_group
 from bench_mmau.contests.pool import Pool
 from bench_mmau.fixes import PARITY, STRICT
 
@@ -32,10 +32,10 @@ LOST = "\ud800"
 
 
 @pytest.fixture
-def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExecutionSettings]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pool = Pool(64)
-    yield Workplace(Room(), pool)
+    yield ExecutionSettings(ExecutionLimits(), pool)
     pool.close()
 
 
@@ -132,7 +132,7 @@ def test_inputs_that_fail_by_themselves_keep_their_texts(where, starts) -> None:
 
 def test_a_group_that_would_be_late_with_its_failures_runs(where, starts) -> None:
     """No time for the group, so that no failure is soon enough to tell the others."""
-    hasty = Workplace(Room(group_seconds=0.0), where.pool)
+    hasty = ExecutionSettings(ExecutionLimits(group_seconds=0.0), where.pool)
     assert not start(PROSE, PROBLEM, hasty)().passed
     assert starts == [1, 2, 3]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agentgauge.sandbox import Answer
 from bench_mmau.contests import execute, extract, prompts, score
 from bench_mmau.contests.candidate import read_groups, start
-from bench_mmau.contests.execute import GroupRun, Outcome, Room, Workplace, run_group, run_in_pool
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, GroupRun, Outcome, run_group, run_in_pool
 from bench_mmau.contests.pool import Pool
 from bench_mmau.contests.score import ContestVerdict
 from bench_mmau.fixes import PARITY, STRICT
@@ -35,11 +35,11 @@ PROBLEM: dict[str, Any] = {
 
 
 @pytest.fixture
-def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExecutionSettings]:
     """With slots that no other process shares, and more of them than work of others keeps busy."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pool = Pool(64)
-    yield Workplace(Room(test_seconds=0.5, group_seconds=1), pool)
+    yield ExecutionSettings(ExecutionLimits(test_seconds=0.5, group_seconds=1), pool)
     pool.close()
 
 
@@ -172,12 +172,12 @@ def test_comparison_is_symmetric_and_knows_itself(one: str, two: str) -> None:
         ("raise KeyboardInterrupt", 0.0, 0.0),
     ],
 )
-def test_parity_and_strict_runs(code: str, parity: float, strict: float, where: Workplace) -> None:
+def test_parity_and_strict_runs(code: str, parity: float, strict: float, where: ExecutionSettings) -> None:
     assert start(code, PROBLEM, where)().score == parity
     assert start(code, PROBLEM, where, STRICT)().score == strict
 
 
-def test_the_limit_of_the_group_is_parity_only(where: Workplace) -> None:
+def test_the_limit_of_the_group_is_parity_only(where: ExecutionSettings) -> None:
     code = (
         "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.4:\n    pass\nprint(input())"
     )
@@ -187,7 +187,7 @@ def test_the_limit_of_the_group_is_parity_only(where: Workplace) -> None:
     )
 
 
-def test_waiting_is_measured_by_the_wall_clock(where: Workplace) -> None:
+def test_waiting_is_measured_by_the_wall_clock(where: ExecutionSettings) -> None:
     assert run_group("import time\ntime.sleep(0.9)", ["1"], where).outcomes == (Outcome("timeout", "timeout"),)
     lost = run_group(
         "import time\nfor _ in range(9):\n    try:\n        time.sleep(9)\n    except Exception:\n        pass",
@@ -197,7 +197,7 @@ def test_waiting_is_measured_by_the_wall_clock(where: Workplace) -> None:
     assert (lost.outcomes, lost.late) == (None, True)
 
 
-def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: Workplace) -> None:
+def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: ExecutionSettings) -> None:
     code = "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 0.3:\n    pass\nprint(5)"
     with ExitStack() as stack:
         for _ in range(8):
@@ -282,7 +282,7 @@ def test_who_runs_alone_runs_alone() -> None:
     assert most <= 4
 
 
-def test_a_crowded_job_knows(where: Workplace) -> None:
+def test_a_crowded_job_knows(where: ExecutionSettings) -> None:
     pool = where.pool
     with pool.beside() as first:
         assert not first.crowded
@@ -295,7 +295,7 @@ def test_a_crowded_job_knows(where: Workplace) -> None:
 
 @pytest.mark.parametrize(("crowded", "late", "runs"), [(True, True, 2), (True, False, 1), (False, True, 1)])
 def test_who_was_late_in_a_crowd_runs_once_more(
-    crowded: bool, late: bool, runs: int, where: Workplace, monkeypatch: pytest.MonkeyPatch
+    crowded: bool, late: bool, runs: int, where: ExecutionSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [GroupRun(None, late), GroupRun((Outcome("passed", "1"),), False)]
     monkeypatch.setattr(execute, "run_group", lambda *_: answers.pop(0))
@@ -312,7 +312,7 @@ def test_who_was_late_in_a_crowd_runs_once_more(
 # Verdicts and metrics
 
 
-def test_a_verdict_explains_itself(where: Workplace) -> None:
+def test_a_verdict_explains_itself(where: ExecutionSettings) -> None:
     replies = [["```python\nprint(25)\n```"], [""], ["```python\nimport sys\nsys.exit()\n```"], []]
     found = score.judge(PROBLEM, replies, where)
     assert found.passed is False
@@ -324,7 +324,7 @@ def test_a_verdict_explains_itself(where: Workplace) -> None:
     )
 
 
-def test_null_content(where: Workplace) -> None:
+def test_null_content(where: ExecutionSettings) -> None:
     with pytest.raises(NotScorable, match="null"):
         score.judge(PROBLEM, [[None]], where)
     assert score.judge(PROBLEM, [[None]], where, fixes=STRICT).labels == ("empty_solution",)

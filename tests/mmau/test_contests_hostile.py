@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bench_mmau.contests.candidate import Candidate, start
-from bench_mmau.contests.execute import Room, Workplace
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings
 from bench_mmau.contests.pool import Pool
 from bench_mmau.fixes import STRICT
 
@@ -221,7 +221,7 @@ sys.stdout.close()
 
 
 @pytest.fixture
-def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExecutionSettings]:
     """Where programs run, with slots of its own, more than work of others keeps busy: a late program runs once more
     only if it has a neighbour. Afterwards no file of theirs and no process in their folders is left."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("slots")))
@@ -229,7 +229,10 @@ def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         pool = Pool(64)
-        yield Workplace(Room(0.5, 1, replace(Room().limits, memory_bytes=1 << 28, disk_bytes=32 << 20)), pool)
+        yield ExecutionSettings(
+            ExecutionLimits(0.5, 1, replace(ExecutionLimits().resources, memory_bytes=1 << 28, disk_bytes=32 << 20)),
+            pool,
+        )
         pool.close()
         assert list(Path(folder).iterdir()) == []
         assert _processes_in(folder) == []
@@ -244,7 +247,7 @@ def _processes_in(folder: str) -> list[str]:
     return found
 
 
-def _beside_neighbour(code: str, where: Workplace) -> Candidate:
+def _beside_neighbour(code: str, where: ExecutionSettings) -> Candidate:
     began = time.monotonic()
     hostile = start(code, ONE_GROUP, where)
     neighbour = start(SQUARE, PROBLEM, where)
@@ -255,7 +258,7 @@ def _beside_neighbour(code: str, where: Workplace) -> Candidate:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_hostile_program_fails_alone(name: str, where: Workplace) -> None:
+def test_a_hostile_program_fails_alone(name: str, where: ExecutionSettings) -> None:
     found = _beside_neighbour(PROGRAMS[name], where)
     assert not found.passed
     assert found.score == 0
@@ -295,7 +298,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_no_program_gets_more_time(name: str, where: Workplace) -> None:
+def test_no_program_gets_more_time(name: str, where: ExecutionSettings) -> None:
     """All timers and signals are put away; the limit is 1 s for the group. What is right comes too late."""
     began = time.monotonic()
     found = start(OFF.replace("WORK", SLOW[name]), ONE_GROUP, where)()
@@ -303,7 +306,7 @@ def test_no_program_gets_more_time(name: str, where: Workplace) -> None:
     assert time.monotonic() - began < 20  # which leaves room for a busy machine; it takes 2 s on an idle one
 
 
-def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
+def test_under_strict_each_test_has_its_time(where: ExecutionSettings) -> None:
     """Half a second a test: a wait that the program's own timer does not end is seen from outside, and the other test
     still counts."""
     code = OFF.replace("WORK", "if n == 5: time.sleep(0.9)")
@@ -312,7 +315,7 @@ def test_under_strict_each_test_has_its_time(where: Workplace) -> None:
     assert found.errors == [{"status": "runtime_error", "test_input": "5\n", "error_message": "timeout"}]
 
 
-def test_time_is_not_saved_up_for_another_test(where: Workplace) -> None:
+def test_time_is_not_saved_up_for_another_test(where: ExecutionSettings) -> None:
     """The next input comes when the test before is answered, so work for a test cannot be done in the time of
     another."""
     code = "import sys, select\nprint(25 if not select.select([3, 4], [], [], 0.15)[0] else 0)"
@@ -320,7 +323,7 @@ def test_time_is_not_saved_up_for_another_test(where: Workplace) -> None:
     assert found.passed, found
 
 
-def test_no_network(where: Workplace) -> None:
+def test_no_network(where: ExecutionSettings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
         port = server.getsockname()[1]
@@ -333,7 +336,7 @@ def test_no_network(where: Workplace) -> None:
 
 
 def test_no_files_and_no_environment_of_the_host(
-    where: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    where: ExecutionSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret", encoding="utf-8")
@@ -349,7 +352,7 @@ def test_no_files_and_no_environment_of_the_host(
     assert [error.get("code_output", "").strip() for error in found.errors] == ["None", "None"]
 
 
-def test_a_process_in_the_background_ends_with_its_program(where: Workplace) -> None:
+def test_a_process_in_the_background_ends_with_its_program(where: ExecutionSettings) -> None:
     mark = f"mark-{uuid.uuid4().hex}"
     code = (
         LIBC + "if libc.fork() == 0:\n    os.setsid()\n"

@@ -19,7 +19,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import totals
 from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
-from bench_mmau.notebooks.execute import Room, Workplace, run_cells
+from bench_mmau.notebooks.execute import ExecutionLimits, ExecutionSettings, run_cells
 from bench_mmau.tables import NOTEBOOKS, RECORDS, formula
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from tests.costly import COSTLY
@@ -47,8 +47,8 @@ def record(**changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def _room(cell_seconds: float, **limits: int) -> Room:
-    return Room(cell_seconds, limits=replace(Room().limits, **limits))
+def _limits_of(cell_seconds: float, **limits: int) -> ExecutionLimits:
+    return ExecutionLimits(cell_seconds, resources=replace(ExecutionLimits().resources, **limits))
 
 
 def texts(found: execute.Execution) -> str:
@@ -121,7 +121,7 @@ def test_damaged_record(name: str) -> None:
 
 
 def test_state_is_shared_and_counts_go_up() -> None:
-    found = run_cells([code("base = 5\n"), TEXT, code(" \n"), code("base\n")], Workplace())
+    found = run_cells([code("base = 5\n"), TEXT, code(" \n"), code("base\n")], ExecutionSettings())
     assert found.success
     assert found.cells[3]["outputs"] == [
         {"output_type": "execute_result", "execution_count": 2, "data": {"text/plain": "5"}, "metadata": {}}
@@ -131,7 +131,9 @@ def test_state_is_shared_and_counts_go_up() -> None:
 
 def test_figures_become_pictures() -> None:
     pytest.importorskip("matplotlib")
-    found = run_cells([code("import matplotlib.pyplot as plt\n", "plt.plot([1, 2])\n", "plt.show()\n")], Workplace())
+    found = run_cells(
+        [code("import matplotlib.pyplot as plt\n", "plt.plot([1, 2])\n", "plt.show()\n")], ExecutionSettings()
+    )
     assert found.success, found.error
     (output,) = found.cells[0]["outputs"]
     assert output["data"]["image/png"].startswith("iVBOR")
@@ -155,7 +157,7 @@ def test_figures_become_pictures() -> None:
     ],
 )
 def test_outputs(source: str, expected: list[str]) -> None:
-    found = run_cells([code(source)], Workplace())
+    found = run_cells([code(source)], ExecutionSettings())
     assert found.success, found.error
     assert [output.get("text", output["output_type"]) for output in found.cells[0]["outputs"]] == expected
 
@@ -164,7 +166,7 @@ def test_tables_have_the_shape_that_they_have_in_a_kernel() -> None:
     pytest.importorskip("pandas")
     found = run_cells(
         [code("import pandas\n", "print(pandas.DataFrame([range(40)]))\n", "print(pandas.DataFrame(range(100)))")],
-        Workplace(),
+        ExecutionSettings(),
     )
     assert "[1 rows x 40 columns]" in texts(found) and "  \\\n" in texts(found)  # 20 columns, in two parts
     assert "[100 rows x 1 columns]" in texts(found)
@@ -172,7 +174,7 @@ def test_tables_have_the_shape_that_they_have_in_a_kernel() -> None:
 
 def test_a_display_is_updated_in_place() -> None:
     lines = ("from IPython.display import display\n", "handle = display('a', display_id=True)\n")
-    found = run_cells([code(*lines), code("handle.update('b')\n")], Workplace())
+    found = run_cells([code(*lines), code("handle.update('b')\n")], ExecutionSettings())
     assert [[output["data"] for output in cell["outputs"]] for cell in found.cells] == [[{"text/plain": "'b'"}], []]
 
 
@@ -193,7 +195,7 @@ def test_a_display_is_updated_in_place() -> None:
     ],
 )
 def test_failures(cells_: list[Any], error: str) -> None:
-    found = run_cells(cells_, Workplace())
+    found = run_cells(cells_, ExecutionSettings())
     assert not found.success
     assert error in found.error
     assert "\x1b" not in found.error
@@ -233,14 +235,15 @@ def test_which_cells_run(cell: dict[str, Any], parity: bool, strict: bool) -> No
 
 
 def test_a_text_as_tags_is_searched() -> None:
-    found = run_cells([code("1/0", tags="with skip-execution"), code("print(2)")], Workplace())
+    found = run_cells([code("1/0", tags="with skip-execution"), code("print(2)")], ExecutionSettings())
     assert texts(found) == "2\n"
-    assert not run_cells([code("1/0", tags="with skip-execution")], Workplace(), fixes=STRICT).success
+    assert not run_cells([code("1/0", tags="with skip-execution")], ExecutionSettings(), fixes=STRICT).success
 
 
 def test_tags_that_the_published_executor_obeys() -> None:
     found = run_cells(
-        [code("1/0", tags=["raises-exception"]), code("1/0", tags=["skip-execution"]), code("print(2)")], Workplace()
+        [code("1/0", tags=["raises-exception"]), code("1/0", tags=["skip-execution"]), code("print(2)")],
+        ExecutionSettings(),
     )
     assert texts(found) == "2\n"
     assert found.cells[0]["outputs"][0]["ename"] == "ZeroDivisionError"
@@ -250,28 +253,28 @@ def test_data_files_are_beside_the_working_directory_and_stay_as_they_are(tmp_pa
     tmp_path.chmod(0o755)
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "a.csv").write_text("x\n1\n")
-    found = run_cells([code("print(open('../input/set/a.csv').read())")], Workplace(data=tmp_path))
+    found = run_cells([code("print(open('../input/set/a.csv').read())")], ExecutionSettings(data=tmp_path))
     assert texts(found) == "x\n1\n\n"
     for attempt in (
         "open('../input/set/a.csv', 'w')",
         "open('../input/new', 'w')",
         "import os\nos.remove('../input/set/a.csv')",
     ):
-        assert not run_cells([code(attempt)], Workplace(data=tmp_path)).success
+        assert not run_cells([code(attempt)], ExecutionSettings(data=tmp_path)).success
     assert [path.name for path in tmp_path.rglob("*")] == ["set", "a.csv"]
     assert (tmp_path / "set" / "a.csv").read_text() == "x\n1\n"
 
 
 def test_a_missing_data_folder_is_a_usage_problem(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="does not exist"):
-        run_cells([code("1")], Workplace(data=tmp_path / "none"))
+        run_cells([code("1")], ExecutionSettings(data=tmp_path / "none"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the cells as another user")
 def test_a_closed_data_folder_is_a_usage_problem(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(UsageProblem, match="chmod"):
-        run_cells([code("1")], Workplace(data=tmp_path))
+        run_cells([code("1")], ExecutionSettings(data=tmp_path))
 
 
 # -- cells that mean harm
@@ -329,7 +332,7 @@ def test_hostile(name: str) -> None:
     seconds = 1.0 if "loop" in name else 30.0
     found = run_cells(
         [code(source)],
-        Workplace(room=_room(seconds, memory_bytes=1 << 30, output_bytes=2 << 20)),
+        ExecutionSettings(limits=_limits_of(seconds, memory_bytes=1 << 30, output_bytes=2 << 20)),
     )
     assert not found.success
     assert error in found.error
@@ -341,14 +344,16 @@ def test_a_cell_that_puts_all_timers_away_meets_its_limit() -> None:
         "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM,"
         " signal.SIG_IGN)\ntime.sleep(60)"
     )
-    found = run_cells([code("1"), code(source)], Workplace(room=Room(cell_seconds=1)))
+    found = run_cells([code("1"), code(source)], ExecutionSettings(limits=ExecutionLimits(cell_seconds=1)))
     assert found.error == "CellTimeoutError: cell 2 ran longer than 1 s"
 
 
 @pytest.mark.usefixtures("quick")
 def test_all_cells_together_meet_the_limit_of_the_notebook() -> None:
     cells = [code("import time; time.sleep(1)")] * 20
-    found = run_cells(cells, Workplace(room=Room(cell_seconds=10, notebook_seconds=1, start_seconds=4)))
+    found = run_cells(
+        cells, ExecutionSettings(limits=ExecutionLimits(cell_seconds=10, notebook_seconds=1, start_seconds=4))
+    )
     assert found.error.startswith("CellTimeoutError: the notebook ran too long; it was in cell ")
 
 
@@ -363,13 +368,13 @@ def test_all_cells_together_meet_the_limit_of_the_notebook() -> None:
     ],
 )
 def test_what_stays_behind_ends_with_the_notebook(source: str) -> None:
-    assert texts(run_cells([code(source), code("print('and on')")], Workplace())) == "on\nand on\n"
+    assert texts(run_cells([code(source), code("print('and on')")], ExecutionSettings())) == "on\nand on\n"
 
 
 @pytest.mark.usefixtures("quick")
 def test_fork_bomb() -> None:
     source = "import os, time\nfor _ in range(10**4):\n if os.fork() == 0: time.sleep(600)"
-    found = run_cells([code(source)], Workplace(room=_room(10, processes=32)))
+    found = run_cells([code(source)], ExecutionSettings(limits=_limits_of(10, processes=32)))
     assert not found.success
 
 
@@ -504,7 +509,7 @@ def test_strict_retries_what_could_not_be_read() -> None:
 
 def judged(truth: list[Any], *answers: Any, fixes: Fixes = PARITY, image: bool = False) -> score.Verdict:
     made = record(gt_answers=truth, image_expected=image)
-    return score.judge(made, [score.Answered(True, one) for one in answers], fixes=fixes)
+    return score.judge(made, [score.AnsweredSolution(True, one) for one in answers], fixes=fixes)
 
 
 @pytest.mark.parametrize(
@@ -541,13 +546,13 @@ def test_judge(truth: list[Any], answers: list[Any], parity: int | None, strict:
     ("solutions", "passed", "labels"),
     [
         ([], False, ("no_cells",)),
-        ([score.Answered(False)], False, ("code_failed",)),
-        ([score.Answered(True)], False, ("unanswered",)),
-        ([score.Answered(True, ["B"])], False, ("wrong_answer",)),
-        ([score.Answered(False), score.Answered(True, ["A"])], True, ()),
+        ([score.AnsweredSolution(False)], False, ("code_failed",)),
+        ([score.AnsweredSolution(True)], False, ("unanswered",)),
+        ([score.AnsweredSolution(True, ["B"])], False, ("wrong_answer",)),
+        ([score.AnsweredSolution(False), score.AnsweredSolution(True, ["A"])], True, ()),
     ],
 )
-def test_verdict(solutions: list[score.Answered], passed: bool, labels: tuple[str, ...]) -> None:
+def test_verdict(solutions: list[score.AnsweredSolution], passed: bool, labels: tuple[str, ...]) -> None:
     found = score.judge(record(), solutions)
     assert (found.passed, found.labels) == (passed, labels)
 

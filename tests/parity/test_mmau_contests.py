@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench_mmau.contests import candidate, extract, prompts, score
-from bench_mmau.contests.execute import Room, Workplace
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings
 from bench_mmau.tool_use.replies import Client, contents, read
 from tests.every import every
 from tests.parity.golden import cases, listed, met, needs
@@ -23,10 +23,10 @@ ENDLESS = re.compile(r"while \w+:[\\n ]*(pass|x=x)")
 """What stands in a case whose program never ends."""
 
 
-def _where(case: Mapping[str, Any]) -> Workplace:
+def _where(case: Mapping[str, Any]) -> ExecutionSettings:
     """The limits of the reference are 3 s a test and 4 s a group. An endless program gets the same verdict under
     shorter ones; a group has time for one such test and a part of another, as well."""
-    return Workplace(Room(0.8, 1.2)) if ENDLESS.search(json.dumps(case)) else Workplace()
+    return ExecutionSettings(ExecutionLimits(0.8, 1.2)) if ENDLESS.search(json.dumps(case)) else ExecutionSettings()
 
 
 def _responses(record: Mapping[str, Any], client: Client) -> list[list[str | None]]:
@@ -45,20 +45,20 @@ class _Solver(Canned):
         return [contents(self.answer(request["messages"])) for _ in range(prompts.REPEATS)]
 
 
-def _second_stage(request: Mapping[str, Any], solver: _Solver, where: Workplace) -> score.ContestVerdict:
+def _second_stage(request: Mapping[str, Any], solver: _Solver, where: ExecutionSettings) -> score.ContestVerdict:
     """Of an id with a colon the original loses the responses [Q19]; our data has no such id."""
     responses = solver.solve(request)
     return score.judge(request, () if ":" in request["id"] else responses, where)
 
 
-def _plan(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
+def _plan(case: Mapping[str, Any], solver: _Solver, where: ExecutionSettings) -> dict[str, Any]:
     made = [prompts.solver_request(record, _first(record, case)) for record in case["input"]["responses"]]
     requests = [request for request in made if request is not None]
     verdicts = [_second_stage(request, solver, where) for request in requests]
     return code_contests(verdicts, _ids(requests), debug=_debug(case))
 
 
-def _retry(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
+def _retry(case: Mapping[str, Any], solver: _Solver, where: ExecutionSettings) -> dict[str, Any]:
     """The tested model tries again, so that its client parses the replies."""
     solver.client = client(case)
     first = _judged(case, where)
@@ -75,7 +75,7 @@ def _ids(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return [record["id"] for record in records]
 
 
-def _judged(case: Mapping[str, Any], where: Workplace) -> list[score.ContestVerdict]:
+def _judged(case: Mapping[str, Any], where: ExecutionSettings) -> list[score.ContestVerdict]:
     return [score.judge(record, _responses(record, client(case)), where) for record in case["input"]["responses"]]
 
 
@@ -88,7 +88,7 @@ def _debug(case: Mapping[str, Any]) -> bool:
     return debug
 
 
-def _metric(case: Mapping[str, Any], solver: _Solver, where: Workplace) -> dict[str, Any]:
+def _metric(case: Mapping[str, Any], solver: _Solver, where: ExecutionSettings) -> dict[str, Any]:
     match case["metric"]:
         case "code_contests":
             return code_contests(_judged(case, where), _ids(case["input"]["responses"]), debug=_debug(case))
@@ -115,7 +115,7 @@ def test_metric(case: dict[str, Any]) -> None:
     _whole(case, _where(case))
 
 
-def _whole(case: dict[str, Any], where: Workplace) -> None:
+def _whole(case: dict[str, Any], where: ExecutionSettings) -> None:
     solver = _Solver(case)
     if met(case, lambda: _metric(case, solver, where), *REFUSED, within=EXACT):
         assert solver.left() == []
@@ -123,7 +123,7 @@ def _whole(case: dict[str, Any], where: Workplace) -> None:
         holds_pieces(case, solver.asked)
 
 
-def _run(args: Mapping[str, Any], where: Workplace) -> dict[str, Any]:
+def _run(args: Mapping[str, Any], where: ExecutionSettings) -> dict[str, Any]:
     found = candidate.start(args["code"], args["problem"], where)()
     return {"passed": found.passed, "score": found.score, "errors": found.errors}
 
@@ -140,9 +140,9 @@ def test_endless_programs_under_the_limits_of_the_reference() -> None:
         for case in listed("mmau", name):
             if ENDLESS.search(json.dumps(case)):
                 if "op" in case:
-                    met(case, lambda: _run(case["args"], Workplace()), *REFUSED, within=EXACT)  # noqa: B023
+                    met(case, lambda: _run(case["args"], ExecutionSettings()), *REFUSED, within=EXACT)  # noqa: B023
                 else:
-                    _whole(case, Workplace())
+                    _whole(case, ExecutionSettings())
 
 
 _OPS = {

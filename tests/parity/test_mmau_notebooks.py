@@ -54,7 +54,7 @@ def _metric(case: Mapping[str, Any], generator: Canned, grader: Canned) -> dict[
         for solution, execution in pairs:
             messages = qa.request(record, solution, execution, sees=qa.can_see(grader.name))
             answers = None if messages is None else qa.read_answers(grader.text(messages), record_id(record))
-            answered.append(score.Answered(execution.success, answers))
+            answered.append(score.AnsweredSolution(execution.success, answers))
         verdicts.append(score.judge(record, answered))
     return code_kaggle(verdicts)
 
@@ -81,7 +81,7 @@ def test_metric(case: dict[str, Any]) -> None:
 
 def _score(responses: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return code_kaggle(
-        [score.judge(record, [score.Answered(**one) for one in record["solutions"]]) for record in responses]
+        [score.judge(record, [score.AnsweredSolution(**one) for one in record["solutions"]]) for record in responses]
     )
 
 

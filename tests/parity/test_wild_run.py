@@ -11,7 +11,7 @@ from typing import Any
 
 from bench_wild.data import Session, build_session, gold_nodes
 from bench_wild.matching.graph import Graph
-from bench_wild.matching.matcher import Walk
+from bench_wild.matching.matcher import GraphMatcher
 from bench_wild.prompts import convert_tools
 from bench_wild.run import FAILED, Answer, solve, with_inputs
 from tests.every import every
@@ -38,7 +38,7 @@ def test_graph(case: Mapping[str, Any]) -> None:
             {"nodes": group, "names": sorted(graph.names[place] for place in group)} for group in groups
         ] == candidates
     first = case["step_candidates"]["0"]
-    assert plain([Walk(graph).expected()])[0] == [candidate["nodes"] for candidate in first]
+    assert plain([GraphMatcher(graph).expected()])[0] == [candidate["nodes"] for candidate in first]
 
 
 def plain(paths: Any) -> list[Any]:

@@ -43,7 +43,7 @@ def test_a_runs_own_server_has_a_token_of_this_run_that_stands_in_no_command_and
     try:
         token = wait_for(lambda: environment(server).get(TOOL_TOKEN))
         services = tmp_path / "run" / "services.json"
-        url = wait_for(lambda: services.exists() and json.loads(services.read_text()))["tools"]
+        url = wait_for(lambda: services.exists() and json.loads(services.read_text()))["tools of gta_atomic.e2e"]
         commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if os.access(path, os.R_OK)]
     finally:
         os.kill(server, signal.SIGCONT)

@@ -72,7 +72,7 @@ def schema(name: str) -> Any:
 def written(run: Path, name: str, output: Path) -> list[Path]:
     unshown = Unshown()
     files = writer(name)(run, output, unshown)
-    assert [each for each in unshown.told("x") if not each.startswith("the gold")] == []
+    assert [each for each in unshown.sentences("x") if not each.startswith("the gold")] == []
     return files
 
 
@@ -213,7 +213,7 @@ def test_a_case_that_cannot_be_written_is_told_and_the_others_are_written(tmp_pa
         stream.write(json.dumps(odd.to_json()) + "\n")
     files = writer("atif")(run, tmp_path / "out", unshown)
     assert [file.name for file in files] == ["s0-a1.json"]
-    assert "1 case cannot be shown in x, the first of them toy.say s1 (ValueError" in unshown.told("x")[-1]
+    assert "1 case cannot be shown in x, the first of them toy.say s1 (ValueError" in unshown.sentences("x")[-1]
 
 
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:

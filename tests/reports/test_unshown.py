@@ -91,7 +91,7 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
     assert write_allure(run, tmp_path / "allure", unshown=unshown) == 3
     found = [json.loads(file.read_text()) for file in (tmp_path / "allure").glob("*-result.json")]
     by_name = {one["name"]: one for one in found}
-    assert len(by_name) == 3 and "steps" in by_name["s0"] and len(unshown.told("x")) == 1
+    assert len(by_name) == 3 and "steps" in by_name["s0"] and len(unshown.sentences("x")) == 1
     log = Unshown()
     archive = zipfile.ZipFile(*evallog.write(run, tmp_path / "run.eval", log))
     names = [name for name in archive.namelist() if name.startswith("samples/")]
@@ -107,7 +107,7 @@ def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, reques
         return  # a log has no artifacts
     told = json.loads(archive.read("samples/toy.say/s1_epoch_1.json"))
     assert told["metadata"]["unshown"].startswith("This case cannot be shown here (")
-    assert sum("cannot be shown" in sentence for sentence in log.told("x")) == 1
+    assert sum("cannot be shown" in sentence for sentence in log.sentences("x")) == 1
 
 
 def test_tables_over_runs_pass_over_a_damaged_record(run, request):

@@ -56,9 +56,9 @@ def use(name: str, folder: Path) -> Any:
         exec(SEARCH, names)
         return names["search"]()
     if name == "contest":
-        from bench_mmau.contests.execute import Room, Workplace, run_group
+        from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, run_group
 
-        found = run_group(code, [""], Workplace(Room(test_seconds=50, group_seconds=50)))
+        found = run_group(code, [""], ExecutionSettings(ExecutionLimits(test_seconds=50, group_seconds=50)))
         return found.outcomes[0].text if found.outcomes else found
     if name == "notebook":
         import bench_mmau
@@ -67,7 +67,9 @@ def use(name: str, folder: Path) -> Any:
 
         seen = "\nimport os; print(os.listdir('../input'), open('../input/' + os.listdir('../input')[0]).read(4))"
         cell = {"cell_type": "code", "source": code + seen, "metadata": {}}
-        return execute.run_cells([cell], execute.Workplace(Path(bench_mmau.__file__).with_name("mini") / NOTEBOOK_DATA))
+        return execute.run_cells(
+            [cell], execute.ExecutionSettings(Path(bench_mmau.__file__).with_name("mini") / NOTEBOOK_DATA)
+        )
     if name in ("solver", "plot"):
         from tool_impls.logic.code_tools import plot, solve
 

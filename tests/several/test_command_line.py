@@ -64,7 +64,7 @@ def test_lines_are_plain_where_there_is_no_terminal():
     out = io.StringIO()
     screen = Screen(out)
     screen.draw(["a: 1/2", "b: 1/2"])
-    screen.say("a: ended")
+    screen.write_line("a: ended")
     assert out.getvalue() == "a: 1/2\nb: 1/2\na: ended\n"
 
 
@@ -78,7 +78,7 @@ def test_lines_are_drawn_over_on_a_terminal(monkeypatch):
     out = Terminal()
     screen = Screen(out)
     screen.draw(["a: 1 · 22 · 3", "b: " + "1" * 20])
-    screen.say("a: ended after 1.0 s")
+    screen.write_line("a: ended after 1.0 s")
     screen.draw(["b: 2/2"])
     assert out.getvalue() == "a: 1 · 22\nb: 111111\n\x1b[2F\x1b[Ja: ended after 1.0 s\nb: 2/2\n"
 

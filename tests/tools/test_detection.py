@@ -26,7 +26,7 @@ from tool_impls.perception.detection.detector import Hit, Names
 from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.detection.weights_file import SHIPPED, Vocabulary, vocabulary
-from tool_impls.perception.detection.words import Wanted, wanted
+from tool_impls.perception.detection.words import DetectionQuery, wanted
 from tool_impls.settings import ToolSettings
 
 SCRATCH = Path()  # these tools write nothing
@@ -80,15 +80,15 @@ def needs_models() -> None:
     ],
 )
 def test_words_are_matched_to_the_classes_of_a_detector(text: str, classes: set[str], colours: set[str]) -> None:
-    assert wanted(text, COCO) == (Wanted(frozenset(classes), frozenset(colours)),)
+    assert wanted(text, COCO) == (DetectionQuery(frozenset(classes), frozenset(colours)),)
 
 
 def test_things_joined_by_and_are_all_looked_for_each_with_its_colour() -> None:
     assert wanted("dogs and red cars", COCO) == (
-        Wanted(frozenset({"dog"})),
-        Wanted(frozenset({"car"}), frozenset({"red"})),
+        DetectionQuery(frozenset({"dog"})),
+        DetectionQuery(frozenset({"car"}), frozenset({"red"})),
     )
-    assert wanted("red and blue circles", SOME) == (Wanted(frozenset({"circle"}), frozenset({"red", "blue"})),)
+    assert wanted("red and blue circles", SOME) == (DetectionQuery(frozenset({"circle"}), frozenset({"red", "blue"})),)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench_wild.data import GoldNode
 from bench_wild.labels import ASK, PREPARE
 from bench_wild.matching.graph import START, Graph, Group, State
-from bench_wild.matching.matcher import LISTED_GROUPS, Walk
+from bench_wild.matching.matcher import LISTED_GROUPS, GraphMatcher
 from tests.wild.graphs import distinct, enumerate_paths, gold, with_final
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ def test_few_names_on_many_calls(nodes: list[GoldNode]) -> None:
 @given(graphs("AABCQP"), st.data())
 def test_a_walk_goes_as_over_the_full_list(nodes: list[GoldNode], data: st.DataObject) -> None:
     """Replies at random, mostly legal ones: same match, same expectations, same end."""
-    lazy, full = Walk(Graph(nodes)), EnumeratedWalk(nodes)
+    lazy, full = GraphMatcher(Graph(nodes)), EnumeratedWalk(nodes)
     while True:
         expected = full.expected()
         if len(expected) <= 600:
@@ -155,13 +155,13 @@ def test_many_independent_calls_cost_little(nodes: list[GoldNode]) -> None:
     names = [node.name for node in nodes if node.is_tool]
     assert graph.min_length == 2
     assert graph.optimal() == [tuple(range(len(names))), (len(names),)]
-    at_once, single = Walk(graph), Walk(graph)
+    at_once, single = GraphMatcher(graph), GraphMatcher(graph)
     assert at_once.call(names[::-1]) == tuple(range(len(names)))
     assert at_once.text() == (len(names),)
     for name in names:
         assert single.call([name]) is not None
     assert single.text() == (len(names),)
-    wrong = Walk(graph)
+    wrong = GraphMatcher(graph)
     assert wrong.call(["other"]) is None
     assert wrong.call([*names, "other"]) is None
     assert 0 < len(wrong.expected()) <= 600
@@ -170,7 +170,7 @@ def test_many_independent_calls_cost_little(nodes: list[GoldNode]) -> None:
 
 def test_a_long_list_of_expectations_is_cut() -> None:
     """Each group is named once then, the shortest first."""
-    expected = Walk(Graph(distinct(14))).expected()
+    expected = GraphMatcher(Graph(distinct(14))).expected()
     assert len(expected) == len(set(expected)) == LISTED_GROUPS
     assert expected[:14] == [(place,) for place in range(14)]
 
@@ -179,25 +179,25 @@ def test_a_question_beside_many_calls() -> None:
     """A text there leaves all paths alive; the next reply looks at no more of them than it needs."""
     nodes = with_final(*(f"tool{number}" for number in range(14)), "Q")
     clock = time.process_time()
-    walk = Walk(Graph(nodes))
-    assert walk.text() == (14,)
-    assert walk.call([f"tool{number}" for number in range(14)]) == tuple(range(14))
+    matcher = GraphMatcher(Graph(nodes))
+    assert matcher.text() == (14,)
+    assert matcher.call([f"tool{number}" for number in range(14)]) == tuple(range(14))
     assert time.process_time() - clock < 1
 
 
 def test_three_texts_end_a_task_without_a_call() -> None:
     """Nothing is bound by a question that stands beside a tool (wild spec 3.4)."""
-    walk = Walk(Graph(gold("A", "Q", "B 0 1", "P 2")))
-    assert [walk.text(), walk.text(), walk.text()] == [(1,), (1,), (3,)]
+    matcher = GraphMatcher(Graph(gold("A", "Q", "B 0 1", "P 2")))
+    assert [matcher.text(), matcher.text(), matcher.text()] == [(1,), (1,), (3,)]
 
 
 def test_a_run_that_was_begun_must_be_ended() -> None:
     graph = Graph(gold("A", "A", "B 0", "P 1 2"))
-    walk = Walk(graph)
-    assert walk.call(["A"]) == (0,)
-    assert walk.call(["B"]) is None
-    assert walk.expected() == [(1,)]
-    assert walk.call(["A"]) == (1,)
+    matcher = GraphMatcher(graph)
+    assert matcher.call(["A"]) == (0,)
+    assert matcher.call(["B"]) is None
+    assert matcher.expected() == [(1,)]
+    assert matcher.call(["A"]) == (1,)
 
 
 def steps(graph: Graph, state: State) -> Iterator[Group]:

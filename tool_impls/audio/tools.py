@@ -199,8 +199,8 @@ class SoundCharacteristicExtraction(base.BenchTool):
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> str:
         """Raises ToolError for a file that is no sound or too long."""
-        heard = features.at_rate(sound_file.mixed(sound_file.read(audio)))
-        return json.dumps(features.measure(heard.samples[0]), indent=4)
+        samples = features.at_rate(sound_file.mixed(sound_file.read(audio)))
+        return json.dumps(features.measure(samples.samples[0]), indent=4)
 
 
 TOOLS: tuple[type[base.BenchTool], ...] = (AudioClipTool, NoiseReduction, PitchShifting, SoundCharacteristicExtraction)

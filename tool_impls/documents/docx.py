@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
-from tool_impls.documents.pictures import Album
+from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, WritingTool, without_times
 from tool_impls.options import Option
@@ -38,7 +38,7 @@ class DocxFileGenerator(WritingTool):
     options = (Option("font", "text", "SimSun", "name of the font, for Latin and Chinese text"), TABLES)
     library = "python-docx"
 
-    def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
+    def write(self, path: Path, content: str, album: DocumentPictures, as_markdown: bool) -> None:
         writer = _Writer(self.option("font"), album)
         if as_markdown:
             for block in markdown.blocks(content, tables=self.option("tables")):
@@ -52,7 +52,7 @@ class DocxFileGenerator(WritingTool):
 class _Writer:
     """Puts blocks into a document, from top to bottom."""
 
-    def __init__(self, font: str, album: Album) -> None:
+    def __init__(self, font: str, album: DocumentPictures) -> None:
         import docx
 
         self.document: Document = docx.Document()

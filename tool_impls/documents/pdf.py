@@ -13,7 +13,7 @@ from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
-from tool_impls.documents.pictures import Album
+from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import columns, paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
 from tool_impls.options import Option
@@ -61,7 +61,7 @@ class PdfFileGenerator(WritingTool):
             return base.READY
         return base.unavailable(f"font in [tools.{cls.meta.name}] names no file: {font}")
 
-    def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
+    def write(self, path: Path, content: str, album: DocumentPictures, as_markdown: bool) -> None:
         from reportlab.lib.pagesizes import letter
         from reportlab.platypus import SimpleDocTemplate
 
@@ -79,7 +79,7 @@ class PdfFileGenerator(WritingTool):
 class _Maker:
     """Turns blocks into what the library flows over the pages."""
 
-    def __init__(self, fonts: Fonts, album: Album) -> None:
+    def __init__(self, fonts: Fonts, album: DocumentPictures) -> None:
         self._fonts = fonts
         self._album = album
 

@@ -17,7 +17,7 @@ ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedPicture:
     """A picture that every format takes. ``width`` and ``height`` in pixels."""
 
     data: bytes
@@ -36,16 +36,16 @@ class Ready:
         return self.width * scale, self.height * scale
 
 
-class Album:
+class DocumentPictures:
     """The pictures of one call. ``image_paths``: paths between commas; ``files``: by path as the model wrote it."""
 
     def __init__(self, image_paths: str, files: Mapping[str, Path]) -> None:
         self._numbered = [path.strip() for path in (image_paths or "").split(",") if path.strip()]
         self._files = files
-        self._ready: dict[Path, Ready | None] = {}
+        self._ready: dict[Path, PreparedPicture | None] = {}
         self._shown = 0
 
-    def find(self, picture: Picture) -> Ready | str:
+    def find(self, picture: Picture) -> PreparedPicture | str:
         """The picture, or the note in its place. Raises ToolError for more pictures than fit in a document."""
         path = picture.path
         if picture.number is not None:
@@ -71,7 +71,7 @@ def base_name(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
 
 
-def load(path: Path) -> Ready | None:
+def load(path: Path) -> PreparedPicture | None:
     """The picture as PNG or JPEG, upright; None for a file that is no picture. Raises ToolError for a picture that is
     too large.
     """
@@ -82,10 +82,10 @@ def load(path: Path) -> Ready | None:
             image.load()
             plain = image.format in PLAIN and image.mode in ("1", "L", "P", "RGB", "RGBA")
             if plain and image.getexif().get(ORIENTATION, 1) == 1:
-                return Ready(path.read_bytes(), *image.size)
+                return PreparedPicture(path.read_bytes(), *image.size)
             upright = ImageOps.exif_transpose(image)
             buffer = BytesIO()
             upright.convert("RGBA" if upright.has_transparency_data else "RGB").save(buffer, "PNG")
-            return Ready(buffer.getvalue(), upright.width, upright.height)
+            return PreparedPicture(buffer.getvalue(), upright.width, upright.height)
     except Unreadable:
         return None

@@ -12,7 +12,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.markdown import Picture, with_pictures
-from tool_impls.documents.pictures import Album, Ready
+from tool_impls.documents.pictures import DocumentPictures, PreparedPicture
 from tool_impls.documents.words import check_length, clean, columns
 from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR, FileGenerator, without_times
 from tool_impls.naming import file_name
@@ -71,7 +71,7 @@ class PptxFileGenerator(FileGenerator):
 
         path = folder / file_name(filename, "slides", ".pptx")
         slides = read_slides(slides_content_str)
-        album = Album(image_paths, files or {})
+        album = DocumentPictures(image_paths, files or {})
         presentation = pptx.Presentation()
         for slide in slides:
             _add(presentation, slide, album)
@@ -123,7 +123,7 @@ def _line(text: str) -> Line:
     return Line(rest.strip() or text.strip(), min(len(indent.expandtabs(4)) // 2, 4))
 
 
-def _add(presentation: Any, slide: Slide, album: Album) -> None:
+def _add(presentation: Any, slide: Slide, album: DocumentPictures) -> None:
     from pptx.util import Inches, Pt
 
     made = presentation.slides.add_slide(presentation.slide_layouts[1])
@@ -132,7 +132,7 @@ def _add(presentation: Any, slide: Slide, album: Album) -> None:
     if size < TITLE_SIZES[0]:
         for paragraph in made.shapes.title.text_frame.paragraphs:
             paragraph.font.size = Pt(size)
-    pictures = [ready for picture in slide.pictures if isinstance(ready := album.find(picture), Ready)]
+    pictures = [ready for picture in slide.pictures if isinstance(ready := album.find(picture), PreparedPicture)]
     body = made.placeholders[1]
     if not slide.lines:
         body.element.getparent().remove(body.element)  # else the slide invites to fill it in
@@ -171,7 +171,7 @@ def _height(lines: Sequence[Line], size: int) -> float:
     return total * size / 72
 
 
-def _places(pictures: Sequence[Ready]) -> list[tuple[float, float, float, float]]:
+def _places(pictures: Sequence[PreparedPicture]) -> list[tuple[float, float, float, float]]:
     """Left, top, width and height in inches: side by side in equal slots, in as few rows as leave them well visible."""
     if not pictures:
         return []

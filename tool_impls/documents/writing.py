@@ -12,7 +12,7 @@ from typing import ClassVar
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.pictures import Album
+from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import check_length, clean
 from tool_impls.naming import file_name
 from tool_impls.options import Option
@@ -92,9 +92,9 @@ class WritingTool(FileGenerator):
     ) -> Path:
         path = folder / file_name(filename, "document", self.suffix)
         check_length("content", content)
-        self.write(path, clean(content), Album(image_paths, files or {}), render_markdown)
+        self.write(path, clean(content), DocumentPictures(image_paths, files or {}), render_markdown)
         return path
 
     @abstractmethod
-    def write(self, path: Path, content: str, album: Album, as_markdown: bool) -> None:
+    def write(self, path: Path, content: str, album: DocumentPictures, as_markdown: bool) -> None:
         """Write the document."""

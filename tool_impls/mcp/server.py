@@ -56,8 +56,8 @@ def make_server(session_of: Find) -> Server[Any]:
             outputs = await session.run(tool, arguments)
             return types.CallToolResult(content=list(_content(outputs, session.files)))
         except (ToolError, ToolFault) as error:
-            said = session.files.named(str(error))[:MOST_TEXT]
-            return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+            message = session.files.named(str(error))[:MOST_TEXT]
+            return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
     async def list_resources(
         context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None

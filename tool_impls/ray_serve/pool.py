@@ -21,7 +21,7 @@ from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_
 from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
 from tool_impls.ray_serve.transfer import packed
 from tool_impls.server.call import Answer, Call, failure
-from tool_impls.server.execution import Execution, Wanted
+from tool_impls.server.execution import Execution, ExecutionRequest
 from tool_impls.server.metrics import Metrics
 from tool_impls.server.worker_pool import ATTEMPTS, LOAD_SECONDS, STOPPED
 
@@ -84,8 +84,8 @@ class ServePool:
     def _state(self, error: Exception) -> str:
         """What Serve says of the deployment, else the error: the first line, and the last one of a traceback."""
         found = serve.status().applications.get(self._name)
-        told = "\n".join(deployment.message for deployment in found.deployments.values()) if found else ""
-        lines = (told.strip() or repr(error)).splitlines()
+        messages = "\n".join(deployment.message for deployment in found.deployments.values()) if found else ""
+        lines = (messages.strip() or repr(error)).splitlines()
         return " ".join(dict.fromkeys([lines[0], lines[-1]]))
 
     async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> Answer:
@@ -127,7 +127,7 @@ async def _awaited(response: Any) -> Report:
     return found
 
 
-def on_ray(wanted: Wanted, *, joined: bool) -> Execution:
+def on_ray(wanted: ExecutionRequest, *, joined: bool) -> Execution:
     """Deploy the tools on the cluster that this process has joined, and wait for a replica of each deployment.
 
     ``joined``: whether the cluster continues when the server ends, so that the server must delete its tools there.
@@ -163,7 +163,12 @@ def _delete(names: Sequence[str]) -> None:
 
 
 def _execution(
-    wanted: Wanted, deployments: Sequence[Deployment], handles: Sequence[Any], names: Sequence[str], *, joined: bool
+    wanted: ExecutionRequest,
+    deployments: Sequence[Deployment],
+    handles: Sequence[Any],
+    names: Sequence[str],
+    *,
+    joined: bool,
 ) -> Execution:
     """The tools of deployments that are coming up. Raises UsageProblem where no replica comes up."""
     settings, kinds = wanted.settings, wanted.kinds
@@ -198,7 +203,7 @@ def _same_version(there: str, states: dict[str, str]) -> dict[str, str]:
     return states
 
 
-def _application(deployment: Deployment, wanted: Wanted, share: float, lease: Any) -> Any:
+def _application(deployment: Deployment, wanted: ExecutionRequest, share: float, lease: Any) -> Any:
     gpus = share if deployment.gpus is None else deployment.gpus
     together = [wanted.kinds[name].concurrency for name in deployment.tools]
     scaled = {"min_replicas": deployment.fewest, "max_replicas": deployment.most}

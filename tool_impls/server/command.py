@@ -22,7 +22,7 @@ from tool_impls.availability import check
 from tool_impls.base import BenchTool
 from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.server.app import ToolQueue, ToolServer, serve
-from tool_impls.server.execution import Execution, Wanted, on_this_machine
+from tool_impls.server.execution import Execution, ExecutionRequest, on_this_machine
 from tool_impls.server.metrics import Metrics
 from tool_impls.server.result_cache import ResultCache
 from tool_impls.server.result_store import ResultStore
@@ -39,7 +39,7 @@ def build(
     files: Path | None = None,
     preload: bool = False,
     access: Access = WITHOUT_TOKEN,
-    execute: Callable[[Wanted], Execution] = on_this_machine,
+    execute: Callable[[ExecutionRequest], Execution] = on_this_machine,
 ) -> ToolServer:
     """A server with the named tools (all by default), made in its event loop. Raises UsageProblem for an unknown name.
 
@@ -48,7 +48,7 @@ def build(
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
     metrics, scratch = Metrics(), own_scratch()
     root, more = files.resolve() if files else None, tuple(path.resolve() for path in extras)
-    execution = execute(Wanted(settings, kinds, more, root, preload, metrics, scratch))
+    execution = execute(ExecutionRequest(settings, kinds, more, root, preload, metrics, scratch))
     results = _results(settings, kinds, execution.identity, scratch, metrics)
     queues = []
     for name, kind in kinds.items():
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _execution(ray: str | None) -> Iterator[Callable[[Wanted], Execution]]:
+def _execution(ray: str | None) -> Iterator[Callable[[ExecutionRequest], Execution]]:
     """What works on calls, while a cluster is joined where one is named."""
     if ray is None:
         yield on_this_machine
@@ -146,7 +146,7 @@ def _execution(ray: str | None) -> Iterator[Callable[[Wanted], Execution]]:
         disconnect()
 
 
-async def _run(arguments: argparse.Namespace, execute: Callable[[Wanted], Execution]) -> None:
+async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionRequest], Execution]) -> None:
     settings = load(arguments.settings) if arguments.settings else ToolSettings()
     released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
     settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)

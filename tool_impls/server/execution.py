@@ -38,7 +38,7 @@ class Pool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExecutionRequest:
     """The tools to be executed, and their settings. ``extras``: files with further tools; ``root``: folder of files
     that calls may name; ``preload``: whether models are loaded at once; ``scratch``: of the server."""
 
@@ -64,7 +64,7 @@ class Execution:
     identity: Callable[[str], str]
 
 
-def on_this_machine(wanted: Wanted) -> Execution:
+def on_this_machine(wanted: ExecutionRequest) -> Execution:
     """Worker processes: one for each device for tools with models, a few for the others."""
     settings, kinds, metrics = wanted.settings, wanted.kinds, wanted.metrics
     devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]

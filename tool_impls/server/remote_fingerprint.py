@@ -55,7 +55,7 @@ def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, A
     return {name: found[name] for name in wanted}
 
 
-class _Unmoved(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirection: the token is for the server that was named."""
 
     def redirect_request(self, *_: Any) -> None:
@@ -65,7 +65,7 @@ class _Unmoved(urllib.request.HTTPRedirectHandler):
 def _get(url: str, token: str | None) -> Any:
     """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Unmoved)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
     try:
         with opener.open(request, timeout=ANSWER_SECONDS) as reply:
             return redacted(json.load(reply))

@@ -47,8 +47,8 @@ class PromptOnly(Format):
         return prompted(fill(self.prompt, tools=described), messages, self._turn)
 
     def _turn(self, turn: Turn) -> Iterator[Message]:
-        said = turn.text if turn.role == "user" else self.written(ParsedReply(turn.text, turn.calls))
-        yield {"role": turn.role, "content": said}
+        content = turn.text if turn.role == "user" else self.written(ParsedReply(turn.text, turn.calls))
+        yield {"role": turn.role, "content": content}
         if turn.results:
             yield {"role": "user", "content": f"<tool_response>{as_json(named_results(turn))}</tool_response>"}
 

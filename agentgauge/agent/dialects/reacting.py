@@ -53,8 +53,8 @@ class Reacting(Format):
         return RenderedRequest(tuple(sent))
 
     def _turn(self, turn: Turn) -> Iterator[Message]:
-        said = self.written(ParsedReply(turn.text, turn.calls)) if turn.role == "assistant" else turn.text
-        yield {"role": turn.role, "content": said}
+        content = self.written(ParsedReply(turn.text, turn.calls)) if turn.role == "assistant" else turn.text
+        yield {"role": turn.role, "content": content}
         if turn.results:
             yield {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
+from agentgauge.data.fetch.net import BUSY, RetryableError, RetrySettings, offline, refused, retried, unreachable
 from agentgauge.data.fetch.source import Listing, RemoteFile, Report, Source, mirrored
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def ask(
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             final = not isinstance(error, httpx2.TransportError) or isinstance(error, httpx2.UnsupportedProtocol)
             problem = unreachable(address, error)
-            raise (problem if final else Temporary(problem)) from None
+            raise (problem if final else RetryableError(problem)) from None
         if answer.status_code == 200 or (missing and answer.status_code == 404):
             return answer
         problem = refused(answer.status_code, address)
-        raise Temporary(problem, answer.headers.get("Retry-After")) if answer.status_code in BUSY else problem
+        raise RetryableError(problem, answer.headers.get("Retry-After")) if answer.status_code in BUSY else problem
 
     return retried(attempt, patience)
 

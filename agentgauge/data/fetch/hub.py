@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register, register_login
-from agentgauge.data.fetch.net import BUSY, RetrySettings, Temporary, offline, refused, retried, unreachable
+from agentgauge.data.fetch.net import BUSY, RetryableError, RetrySettings, offline, refused, retried, unreachable
 from agentgauge.data.fetch.source import Listing, RemoteFile, Report, Source
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def _dataset_info(api: Any, repo: str, revision: str) -> Any:
             status = error.response.status_code
             problem = refused(status, f"{where} at revision {revision}")
             raise (
-                Temporary(problem, error.response.headers.get("Retry-After")) if status in BUSY else problem
+                RetryableError(problem, error.response.headers.get("Retry-After")) if status in BUSY else problem
             ) from None
         except HFValidationError:
             raise UsageProblem(f"{repo!r} is not a name of a repository of the hub; give OWNER/NAME") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise Temporary(unreachable(where, error)) from None
+            raise RetryableError(unreachable(where, error)) from None
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageProblem(f"{where} does not answer as the hub does; check HF_ENDPOINT or --mirror") from None
 

@@ -50,7 +50,7 @@ class RetrySettings:
         return asked
 
 
-class Temporary(Exception):
+class RetryableError(Exception):
     """A failure after which a retry may help."""
 
     def __init__(self, problem: UsageProblem, retry_after: str | None = None) -> None:
@@ -63,7 +63,7 @@ def retried(attempt: Callable[[], T], settings: RetrySettings) -> T:
     for failures in range(1, settings.tries + 1):
         try:
             return attempt()
-        except Temporary as failure:
+        except RetryableError as failure:
             if failures == settings.tries:
                 raise failure.problem from None
             time.sleep(settings.wait(failures, failure.retry_after))

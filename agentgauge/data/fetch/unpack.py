@@ -53,7 +53,7 @@ def unpack(
     damaged or too large, or that holds kinds of entries that no data set needs; ``target`` is then incomplete. Raises
     OSError if ``target`` cannot be written.
     """
-    with Joined(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
+    with JoinedFiles(parts) as raw, _BoundedReader(raw, _CHUNK) as stream:
         whole = stream.seek(0, io.SEEK_END)
         try:
             opened = zipfile.ZipFile(stream)
@@ -258,7 +258,7 @@ def _in_order(archive: str, parts: dict[int, str]) -> list[str]:
     return [parts[number] for number in numbers]
 
 
-class Joined(io.RawIOBase):
+class JoinedFiles(io.RawIOBase):
     """Files one after another, read as one. To be wrapped in ``io.BufferedReader``."""
 
     def __init__(self, paths: Sequence[Path]) -> None:

@@ -136,15 +136,15 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
     """The chat completion with the content of a message."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-    said: dict[str, Any] = {"role": "assistant", "content": _joined(blocks, "text") or None}
+    reply: dict[str, Any] = {"role": "assistant", "content": _joined(blocks, "text") or None}
     if thinking := _joined(blocks, "thinking"):
-        said["reasoning_content"] = thinking
+        reply["reasoning_content"] = thinking
     if calls := [_tool_call(block) for block in blocks if block.get("type") == "tool_use"]:
-        said["tool_calls"] = calls
-    elif said["content"] is None:
-        said["content"] = ""
+        reply["tool_calls"] = calls
+    elif reply["content"] is None:
+        reply["content"] = ""
     stop = message.get("stop_reason")
-    choice = {"index": 0, "message": said, "finish_reason": _STOPS.get(str(stop), "stop")}
+    choice = {"index": 0, "message": reply, "finish_reason": _STOPS.get(str(stop), "stop")}
     return {"choices": [choice], "usage": _usage(message.get("usage"))}
 
 

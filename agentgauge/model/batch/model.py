@@ -19,7 +19,7 @@ from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
-from agentgauge.model.batch.queue import BatchQueue, Pace
+from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.client import HEAVY, case_header
 from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import holds_files, with_files
@@ -50,7 +50,7 @@ class BatchModel:
         self._policy = RetryPolicy(max_retries=spec.max_retries, scale=scale)
         self._endpoint = Endpoint(patient, limiter, self._policy, environ)
         self._queue = BatchQueue(
-            form, self._endpoint, Journal(journal), self._policy, most=most, pace=Pace(scale=scale)
+            form, self._endpoint, Journal(journal), self._policy, most=most, pace=PollingTimes(scale=scale)
         )
         self._health = EndpointHealth()
         self._heavy = asyncio.Semaphore(HEAVY)

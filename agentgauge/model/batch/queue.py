@@ -30,7 +30,7 @@ UNKNOWN = ("http 404", "http 410")
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PollingTimes:
     """Seconds, which ``scale`` multiplies."""
 
     quiet: float = 5.0  # without a new request, after which a batch is submitted
@@ -48,7 +48,14 @@ class BatchQueue:
     """The batches of one worker to one model. Belongs to one event loop."""
 
     def __init__(
-        self, form: BatchFormat, endpoint: Endpoint, journal: Journal, policy: RetryPolicy, *, most: int, pace: Pace
+        self,
+        form: BatchFormat,
+        endpoint: Endpoint,
+        journal: Journal,
+        policy: RetryPolicy,
+        *,
+        most: int,
+        pace: PollingTimes,
     ) -> None:
         """``most``: requests of a batch. ``policy``: for the creation of a batch."""
         self._form = form

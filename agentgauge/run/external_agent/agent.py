@@ -68,15 +68,15 @@ class ProgramAgent:
             result = await self._run(session, folder, token, gateway)
             await self._end(token, gateway)
             reply, odd = read_answer(folder, result)
-            told = self._trajectory(session, folder)
+            trajectory = self._trajectory(session, folder)
             await asyncio.to_thread(take_files, folder / FOLDER, case.folder / FOLDER)
         finally:
             await self._end(token, gateway)
             remove_tree(folder)
             with contextlib.suppress(OSError):  # it holds files, or could not be made
                 case.folder.rmdir()
-        if result.reason or told or result.stdout or result.stderr:
-            self._log(case, f"{result.reason or 'it ended well'}{told}\n{result.stdout}\n{result.stderr}")
+        if result.reason or trajectory or result.stdout or result.stderr:
+            self._log(case, f"{result.reason or 'it ended well'}{trajectory}\n{result.stdout}\n{result.stderr}")
         if not (reply.text or reply.tool_calls):
             if session.fault is not None:
                 raise session.fault
@@ -126,12 +126,12 @@ class ProgramAgent:
             return f"; its {TRAJECTORY} is not used: {error}"
         return ""
 
-    def _log(self, case: Case, said: str) -> None:
+    def _log(self, case: Case, output: str) -> None:
         """Keep what the program printed beside the run's other logs; each call of a case adds to it."""
         file = self._logs / case.sample.task / f"{case.folder.name}.log"
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8", errors="replace") as log:
-            log.write(redact(said))
+            log.write(redact(output))
 
     def _why(self, result: SandboxResult, odd: str) -> str:
         last = redact(" ".join(result.stderr.split())[-_SAID:])

@@ -34,8 +34,8 @@ def main(module: str, name: str, file: str) -> None:
             return await answer
 
         answer = asyncio.run(awaited())
-    told = {"content": answer} if isinstance(answer, str) else answer
-    Path(os.environ["AGENTGAUGE_ANSWER"]).write_text(json.dumps(told), encoding="utf-8")
+    result = {"content": answer} if isinstance(answer, str) else answer
+    Path(os.environ["AGENTGAUGE_ANSWER"]).write_text(json.dumps(result), encoding="utf-8")
 
 
 if __name__ == "__main__":

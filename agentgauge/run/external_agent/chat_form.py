@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AgentRequest:
     """A request of an agent."""
 
     messages: tuple[Message, ...]
@@ -45,7 +45,7 @@ class Asked:
     wants_usage: bool = False  # in the stream
 
 
-def read_body(content: bytes, model: str) -> Asked:
+def read_body(content: bytes, model: str) -> AgentRequest:
     """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field."""
     try:
         body = clean_all(json.loads(content, parse_constant=_no_number))
@@ -67,7 +67,7 @@ def read_body(content: bytes, model: str) -> Asked:
     if not isinstance(stop, list) or not all(isinstance(word, str) for word in stop):
         raise Refused("stop must be a text or a list of texts")
     options = body.get("stream_options")
-    return Asked(
+    return AgentRequest(
         messages=_messages(body.get("messages")),
         tools=tuple(tools),
         sampling=Sampling(_number(body, "temperature"), _whole(body)),

@@ -91,13 +91,13 @@ class AgentEndpoint:
     async def _complete(self, session: Session, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
-        asked = read_body(session.receive(await request.read()), session.model)
-        reply = await session.ask(asked)
-        if not asked.stream:
+        agent_request = read_body(session.receive(await request.read()), session.model)
+        reply = await session.ask(agent_request)
+        if not agent_request.stream:
             return _json(completion(reply, session.model, session.requests))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
-        for chunk in chunks(reply, session.model, session.requests, usage=asked.wants_usage):
+        for chunk in chunks(reply, session.model, session.requests, usage=agent_request.wants_usage):
             await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
         await response.write(b"data: [DONE]\n\n")
         await response.write_eof()

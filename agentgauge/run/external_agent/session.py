@@ -16,7 +16,7 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.external_agent.chat_form import Asked, Refused
+from agentgauge.run.external_agent.chat_form import AgentRequest, Refused
 
 AT_ONCE = 16
 """Concurrent requests of one agent; others wait."""
@@ -58,14 +58,18 @@ class Session:
             raise Refused(f"all requests of a call may have {MOST_RECEIVED >> 20} MiB", 413)
         return content
 
-    async def ask(self, asked: Asked) -> ChatReply:
+    async def ask(self, agent_request: AgentRequest) -> ChatReply:
         """Raises Refused beyond the limit, and Fault where the model cannot be reached."""
         if self.requests >= self.most_requests:
             raise Refused(f"the agent has used its {self.most_requests} requests to the model", 429, "limit_reached")
         self.requests += 1
         try:
             reply = await self.case.ask(
-                asked.messages, tools=asked.tools, usual=asked.sampling, stop=asked.stop, extra=asked.extra
+                agent_request.messages,
+                tools=agent_request.tools,
+                usual=agent_request.sampling,
+                stop=agent_request.stop,
+                extra=agent_request.extra,
             )
         except Exception as fault:
             self.fault = self.fault or fault

@@ -21,7 +21,7 @@ def write_task(
     The variables of OpenAI's clients are set, too, so that a client without settings uses the endpoint.
     """
     task, model, tools = session.task, f"{address}/v1", f"{address}/tools"
-    told = {
+    content = {
         "format": FORMAT,
         "task": session.case.sample.task,
         "messages": [dict(message) for message in task.messages],
@@ -33,7 +33,7 @@ def write_task(
         "mcp": {"url": mcp} if mcp else None,
         "limits": {"seconds": seconds, "requests": session.most_requests},
     }
-    (folder / TASK).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+    (folder / TASK).write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
     return {
         "AGENTGAUGE_TASK": str(folder / TASK),
         "AGENTGAUGE_ANSWER": str(folder / ANSWER),

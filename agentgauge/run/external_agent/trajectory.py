@@ -39,18 +39,18 @@ def read_trajectory(content: bytes, name: str) -> list[Event]:
     agent = data.get("agent")
     model = agent.get("model_name") if isinstance(agent, Mapping) else None
     events: list[Event] = []
-    said: list[dict[str, Any]] = []  # since the last reply
+    messages: list[dict[str, Any]] = []  # since the last reply
     known = 0
     for number, step in enumerate(steps, start=1):
         if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
             raise ValueError(f"step {number} has no source of system, user or agent")
         if step["source"] != "agent":
-            said.append({"role": step["source"], "content": _text(step.get("message"))})
+            messages.append({"role": step["source"], "content": _text(step.get("message"))})
             continue
         calls = list(_calls(step, number))
         if len(events) + len(calls) > MOST_CALLS:
             raise ValueError(f"its steps have more than {MOST_CALLS} calls of tools")
-        detail: dict[str, Any] = {"known": known, "messages": said, "reply": _text(step.get("message"))}
+        detail: dict[str, Any] = {"known": known, "messages": messages, "reply": _text(step.get("message"))}
         if calls:
             detail["tool_calls"] = [{"name": call, "arguments": json.dumps(given)} for _, call, given in calls]
         if isinstance(step.get("reasoning_content"), str):
@@ -58,14 +58,14 @@ def read_trajectory(content: bytes, name: str) -> list[Event]:
         start, own = _start(step), step.get("model_name")
         title = next((one for one in (own, model) if isinstance(one, str) and one), name)
         events.append(Event("model", title, start, 0.0, detail))
-        known += len(said) + 1
-        said = []
+        known += len(messages) + 1
+        messages = []
         results = dict(_results(step))
         for identity, call, given in calls:
             result = results.pop(identity, None)
             shown = [] if result is None else [{"type": "text", "content": result}]
             events.append(Event("tool", call, start, 0.0, {"arguments": given, "result": shown}))
-            said.append({"role": "tool", "tool_call_id": identity, "content": result or ""})
+            messages.append({"role": "tool", "tool_call_id": identity, "content": result or ""})
     if not events:
         raise ValueError("no step is the agent's")
     return events

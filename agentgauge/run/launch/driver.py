@@ -1,4 +1,4 @@
-"""The driver of a launch: orders for nodes, the connection to Ray, and the tools that nodes report."""
+"""The driver of a launch: shards for nodes, the connection to Ray, and the tools that nodes report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
-from agentgauge.run.launch.order import Orders
 from agentgauge.run.launch.remote_cases import RemoteCases
+from agentgauge.run.launch.shard_spec import ShardSpecs
 from agentgauge.run.launch.tool_server import LaunchedTools
 from agentgauge.run.settings import Settings
 
@@ -36,9 +36,9 @@ class Driver:
         arguments: Sequence[str],
         failed: Callable[[UsageProblem], None],
     ) -> None:
-        """``configs``, ``root``, ``here``, ``arguments``: see ``Orders``. ``tools``: the tools of the earlier sessions
-        of a resumed run. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if Ray
-        cannot be reached, or cannot run what the settings ask for."""
+        """``configs``, ``root``, ``here``, ``arguments``: see ``ShardSpecs``. ``tools``: the tools of the earlier
+        sessions of a resumed run. ``failed`` is called, in another thread, if no shard can run. Raises UsageProblem if
+        Ray cannot be reached, or cannot run what the settings ask for."""
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
         self._failed = failed
@@ -52,7 +52,7 @@ class Driver:
                 self._server = LaunchedTools(settings, configs, head(), failed)
                 settings = replace(settings, tool_server=self._server.url)
             self._tool_token = os.environ.get(TOOL_TOKEN, "") if settings.tool_server else ""
-            self._orders = Orders(self._options, settings, configs, root=root, here=here, arguments=arguments)
+            self._specs = ShardSpecs(self._options, settings, configs, root=root, here=here, arguments=arguments)
         except BaseException:
             self.close()
             raise
@@ -70,8 +70,8 @@ class Driver:
         return RemoteCases(
             self._options,
             runner.folder,
-            RayShards(self._options, self._orders.packed, self._tool_token),
-            self._orders.of,
+            RayShards(self._options, self._specs.packed, self._tool_token),
+            self._specs.of,
             is_stopped=runner.is_stopped,
             started=self._started,
             failed=self._failed,

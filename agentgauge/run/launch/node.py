@@ -45,13 +45,13 @@ MESSAGE_BYTES = 8 << 20
 NOT_HERE = (LAUNCH, "PYTEST_ADDOPTS")
 """Variables that Ray's processes may have, and that pytest on a node must not get."""
 
-Word = Literal["", "hold", "end"]
+ShardCommand = Literal["", "hold", "end"]
 """The driver's command to its shards: continue; start no further case; end at once."""
 
 
 @dataclass(frozen=True)
-class Order:
-    """The order of a shard for a node. It holds no secret, because Ray keeps it in memory."""
+class ShardSpec:
+    """What a node needs to run a shard. It holds no secret, because Ray keeps it in memory."""
 
     agentgauge: str  # version of the driver
     root: str  # folder of the driver's project
@@ -59,51 +59,49 @@ class Order:
     python_path: str  # PYTHONPATH there
     arguments: tuple[str, ...]  # of pytest
     variables: tuple[str, ...]  # names of environment variables that must be set: they hold keys
-    data: tuple[str, ...]  # folders of official data that must be there, unless they come with the order
+    data: tuple[str, ...]  # folders of official data that must be there, unless they come with the spec
     data_option: str  # --data of the driver
     data_folder: str  # where it looks for data with --data=auto
     assignment: Assignment
 
 
 class Refused(Exception):
-    """A node cannot execute its order, and would refuse every other order, too."""
+    """A node cannot run its shard, and could run no other one either."""
 
 
 def run_shard(
-    order: Order, archive: bytes | None, word: Callable[[], Word], tool_token: str = ""
+    spec: ShardSpec, archive: bytes | None, command: Callable[[], ShardCommand], tool_token: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Run the cases of an order. ``tool_token``: of its tool server, if it needs one.
+    """Run the cases of a shard. ``tool_token``: of its tool server, if it needs one.
 
     Yields messages, each with its ``kind``:
 
     - ``refused``, ``why``: a sentence; nothing was run;
-    - ``data``: the project or folders of ``order.data`` are not here; to be ordered again with ``archive``, which has
-      the project's settings in ``project`` and the data in ``data``;
+    - ``data``: the project or folders of ``spec.data`` are not here; the shard must be sent again with ``archive``,
+      which has the project's settings in ``project`` and the data in ``data``;
     - ``started``, ``tools``, ``sandbox``: as in run.json, before the first case;
     - ``records``, ``lines``, ``files``: lines of records, and tar archives of what tools produced, by line;
-    - ``ended``, ``status``, ``said``: pytest's exit status and its last words.
+    - ``ended``, ``status``, ``last_line``: pytest's exit status and the last line that it printed.
     """
     register_environment()
     register(tool_token)
     try:
-        _check(order)
-        if archive is None and not all(Path(folder).is_dir() for folder in (order.here, *order.data)):
+        _check(spec)
+        if archive is None and not all(Path(folder).is_dir() for folder in (spec.here, *spec.data)):
             yield {"kind": "data"}
             return
     except Refused as problem:
         yield {"kind": "refused", "why": f"node {platform.node()}: {problem}"}
         return
     with TemporaryDirectory(prefix="agentgauge-shard-") as scratch:
-        yield from _Shard(order, archive, Path(scratch), tool_token).run(word)
+        yield from _Shard(spec, archive, Path(scratch), tool_token).run(command)
 
 
-def _check(order: Order) -> None:
+def _check(spec: ShardSpec) -> None:
     here = version("agentgauge")
-    if here != order.agentgauge:
-        raise Refused(
-            f"it has AgentGauge {here}, the driver {order.agentgauge}; install the same version on every node"
-        )
-    if lacking := [name for name in order.variables if not os.environ.get(name)]:
+    if here != spec.agentgauge:
+        raise Refused(f"it has AgentGauge {here}, the driver {spec.agentgauge}; install the same version on every node")
+    if lacking := [name for name in spec.variables if not os.environ.get(name)]:
         raise Refused(
             f"it lacks the environment {'variable' if len(lacking) == 1 else 'variables'} {', '.join(lacking)}; set a"
             " key on every node before Ray is started there"
@@ -127,7 +125,7 @@ def unpack(archive: bytes, target: Path) -> None:
 
 
 def _unpacked(archive: bytes) -> Path:
-    """The folder of what came with an order: unpacked once on each machine, in the user's cache folder."""
+    """The folder of what came with a shard: unpacked once on each machine, in the user's cache folder."""
     target = cache_folder().parent / "launch-data" / sha256(archive).hexdigest()[:16]
     if not target.is_dir():
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -141,27 +139,27 @@ def _unpacked(archive: bytes) -> Path:
 class _Shard:
     """One pytest process and its run folder, which lasts as long as the shard."""
 
-    def __init__(self, order: Order, archive: bytes | None, scratch: Path, tool_token: str) -> None:
+    def __init__(self, spec: ShardSpec, archive: bytes | None, scratch: Path, tool_token: str) -> None:
         self._folder = RunFolder(scratch / "run")
         self._log = scratch / "log"
         self._tail = RecordTail()
         self._started = False
-        variables = order.assignment.write(scratch / "assignment.json")
+        variables = spec.assignment.write(scratch / "assignment.json")
         if tool_token:
             variables[TOOL_TOKEN] = tool_token
-        arguments = [*order.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]
-        root, here, data = order.root, order.here, {"auto": order.data_folder}.get(order.data_option, order.data_option)
+        arguments = [*spec.arguments, f"--agentgauge-run-dir={self._folder.path}", "-p", "no:cacheprovider"]
+        root, here, data = spec.root, spec.here, {"auto": spec.data_folder}.get(spec.data_option, spec.data_option)
         if archive is not None:
             came = _unpacked(archive)
             data = str(came / "data") if (came / "data").is_dir() else data
             if not Path(here).is_dir():
                 root = here = str(came / "project")
-        if order.data_option == "auto":
+        if spec.data_option == "auto":
             variables["AGENTGAUGE_DATA"] = data
         else:
             arguments.append(f"--agentgauge-data={data}")
-        if here == order.here and order.python_path:
-            variables["PYTHONPATH"] = order.python_path
+        if here == spec.here and spec.python_path:
+            variables["PYTHONPATH"] = spec.python_path
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *arguments, f"--rootdir={root}"],
@@ -173,13 +171,13 @@ class _Shard:
                 start_new_session=True,
             )
 
-    def run(self, word: Callable[[], Word]) -> Iterator[dict[str, Any]]:
+    def run(self, command: Callable[[], ShardCommand]) -> Iterator[dict[str, Any]]:
         asked = time.monotonic()
         begin, deadline = asked, float("inf")
         try:
             while True:
                 has_ended = self._process.poll() is not None  # nothing is written after that
-                yield from self._news()
+                yield from self._new_messages()
                 if has_ended:
                     break
                 now = time.monotonic()
@@ -189,18 +187,18 @@ class _Shard:
                     deadline = now
                 elif now - asked > ASK_SECONDS and deadline == float("inf"):
                     asked = now
-                    if self._obey(word()):
+                    if self._apply_command(command()):
                         deadline = now + END_SECONDS
                 time.sleep(LOOK_SECONDS)
         finally:
             self._signal(signal.SIGKILL)
-        yield {"kind": "ended", "status": self._process.returncode, "said": self._last_words()}
+        yield {"kind": "ended", "status": self._process.returncode, "last_line": self._last_line()}
 
-    def _obey(self, word: Word) -> bool:
+    def _apply_command(self, command: ShardCommand) -> bool:
         """Whether pytest was told to end."""
-        if word == "hold" and self._started:
+        if command == "hold" and self._started:
             StopFile(self._folder.path).write("the launch was stopped")
-        elif word:
+        elif command:
             self._signal(signal.SIGTERM)
             return True
         return False
@@ -213,7 +211,7 @@ class _Shard:
             if number == signal.SIGKILL:
                 self._process.wait()
 
-    def _news(self) -> Iterator[dict[str, Any]]:
+    def _new_messages(self) -> Iterator[dict[str, Any]]:
         if not self._started and (about := self._about()):
             self._started = True
             yield {"kind": "started", "tools": about["settings"]["tools"], "sandbox": about["sandbox"]}
@@ -248,7 +246,7 @@ class _Shard:
         if lines:
             yield {"kind": "records", "lines": lines, "files": files}
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         text = self._log.read_text(encoding="utf-8", errors="replace")
         lines = [line for line in text.splitlines() if line.strip()]
         errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]

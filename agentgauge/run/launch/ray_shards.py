@@ -10,8 +10,8 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from agentgauge.run.launch.node import Order, Word, run_shard
-from agentgauge.run.launch.remote_cases import Failed
+from agentgauge.run.launch.node import ShardCommand, ShardSpec, run_shard
+from agentgauge.run.launch.remote_cases import ShardFailed
 from agentgauge.run.launch_settings import LaunchOptions
 
 ANSWER_SECONDS = 5.0
@@ -21,11 +21,11 @@ SILENT_SECONDS = 30.0
 Ray would wait for minutes."""
 
 
-class _Words:
+class _Control:
     """An actor beside the driver, which ends with it: the shards ask it what to do, and for the tool server's token."""
 
     def __init__(self) -> None:
-        self._word: Word = ""
+        self._command: ShardCommand = ""
         self._tool_token = ""
         self._asked: dict[int, float] = {}  # shard → when it asked last
 
@@ -35,22 +35,24 @@ class _Words:
     def tool_token(self) -> str:
         return self._tool_token
 
-    def say(self, word: Word) -> None:
-        self._word = word
+    def send_command(self, command: ShardCommand) -> None:
+        self._command = command
 
-    def word(self, number: int) -> Word:
+    def command(self, number: int) -> ShardCommand:
         self._asked[number] = time.monotonic()
-        return self._word
+        return self._command
 
     def silent(self) -> set[int]:
         """The shards that have asked, but not for SILENT_SECONDS: they are lost, or have ended."""
         return {number for number, asked in self._asked.items() if time.monotonic() - asked > SILENT_SECONDS}
 
 
-def _run(number: int, order: Order, archive: bytes | None, words: Any) -> Iterator[dict[str, Any]]:
-    """The Ray task. An order without its driver raises, which ends its processes."""
-    tool_token = ray.get(words.tool_token.remote(), timeout=ANSWER_SECONDS)
-    yield from run_shard(order, archive, lambda: ray.get(words.word.remote(number), timeout=ANSWER_SECONDS), tool_token)
+def _run(number: int, spec: ShardSpec, archive: bytes | None, control: Any) -> Iterator[dict[str, Any]]:
+    """The Ray task. It raises when its driver is gone, which ends its processes."""
+    tool_token = ray.get(control.tool_token.remote(), timeout=ANSWER_SECONDS)
+    yield from run_shard(
+        spec, archive, lambda: ray.get(control.command.remote(number), timeout=ANSWER_SECONDS), tool_token
+    )
 
 
 class RayShards:
@@ -62,22 +64,22 @@ class RayShards:
         ``tool_token``: of the tool server; it is kept in memory, and is not part of a task's description."""
         self._task = ray.remote(num_cpus=options.cpus, num_gpus=options.gpus, max_retries=0)(_run)
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._words = ray.remote(num_cpus=0)(_Words).options(scheduling_strategy=here).remote()
-        ray.get(self._words.keep.remote(tool_token))
+        self._control = ray.remote(num_cpus=0)(_Control).options(scheduling_strategy=here).remote()
+        ray.get(self._control.keep.remote(tool_token))
         self._data = data
         self._archive: Any = None
         self._running: dict[Any, int] = {}  # stream of messages → number of the shard
         self._looked = time.monotonic()  # for silent shards
 
-    def start(self, number: int, order: Order, *, with_data: bool) -> None:
+    def start(self, number: int, spec: ShardSpec, *, with_data: bool) -> None:
         if with_data and self._archive is None:
             self._archive = ray.put(self._data())
         stream = self._task.options(name=f"shard {number}").remote(
-            number, order, self._archive if with_data else None, self._words
+            number, spec, self._archive if with_data else None, self._control
         )
         self._running[stream] = number
 
-    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | Failed]]:
+    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | ShardFailed]]:
         if not self._running:
             time.sleep(seconds)
             return
@@ -89,31 +91,31 @@ class RayShards:
         for stream in ready:
             if (number := self._running.get(stream)) is None:
                 continue  # it was dropped meanwhile
-            message: Mapping[str, Any] | Failed
+            message: Mapping[str, Any] | ShardFailed
             try:
                 message = ray.get(next(stream))
             except StopIteration:
-                message = Failed("it ended without a message")
+                message = ShardFailed("it ended without a message")
             except RayError as error:
-                message = Failed(_short(error))
+                message = ShardFailed(_short(error))
                 self.drop(number)  # only a message may be lost, and the task go on
-            if isinstance(message, Failed) or message["kind"] in ("refused", "data", "ended"):
+            if isinstance(message, ShardFailed) or message["kind"] in ("refused", "data", "ended"):
                 self._running.pop(stream, None)
             yield number, message
 
-    def _lost(self, streams: Sequence[Any]) -> Iterator[tuple[int, Failed]]:
+    def _lost(self, streams: Sequence[Any]) -> Iterator[tuple[int, ShardFailed]]:
         """Those of the streams without a message whose nodes have fallen silent; now and then."""
         if time.monotonic() - self._looked < SILENT_SECONDS / 10:
             return
         self._looked = time.monotonic()
-        silent = ray.get(self._words.silent.remote())
+        silent = ray.get(self._control.silent.remote())
         for stream in streams:
             if (number := self._running.get(stream)) is not None and number in silent:
                 self.drop(number)  # should its node come back
-                yield number, Failed(f"its node has not answered for {SILENT_SECONDS:g} seconds")
+                yield number, ShardFailed(f"its node has not answered for {SILENT_SECONDS:g} seconds")
 
-    def say(self, word: Word) -> None:
-        ray.get(self._words.say.remote(word))
+    def send_command(self, command: ShardCommand) -> None:
+        ray.get(self._control.send_command.remote(command))
 
     def drop(self, number: int) -> None:
         for stream in [stream for stream, one in self._running.items() if one == number]:

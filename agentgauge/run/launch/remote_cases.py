@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record
-from agentgauge.run.launch.node import Order, Word, unpack
+from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.prefetcher import STOPPED, WATCH_SECONDS
 from agentgauge.run.shards.balance import balanced
@@ -41,21 +41,21 @@ QUIET_SECONDS = 60.0
 """After so many seconds without a running shard, a warning appears."""
 
 
-class Failed(Exception):
+class ShardFailed(Exception):
     """A shard ended without a final message, for example because its node died."""
 
 
 class Backend(Protocol):
     """Runs ``run_shard`` of ``agentgauge.run.launch.node`` elsewhere. Used by one thread."""
 
-    def start(self, number: int, order: Order, *, with_data: bool) -> None:
-        """Start a shard as soon as the cluster has free resources. ``with_data``: the data goes with the order."""
+    def start(self, number: int, spec: ShardSpec, *, with_data: bool) -> None:
+        """Start a shard as soon as the cluster has free resources. ``with_data``: the data is sent along."""
 
-    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | Failed]]:
+    def messages(self, seconds: float) -> Iterator[tuple[int, Mapping[str, Any] | ShardFailed]]:
         """The new messages of shards, by number. Waits at most so long for the first message. The last message of a
-        shard is of kind refused, data or ended, or Failed."""
+        shard is of kind refused, data or ended, or a ShardFailed."""
 
-    def say(self, word: Word) -> None:
+    def send_command(self, command: ShardCommand) -> None:
         """Send a command to all shards."""
 
     def drop(self, number: int) -> None:
@@ -71,7 +71,7 @@ class _Shard:
     number: int = -1  # of those that run at a time, from 0
     tries: int = 0  # since the last finished case
     with_data: bool = False
-    has_spoken: bool = False  # it runs, and does not wait for room
+    is_running: bool = False  # a message has come from it
 
 
 class RemoteCases:
@@ -83,7 +83,7 @@ class RemoteCases:
         options: LaunchOptions,
         folder: RunFolder,
         backend: Backend,
-        order: Callable[[Sequence[CaseId], int], Order],
+        spec: Callable[[Sequence[CaseId], int], ShardSpec],
         *,
         is_stopped: Callable[[], bool],
         started: Callable[[Mapping[str, Any], Sequence[str]], bool],
@@ -91,7 +91,7 @@ class RemoteCases:
         full: Callable[[str], None],
         idle: Callable[[], None],
     ) -> None:
-        """``order``: what a shard of these cases is to do, and its number among those that run.
+        """``spec``: what a shard of these cases is to do, and its number among those that run.
 
         Called in another thread: ``started``, with the tools of a shard and what confines its programs, returns whether
         they are those of the run; ``failed`` if no shard can run; ``full``, with a sentence, if the run folder cannot
@@ -99,7 +99,7 @@ class RemoteCases:
         self._options = options
         self._folder = folder
         self._backend = backend
-        self._order = order
+        self._spec = spec
         self._is_stopped = is_stopped
         self._on_started = started
         self._on_failed = failed
@@ -110,10 +110,10 @@ class RemoteCases:
         self._changed = threading.Condition()  # guards what follows
         self._queue: deque[_Shard] = deque()
         self._done: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
-        self._word: Word = ""
+        self._command: ShardCommand = ""
         self._running: dict[int, _Shard] = {}  # belongs to the launch's thread, with what follows
         self._next = 0
-        self._said: Word = ""
+        self._sent_command: ShardCommand = ""
         self._quiet_since = time.monotonic()  # with shards, none of which runs
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="agentgauge-launch", daemon=True)
@@ -162,12 +162,12 @@ class RemoteCases:
     def hold(self) -> None:
         """Start no new case; running cases may end."""
         with self._changed:
-            self._word = self._word or "hold"
+            self._command = self._command or "hold"
 
     def close(self) -> None:
         """End all shards. Cases that finish within END_SECONDS are still stored."""
         with self._changed:
-            self._word = "end"
+            self._command = "end"
         self._thread.join()
         if not self._is_closed:
             self._is_closed = True
@@ -179,8 +179,8 @@ class RemoteCases:
         deadline = float("inf")
         try:
             while time.monotonic() < deadline:
-                word = self._obey()
-                if word == "end":
+                command = self._apply_command()
+                if command == "end":
                     deadline = min(deadline, time.monotonic() + END_SECONDS)
                     if not self._running:
                         break
@@ -194,26 +194,26 @@ class RemoteCases:
             self._give_up(None)
             self._backend.close()
 
-    def _obey(self) -> Word:
+    def _apply_command(self) -> ShardCommand:
         """Pass on what is to be said to the shards. While they are held, waiting cases are missing."""
         with self._changed:
-            if not self._word and self._running and self._is_stopped():
-                self._word = "hold"
-            word = self._word
-        if word != self._said:
-            self._said = word
-            self._backend.say(word)
-        if word:
+            if not self._command and self._running and self._is_stopped():
+                self._command = "hold"
+            command = self._command
+        if command != self._sent_command:
+            self._sent_command = command
+            self._backend.send_command(command)
+        if command:
             with self._changed:
                 waiting = [case for shard in self._queue for case in shard.cases]
                 self._queue.clear()
             self._set_done({case: _missing(case, STOPPED) for case in waiting})
-            for number in [number for number, shard in self._running.items() if not shard.has_spoken]:
+            for number in [number for number, shard in self._running.items() if not shard.is_running]:
                 self._drop(number, STOPPED)
-        return word
+        return command
 
     def _warn_if_none_runs(self) -> None:
-        if not self._running or any(shard.has_spoken for shard in self._running.values()):
+        if not self._running or any(shard.is_running for shard in self._running.values()):
             self._quiet_since = time.monotonic()
         elif time.monotonic() - self._quiet_since > QUIET_SECONDS:
             self._quiet_since = time.monotonic()
@@ -228,15 +228,15 @@ class RemoteCases:
             shard.number = number
             self._next += 1
             self._running[self._next] = shard
-            self._backend.start(self._next, self._order(list(shard.cases), number), with_data=shard.with_data)
+            self._backend.start(self._next, self._spec(list(shard.cases), number), with_data=shard.with_data)
 
-    def _take(self, number: int, message: Mapping[str, Any] | Failed) -> None:
+    def _take(self, number: int, message: Mapping[str, Any] | ShardFailed) -> None:
         shard = self._running.get(number)
         if shard is None:
             return  # it was dropped
-        shard.has_spoken = True
-        kind = "failed" if isinstance(message, Failed) else message["kind"]
-        if isinstance(message, Failed):
+        shard.is_running = True
+        kind = "failed" if isinstance(message, ShardFailed) else message["kind"]
+        if isinstance(message, ShardFailed):
             self._ended(number, str(message))
         elif kind == "started":
             if not self._on_started(message["tools"], message["sandbox"]):
@@ -256,9 +256,9 @@ class RemoteCases:
             self._refuse(message["why"])
             self._ended(number, message["why"])
         else:
-            if message["status"] == USAGE_ERROR and shard.cases and not self._word:
-                self._refuse(f"a shard cannot run: {message['said']}")
-            self._ended(number, f"pytest ended with exit status {message['status']}: {message['said']}")
+            if message["status"] == USAGE_ERROR and shard.cases and not self._command:
+                self._refuse(f"a shard cannot run: {message['last_line']}")
+            self._ended(number, f"pytest ended with exit status {message['status']}: {message['last_line']}")
 
     def _drop(self, number: int, why: str) -> None:
         self._backend.drop(number)
@@ -293,12 +293,12 @@ class RemoteCases:
     def _ended(self, number: int, why: str) -> None:
         """What is left of a shard runs again, unless the run is to end, or it fails each time."""
         shard = self._running.pop(number)
-        shard.has_spoken = False
+        shard.is_running = False
         shard.tries += 1
         if not shard.cases:
             return
         with self._changed:
-            held = bool(self._word)
+            held = bool(self._command)
             if not held and shard.tries < TRIES:
                 self._queue.appendleft(shard)
                 return

@@ -68,7 +68,7 @@ class OwnCase:
 
     async def ask(
         self,
-        said: str | Sequence[Message],
+        messages: str | Sequence[Message],
         *,
         system: str = "",
         tools: Iterable[AnyTool | RealTool] = (),
@@ -79,10 +79,10 @@ class OwnCase:
         """See ``Model.ask``."""
         paths = list(map(_existing, files))
         self._may_read(paths)
-        if paths and isinstance(said, str):
-            said += FILES + ", ".join(f"`{path}`" for path in paths)
+        if paths and isinstance(messages, str):
+            messages += FILES + ", ".join(f"`{path}`" for path in paths)
         offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
-        return await self.case.converse(said, system=system, tools=offered, state=state, max_turns=max_turns)
+        return await self.case.converse(messages, system=system, tools=offered, state=state, max_turns=max_turns)
 
     async def complete(
         self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()
@@ -114,7 +114,7 @@ class Model:
 
     def ask(
         self,
-        said: str | Sequence[Message],
+        messages: str | Sequence[Message],
         *,
         system: str = "",
         tools: Iterable[AnyTool | RealTool] = (),
@@ -124,14 +124,14 @@ class Model:
     ) -> Any:
         """Let the model use tools until it answers. Returns a ``Conversation``: ``text``, ``calls``, ``messages``.
 
-        ``said``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
+        ``messages``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
         ``tools``, typed Python functions, or function schemas; a call of a schema ends the conversation. ``files``:
         paths that tools may read; the message names them. ``state``: the value of a function's first parameter
         ``state``. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one
         of ``files``.
         """
         __tracebackhide__ = True
-        work = self._case.ask(said, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
+        work = self._case.ask(messages, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
         return self._case.give(work)
 
     def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:

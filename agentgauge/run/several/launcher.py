@@ -175,7 +175,9 @@ class Launcher:
         if status == 0:
             note_finished(self._parent, process.launch.name)
         seconds = time.monotonic() - process.began
-        self._screen.say(f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}")
+        self._screen.write_line(
+            f"{process.launch.name}: ended after {seconds:.1f} s, exit status {process.launch.status}"
+        )
         if self._screen.is_live:
             self._draw()
 

@@ -12,7 +12,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
-from agentgauge.run.several.parent import Member, Several, named
+from agentgauge.run.several.parent import Member, RunGroup, named
 
 _LISTS: Mapping[str, tuple[type, ...]] = {
     "models": (str,),
@@ -39,7 +39,7 @@ class Sweep:
     in_flight: int | None = None  # concurrent requests to one provider
     side_by_side: int = 4  # runs at a time
 
-    def runs(self) -> Several:
+    def runs(self) -> RunGroup:
         """One for each combination, in the order of the file. The name has each value that the file lists."""
         known = (
             ("dialect", "{}", self.dialects),
@@ -56,7 +56,7 @@ class Sweep:
         names = named([name for name, _, _ in found])
         members = (Member(name, model, words) for name, (_, model, words) in zip(names, found, strict=True))
         batch = {"--batch", f"{PREFIX}batch"} & {*self.arguments}
-        return Several(tuple(members), self.in_flight or (DEFAULT_BATCH if batch else None), self.side_by_side)
+        return RunGroup(tuple(members), self.in_flight or (DEFAULT_BATCH if batch else None), self.side_by_side)
 
 
 def read_sweep(path: Path) -> Sweep:

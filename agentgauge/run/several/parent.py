@@ -29,7 +29,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Several:
+class RunGroup:
     """The content of the folder's file."""
 
     members: tuple[Member, ...]
@@ -57,9 +57,9 @@ def is_parent(folder: Path) -> bool:
 
 def refuse_taken(folder: Path) -> None:
     """Raises UsageProblem where the folder already holds a run, or several of which one has begun."""
-    several = is_parent(folder) and any(is_begun(folder / member.name) for member in read(folder).members)
-    if several or is_begun(folder):
-        what = "runs of several models" if several else "a run"
+    group = is_parent(folder) and any(is_begun(folder / member.name) for member in read(folder).members)
+    if group or is_begun(folder):
+        what = "runs of several models" if group else "a run"
         raise UsageProblem(f"{folder} already holds {what}; continue with --resume={folder}, or name another --run-dir")
 
 
@@ -68,17 +68,17 @@ def without_secrets(member: Member) -> Member:
     return replace(member, words=tuple(map(without_logins, member.words)))
 
 
-def write(folder: Path, several: Several) -> None:
-    kept = replace(several, members=tuple(map(without_secrets, several.members)))
+def write(folder: Path, group: RunGroup) -> None:
+    kept = replace(group, members=tuple(map(without_secrets, group.members)))
     RunFolder(folder).write_json(FILE, asdict(kept))
 
 
-def read(folder: Path) -> Several:
+def read(folder: Path) -> RunGroup:
     """Raises UsageProblem where the file is damaged."""
     try:
         found: Mapping[str, Any] = RunFolder(folder).read_json(FILE)
         members = tuple(Member(one["name"], one["model"], tuple(one["words"])) for one in found["members"])
-        return Several(members, found["in_flight"], found["side_by_side"], tuple(found["finished"]))
+        return RunGroup(members, found["in_flight"], found["side_by_side"], tuple(found["finished"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageProblem(f"{folder / FILE} cannot be read: {error!r}; restore it, or start again") from None
 
@@ -96,5 +96,5 @@ def is_finished(parent: Path, name: str) -> bool:
 
 def note_finished(parent: Path, name: str) -> None:
     """Note that a member has ended with exit status 0. Raises OSError."""
-    several = read(parent)
-    write(parent, replace(several, finished=tuple(dict.fromkeys((*several.finished, name)))))
+    group = read(parent)
+    write(parent, replace(group, finished=tuple(dict.fromkeys((*group.finished, name)))))

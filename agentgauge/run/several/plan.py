@@ -14,12 +14,12 @@ from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch, Live
-from agentgauge.run.several.parent import Several, is_begun, is_finished
+from agentgauge.run.several.parent import RunGroup, is_begun, is_finished
 
 
 def launches(
     parent: Path,
-    several: Several,
+    group: RunGroup,
     config: Config,
     budget: Budget | None,
     live: Callable[[Path], Live],
@@ -31,8 +31,8 @@ def launches(
 
     Raises UsageProblem for a model that is not known or lacks its key, or whose prices the budget needs.
     """
-    in_flight, side_by_side = several.in_flight, several.side_by_side or len(several.members)
-    left = [member for member in several.members if again or not is_finished(parent, member.name)]
+    in_flight, side_by_side = group.in_flight, group.side_by_side or len(group.members)
+    left = [member for member in group.members if again or not is_finished(parent, member.name)]
     specs = [resolve(member.model, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
     hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own

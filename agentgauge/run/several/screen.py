@@ -33,7 +33,7 @@ class Screen:
         self._write([fitted(line) if self.is_live else line for line in lines])
         self._height = len(lines)
 
-    def say(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """A line that stays."""
         self._erase()
         self._write([line])
@@ -53,7 +53,7 @@ def progress_line(state: Mapping[str, Any]) -> str:
     if not state["planned"]:
         return "starts"
     counts = state["counts"]
-    told = [f"{sum(counts.values())}/{state['planned']}", *(f"{status} {count}" for status, count in counts.items())]
-    told += [f"{short_count(state['tokens'])} tokens", *([f"${state['usd']:.2f}"] if state["usd"] else [])]
-    told += [*([f"{short_time(state['left'])} left"] if state["left"] else []), f"{state['per_minute']:.0f} a minute"]
-    return " · ".join(told)
+    parts = [f"{sum(counts.values())}/{state['planned']}", *(f"{status} {count}" for status, count in counts.items())]
+    parts += [f"{short_count(state['tokens'])} tokens", *([f"${state['usd']:.2f}"] if state["usd"] else [])]
+    parts += [*([f"{short_time(state['left'])} left"] if state["left"] else []), f"{state['per_minute']:.0f} a minute"]
+    return " · ".join(parts)

@@ -10,7 +10,7 @@ runs inside AgentGauge's process. Its parts import nothing of ``agentgauge``, so
     steps.py       work that the code gets piece by piece, with a limit of time for each
     folder.py      the code's folder, in memory, of a fixed size
     confine.py     process I (process 1 of its own PID namespace) prepares files and network; process T becomes the code
-    ends.py        what connects these processes
+    connections.py what connects these processes
     mounts.py, landlock.py, seccomp.py   one layer each
     linux.py       the system calls that Python does not offer
 """

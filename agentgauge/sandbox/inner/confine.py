@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, NoReturn
 
-    from .ends import Ends
+    from .connections import Connections
 
     Spec = Mapping[str, Any]
 
@@ -82,7 +82,9 @@ def enter_user_namespace(report: Report) -> None:
     report.send("layer", "user_ns")
 
 
-def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_ns: bool, uid: int | None) -> None:
+def run_as_first(
+    spec: Spec, report: Report, connections: Connections, *, pid_ns: bool, mount_ns: bool, uid: int | None
+) -> None:
     """Process I; returns in process T only. ``uid``: a user id that only T has, or None; only root can set one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
@@ -109,10 +111,10 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
         else:
             mounts.build_root(spec["mounts"], spec["folder"], devices)
         report.send("layer", "mount_ns")
-    ends.hand_over(proc)
+    connections.hand_over(proc)
     shown = [target for source, target in spec["mounts"] if source]
     readable, listed = (shown, []) if mount_ns or bwrap else (spec["readable"], spec["listed"])
-    stdin = None if ends.program else ends.take_stdin()
+    stdin = None if connections.program else connections.take_stdin()
     # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.
     alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
@@ -122,20 +124,20 @@ def run_as_first(spec: Spec, report: Report, ends: Ends, *, pid_ns: bool, mount_
     child = os.fork()
     if child == 0:
         try:
-            for number, descriptor in enumerate(ends.program if stdin is None else [stdin]):
+            for number, descriptor in enumerate(connections.program if stdin is None else [stdin]):
                 os.dup2(descriptor, number)
             _confine(spec, report, readable, listed, devices, uid=uid, alone=alone)
             report.send("start", "")
         except BaseException as error:
             refuse(report, error)
-        ends.close()
+        connections.close()
         return
     os.pwrite(danger, ours, 0)
-    ends.leave_to_program()
+    connections.leave_to_program()
     while True:
         found, status, usage = os.wait3(0)
         if found == child:
-            os.write(ends.ending, f"{status} {usage.ru_utime + usage.ru_stime:.3f}".encode())
+            os.write(connections.ending, f"{status} {usage.ru_utime + usage.ru_stime:.3f}".encode())
             os._exit(0)
 
 

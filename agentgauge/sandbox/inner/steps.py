@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from .ends import Ends
+    from .connections import Connections
     from .usage import Clock
 
 _HEAD = 8  # bytes that give a message's length
@@ -25,7 +25,7 @@ class Steps:
     """The pieces of one run, and the time that they take."""
 
     def __init__(
-        self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None], ends: Ends
+        self, spec: Mapping[str, Any], first: bytes, most: int, send: Callable[[bytes], None], connections: Connections
     ) -> None:
         """``spec``: ``result.Steps`` as a dict. ``most``: bytes of all answers."""
         self._waiting = [first, *spec["inputs"]]
@@ -36,7 +36,7 @@ class Steps:
         self._in = bytearray()
         self._spent = 0.0
         self._timed = False
-        self._feed, self.reading = ends.feed, ends.reading
+        self._feed, self.reading = connections.feed, connections.reading
         for descriptor in (self._feed, self.reading):
             os.set_blocking(descriptor, False)
         self._next()

@@ -13,7 +13,7 @@ import time
 
 from . import linux, usage, watch
 from .confine import SIGKILL, Report, enter_namespaces, refuse, run_as_first, sealed_file
-from .ends import Ends
+from .connections import Connections
 from .folder import Folder, NotKept
 from .steps import Steps
 
@@ -74,28 +74,28 @@ def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outsi
     spec = {**spec, "ended_before": usage.ended(spec["events"]) if spec["counted"] else 0}
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     folder, uid = _own_folder(spec, outside) if mount_ns else (None, None)
-    ends = Ends(steps=spec["steps"])
+    connections = Connections(steps=spec["steps"])
     first = os.fork()
     if first == 0:
         try:
-            run_as_first(spec, report, ends, pid_ns=pid_ns, mount_ns=mount_ns, uid=uid)
+            run_as_first(spec, report, connections, pid_ns=pid_ns, mount_ns=mount_ns, uid=uid)
         except BaseException as error:
             report.send("fault", f"{type(error).__name__}: {error}")
             os._exit(1)
         return
-    ends.leave_to_program()
+    connections.leave_to_program()
     given = _receive()
     steps = None
     if spec["steps"]:
-        steps = Steps(given["steps"], given["stdin"], spec["output_bytes"], report.write, ends)
+        steps = Steps(given["steps"], given["stdin"], spec["output_bytes"], report.write, connections)
     else:
-        ends.give_stdin(sealed_file(given["stdin"]))
-    proc = ends.take_proc()
+        connections.give_stdin(sealed_file(given["stdin"]))
+    proc = connections.take_proc()
     if spec["outer"]:
         # Bubblewrap has made it: it shows the sandbox only.
         proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     processes = usage.Processes(first, proc)
-    for kind, text in watch.until_the_end(spec, ends, steps, processes, folder, deadline):
+    for kind, text in watch.until_the_end(spec, connections, steps, processes, folder, deadline):
         report.send(kind, text)
     os.kill(first, SIGKILL)
     os.waitpid(first, 0)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .confine import Spec
-    from .ends import Ends
+    from .connections import Connections
     from .folder import Folder
     from .steps import Steps
 
@@ -23,7 +23,12 @@ _SEARCHING = 0.2  # where each look searches all processes of the machine
 
 
 def until_the_end(
-    spec: Spec, ends: Ends, steps: Steps | None, processes: usage.Processes, folder: Folder | None, deadline: float
+    spec: Spec,
+    connections: Connections,
+    steps: Steps | None,
+    processes: usage.Processes,
+    folder: Folder | None,
+    deadline: float,
 ) -> Iterator[tuple[str, str]]:
     """Wait until the program has ended or has to end. Returns the report, if there is one: ``cause`` with ``timeout``,
     ``cpu``, ``step``, ``steps``, ``memory``, ``disk`` or ``output``, or ``end`` with the status.
@@ -39,7 +44,7 @@ def until_the_end(
             return
         poll = select.poll()
         poll.register(0, select.POLLIN)
-        poll.register(ends.ended, select.POLLIN)
+        poll.register(connections.ended, select.POLLIN)
         if steps and reading:
             poll.register(steps.reading, select.POLLIN)
         if steps and steps.writing is not None:
@@ -58,7 +63,7 @@ def until_the_end(
             reading = cause != "closed"
             cause = None if cause == "closed" else cause
         more = steps is not None and reading and steps.reading in ready  # of an answer, maybe
-        ended = not cause and not more and ends.ended in ready
+        ended = not cause and not more and connections.ended in ready
         if not cause and (ended or time.monotonic() >= next_look):
             next_look = time.monotonic() + tick
             cause = _over(spec, processes, folder, whole) or (steps.over(clock) if steps and not ended else None)
@@ -66,7 +71,7 @@ def until_the_end(
             yield "cause", cause
             return
         if ended:
-            status = os.read(ends.ended, 100).decode("ascii")
+            status = os.read(connections.ended, 100).decode("ascii")
             if status:  # else process I has died, which is the program's doing
                 yield "end", status
             return

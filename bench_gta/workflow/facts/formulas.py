@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 _CELL = re.compile(r"(?:(?P<sheet>.+)!)?\$?(?P<column>[A-Za-z]+)\$?(?P<row>\d+)")
 
 
-class NotWorkedOut(Exception):
+class UnsupportedFormula(Exception):
     """The formula needs more than this module computes."""
 
 
@@ -60,7 +60,7 @@ class Formulas:
         written = self._written(sheet, column, row)
         try:
             return self._value(sheet, column, row)
-        except NotWorkedOut:
+        except UnsupportedFormula:
             return written
 
     def _written(self, sheet: str, column: int, row: int) -> Any:
@@ -73,13 +73,13 @@ class Formulas:
             return written
         if place not in self._known:
             if place in self._open or len(self._open) >= DEEPEST:
-                raise NotWorkedOut
+                raise UnsupportedFormula
             self._open.append(place)
             try:
                 found = round(_Reader(written[1:], sheet, self._value).result(), 10)
                 self._known[place] = int(found) if found.is_integer() else found
             except (ArithmeticError, ValueError, IndexError, TypeError, RecursionError) as error:
-                raise NotWorkedOut from error
+                raise UnsupportedFormula from error
             finally:
                 self._open.pop()
         return self._known[place]
@@ -95,7 +95,7 @@ class _Reader:
     def result(self) -> float:
         found = self._sum()
         if self._tokens:
-            raise NotWorkedOut
+            raise UnsupportedFormula
         return float(found)
 
     def _next(self, *signs: str) -> str:
@@ -130,9 +130,9 @@ class _Reader:
         elif kind == "name" and text.upper() in FUNCTIONS and self._next("("):
             inner = FUNCTIONS[text.upper()](self._arguments())
         else:
-            raise NotWorkedOut
+            raise UnsupportedFormula
         if not self._next(")"):
-            raise NotWorkedOut
+            raise UnsupportedFormula
         return inner
 
     def _arguments(self) -> list[float]:
@@ -150,14 +150,14 @@ class _Reader:
         _, right, bottom = self._place(last)
         self._cells += (right - left + 1) * (bottom - top + 1)
         if self._cells > MOST_CELLS:
-            raise NotWorkedOut
+            raise UnsupportedFormula
         found = (self._value(sheet, column, row) for row in range(top, bottom + 1) for column in range(left, right + 1))
         return [float(value) for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
 
     def _place(self, cell: str) -> tuple[str, int, int]:
         found = _CELL.fullmatch(cell)
         if found is None:
-            raise NotWorkedOut
+            raise UnsupportedFormula
         column = 0
         for letter in found["column"].upper():
             column = 26 * column + ord(letter) - ord("A") + 1
@@ -171,7 +171,7 @@ def _tokens(formula: str) -> list[tuple[str, str]]:
     while at < len(formula):
         found = _TOKEN.match(formula, at)
         if found is None or found.lastgroup is None:
-            raise NotWorkedOut
+            raise UnsupportedFormula
         tokens.append((found.lastgroup, found[found.lastgroup]))
         at = found.end()
     return tokens
@@ -182,5 +182,5 @@ def _number(value: Any) -> float:
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NotWorkedOut
+        raise UnsupportedFormula
     return float(value)

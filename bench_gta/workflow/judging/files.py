@@ -13,14 +13,14 @@ from agentgauge.sandbox import scratch_folder
 from bench_gta.atomic.data import check_key
 from bench_gta.workflow import data, predictions, tree
 from bench_gta.workflow.judging.judge import Delivery, Judge, scored, shown_file
-from bench_gta.workflow.judging.judges import MadeJudge
+from bench_gta.workflow.judging.judges import ManagedJudge
 from bench_gta.workflow.judging.parts import flatten
 from bench_gta.workflow.metrics import figures
 from bench_gta.workflow.score import Thresholds, detail, failed, run_result, score_output
 
 
 def score_predictions(
-    samples: Path | None, file: Path, made: MadeJudge, thresholds: Thresholds, *, strict: bool
+    samples: Path | None, file: Path, made: ManagedJudge, thresholds: Thresholds, *, strict: bool
 ) -> Mapping[str, Any]:
     """Judge every record of a prediction file: ``metrics`` with the released ``gpt_score`` first, ``columns``,
     ``samples``, ``notes``.
@@ -65,7 +65,7 @@ def score_predictions(
     }
 
 
-async def _judge_all(made: MadeJudge, deliveries: Sequence[Delivery]) -> list[list[Json] | AgentGaugeError]:
+async def _judge_all(made: ManagedJudge, deliveries: Sequence[Delivery]) -> list[list[Json] | AgentGaugeError]:
     """One after the other, as upstream. What is paid for is in the cache, where a second call finds it."""
     outcomes: list[list[Json] | AgentGaugeError] = []
     try:

@@ -22,7 +22,7 @@ def identity_of(fingerprint: str) -> list[str | float | None]:
     return [fingerprint, USUAL.temperature]
 
 
-class MadeJudge:
+class ManagedJudge:
     """A judge with a client of its own. ``close`` it in the event loop that used it."""
 
     def __init__(self, judge: Judge, model: OpenAIModel | None, votes: int = 1) -> None:
@@ -53,17 +53,17 @@ class MadeJudge:
         return reply
 
 
-def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool = True, config: Config) -> MadeJudge:
+def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool = True, config: Config) -> ManagedJudge:
     """``name``: ``rules`` or a model. ``cache``: see ``open_judgements``. ``released``: see ModelJudge. Raises
     UsageProblem for a model that is not known, or whose key is missing."""
     if name == RULES:
-        return MadeJudge(RulesJudge(), None)
+        return ManagedJudge(RulesJudge(), None)
     spec = resolve(name, url=None, config=config)
     if spec.embedded:
         instead = f"name {RULES!r} or a model of an endpoint"
         raise UsageProblem(f"the judge {name!r} is an embedded model, which only a run can serve; {instead}")
     model = OpenAIModel(spec)
-    made = MadeJudge(RulesJudge(), model, votes)
+    made = ManagedJudge(RulesJudge(), model, votes)
     made.judge = ModelJudge(
         model.name,
         made.ask,

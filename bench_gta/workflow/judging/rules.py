@@ -185,12 +185,14 @@ def _statement(statement: Json, where: str, text: str) -> Outcome:
     if not needed:
         raise DataProblem(f"a statement of 'says' in a check must have 'all'; got {str(statement)[:80]}")
     unwanted = [_text("says", word) for word in _list("none", statement)]
-    said = any(
+    is_stated = any(
         all(any(holds(span, choice) for choice in choices) for choices in needed)
         and not any(holds(span, word) for word in unwanted)
         for span in spans(text)
     )
-    return Outcome(said, f"{where} has no sentence that says {' and '.join(repr(choices[0]) for choices in wanted)}")
+    return Outcome(
+        is_stated, f"{where} has no sentence that says {' and '.join(repr(choices[0]) for choices in wanted)}"
+    )
 
 
 def _look_outcomes(check: Mapping[str, Json], file: Facts) -> list[Outcome]:

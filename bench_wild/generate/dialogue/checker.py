@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.types import Json
-from bench_wild.generate.dialogue.dialogue import fenced_json, speaker, spoken
+from bench_wild.generate.dialogue.dialogue import fenced_json, speaker, without_mark
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
 # what may be repeated is bounded: a model that writes "callcallcall..." without end must not hold the others up
@@ -70,30 +70,30 @@ def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: 
     says that the plan follows a tool's result."""
     if speaker(content) != "planner":
         return Verdict(format="the text does not begin with Planner:")
-    plan = fenced_json(spoken(content))
+    plan = fenced_json(without_mark(content))
     if not isinstance(plan, dict):
         return Verdict(format="there is no JSON object behind Planner:")
     actions = plan.get("Action_List")
     if not isinstance(actions, list) or not all(_is_action(action) for action in actions):
         return Verdict(format="Action_List is no list of objects with a name and arguments")
-    told = _story(plan)
-    staged = _STAGED.search(_without_names(told, tools))
+    story = _story(plan)
+    staged = _STAGED.search(_without_names(story, tools))
     return Verdict(
         thought=f"Thought and Plan must not speak of {staged[0]!r}" if staged else "",
-        call="; ".join(_calls(actions, tools, told, after_tool)),
+        call="; ".join(_calls(actions, tools, story, after_tool)),
         parameters="; ".join(text for action in actions for text in _parameters(action, tools)),
     )
 
 
 def needs_judge(content: str) -> bool:
     """Whether a model must judge a plan that keeps the rules: it has several actions, or mentions their order."""
-    plan = fenced_json(spoken(content))
+    plan = fenced_json(without_mark(content))
     return len(plan["Action_List"]) > 1 or bool(_ORDER.search(_story(plan)))
 
 
 def read_judgement(reply: str) -> tuple[str, bool] | None:
     """The analysis of a judge's reply and whether it agrees; None for any other text."""
-    found = fenced_json(spoken(reply))
+    found = fenced_json(without_mark(reply))
     if not isinstance(found, dict) or "tool_call_analysis" not in found or found.get("correct") not in ("yes", "no"):
         return None
     return str(found["tool_call_analysis"]), found["correct"] == "yes"
@@ -103,11 +103,11 @@ def _story(plan: Mapping[str, Json]) -> str:
     return f"{plan.get('Thought', '')}\n{plan.get('Plan', '')}"
 
 
-def _without_names(told: str, tools: Sequence[Mapping[str, Any]]) -> str:
+def _without_names(text: str, tools: Sequence[Mapping[str, Any]]) -> str:
     """A tool may be called grammarChecker; to speak of it is no mistake."""
     for tool in tools:
-        told = told.replace(tool["function"]["name"], "")
-    return told
+        text = text.replace(tool["function"]["name"], "")
+    return text
 
 
 def _is_action(action: Json) -> bool:
@@ -117,7 +117,7 @@ def _is_action(action: Json) -> bool:
 
 
 def _calls(
-    actions: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], told: str, after_tool: bool
+    actions: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], text: str, after_tool: bool
 ) -> Iterator[str]:
     names = [action["name"] for action in actions]
     if not names:
@@ -130,7 +130,7 @@ def _calls(
     for action in actions:
         if action["name"] == PREPARE and after_tool and action["arguments"].get("answer_type") == "chat":
             yield "right after a tool's result the answer_type must be tool"
-    if found := _SERIAL_TIMES.search(told):
+    if found := _SERIAL_TIMES.search(text):
         yield f"a call that is repeated is planned step by step, not as {found[0]!r}"
 
 

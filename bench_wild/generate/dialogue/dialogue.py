@@ -99,7 +99,7 @@ def speaker(content: str) -> Speaker | None:
     return _SPEAKERS.get(mark[1]) if mark else None
 
 
-def spoken(content: str) -> str:
+def without_mark(content: str) -> str:
     """A message without its speaker's mark."""
     return _MARK.sub("", content, count=1).strip() if speaker(content) else content.strip()
 
@@ -134,7 +134,7 @@ def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[
 
 def is_accepted(content: str) -> bool:
     """Whether a checker's message says yes."""
-    found = fenced_json(spoken(content))
+    found = fenced_json(without_mark(content))
     return isinstance(found, dict) and found.get("correct") == "yes"
 
 

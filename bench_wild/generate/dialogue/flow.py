@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bench_wild.generate.dialogue import users
 from bench_wild.generate.dialogue.dialogue import Dialogue, TaskType, Turn
+from bench_wild.generate.dialogue.dialogue_state import DialogueState
 from bench_wild.generate.dialogue.planner import plan
 from bench_wild.generate.dialogue.replies import simulate, speak
-from bench_wild.generate.dialogue.scene import Scene
 from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK, PREPARE
 
@@ -16,37 +16,37 @@ ROUNDS = 100
 """At most so many rounds in a task. A task that is not done then stays unfinished."""
 
 
-async def play(scene: Scene, sequence: Sequence[TaskType], seed: int) -> Dialogue:
+async def play(state: DialogueState, sequence: Sequence[TaskType], seed: int) -> Dialogue:
     """A whole dialogue. Raises DialogueFails, and the Fault of an endpoint."""
     turns: list[Turn] = []
     for number, wanted in enumerate(sequence):
-        start, kind = len(scene.messages), "first"
+        start, kind = len(state.messages), "first"
         if number == 0:
-            await users.first_task(scene, wanted)
+            await users.first_task(state, wanted)
         else:
-            kind = await users.follow_up(scene, wanted)
-        await _solve(scene)
-        turns.append(Turn(wanted, kind, KINDS.get(kind, "first"), start, len(scene.messages)))
-    return Dialogue(tuple(sequence), scene.language, seed, scene.tools, scene.env_info, scene.messages, tuple(turns))
+            kind = await users.follow_up(state, wanted)
+        await _solve(state)
+        turns.append(Turn(wanted, kind, KINDS.get(kind, "first"), start, len(state.messages)))
+    return Dialogue(tuple(sequence), state.language, seed, state.tools, state.env_info, state.messages, tuple(turns))
 
 
-async def _solve(scene: Scene) -> None:
+async def _solve(state: DialogueState) -> None:
     """One task, from the user's words to the answer. A message whose speaker is not recognised ends it, as in the
     original."""
     for _ in range(ROUNDS):
-        if scene.last in ("user", "tool", "checker_tool"):
-            actions = await plan(scene)
+        if state.last in ("user", "tool", "checker_tool"):
+            actions = await plan(state)
             first = actions[0]
             if first["name"] == ASK:
-                await speak(scene, "agent_ask")
+                await speak(state, "agent_ask")
             elif first["name"] == PREPARE:
                 await speak(
-                    scene, "agent_answer" if first["arguments"]["answer_type"] == "tool" else "agent_answer_chat"
+                    state, "agent_answer" if first["arguments"]["answer_type"] == "tool" else "agent_answer_chat"
                 )
                 return
             else:
-                await simulate(scene, actions)
-        elif scene.last == "agent":
-            await users.reply_to_question(scene)
+                await simulate(state, actions)
+        elif state.last == "agent":
+            await users.reply_to_question(state)
         else:
             return

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from bench_wild.generate.dialogue.dialogue import MARKS, fence, fenced_json, speaker, spoken
-from bench_wild.generate.dialogue.scene import DialogueFails, Scene
+from bench_wild.generate.dialogue.dialogue import MARKS, fence, fenced_json, speaker, without_mark
+from bench_wild.generate.dialogue.dialogue_state import DialogueError, DialogueState
 
 _FENCE = re.compile(r"```(?:markdown|md)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
 
 
-async def speak(scene: Scene, agent: Literal["agent_ask", "agent_answer", "agent_answer_chat"]) -> None:
+async def speak(state: DialogueState, agent: Literal["agent_ask", "agent_answer", "agent_answer_chat"]) -> None:
     """A question, a summary of results, or an answer out of its own knowledge.
 
     The text stays as it was written, but for a Markdown fence around it: one that does not begin with the agent's mark
     is not recognised afterwards. Raises DialogueFails for an empty one.
     """
-    scene.switch("agent")
-    prompt = scene.texts.prompt(agent, scene.slots())
-    reply = await scene.ask("agent", prompt)
+    state.switch("agent")
+    prompt = state.texts.prompt(agent, state.slots())
+    reply = await state.ask("agent", prompt)
     text = without_fence(reply)
     if not text:
-        raise DialogueFails("empty reply", f"{agent} wrote nothing")
-    scene.keep(agent, prompt, reply)
-    scene.say("agent", text)
+        raise DialogueError("empty reply", f"{agent} wrote nothing")
+    state.keep(agent, prompt, reply)
+    state.add_message("agent", text)
 
 
 def without_fence(text: str) -> str:
@@ -41,30 +41,30 @@ def without_fence(text: str) -> str:
 ATTEMPTS = 3
 
 
-async def simulate(scene: Scene, actions: list[dict[str, Any]]) -> None:
+async def simulate(state: DialogueState, actions: list[dict[str, Any]]) -> None:
     """Results for all actions of a list. Raises DialogueFails when three replies were refused."""
-    prompt = scene.texts.prompt("tool", scene.slots())
+    prompt = state.texts.prompt("tool", state.slots())
     problem = ""
     for _ in range(ATTEMPTS):
-        scene.switch("tool")
-        reply = await scene.ask("tool", prompt)
+        state.switch("tool")
+        reply = await state.ask("tool", prompt)
         problem = check_results(reply, len(actions))
         if not problem:
-            scene.keep("tool", prompt, reply)
-        scene.say("tool", reply)
+            state.keep("tool", prompt, reply)
+        state.add_message("tool", reply)
         if not problem:
             return
-        scene.switch("checker_tool")
+        state.switch("checker_tool")
         verdict = {"format_analysis": problem, "correct": "no"}
-        scene.say("checker_tool", f"{MARKS[scene.language]['checker_tool']}\n{fence(verdict)}")
-    raise DialogueFails("results refused", f"{ATTEMPTS} tool results in a row were refused, the last because {problem}")
+        state.add_message("checker_tool", f"{MARKS[state.language]['checker_tool']}\n{fence(verdict)}")
+    raise DialogueError("results refused", f"{ATTEMPTS} tool results in a row were refused, the last because {problem}")
 
 
 def check_results(reply: str, actions: int) -> str:
     """Why the simulated results cannot be accepted; empty if they can."""
     if speaker(reply) != "tool":
         return "the text does not begin with Tool:"
-    found = fenced_json(spoken(reply))
+    found = fenced_json(without_mark(reply))
     observations = found.get("Observation_List") if isinstance(found, dict) else None
     if not isinstance(observations, list):
         return "there is no JSON object with an Observation_List behind Tool:"

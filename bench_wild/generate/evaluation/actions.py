@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.types import Json
-from bench_wild.generate.dialogue.dialogue import fenced_json, speaker, spoken
+from bench_wild.generate.dialogue.dialogue import fenced_json, speaker, without_mark
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
 DEEPEST = 100
@@ -35,25 +35,27 @@ class Action:
 
 def actions_of(messages: Sequence[Mapping[str, str]]) -> tuple[str, list[Action]]:
     """The user's words and the actions of one task, from its kept messages. Raises NoRecord."""
-    said = iter(messages)
-    text = _next(said, "user", "it begins")
+    remaining = iter(messages)
+    text = _next(remaining, "user", "it begins")
     actions: list[Action] = []
     number = 0
     while not actions or actions[-1].name != PREPARE:
-        listed = _planned(_next(said, "planner", "a final answer should come" if actions else "its words are followed"))
+        listed = _planned(
+            _next(remaining, "planner", "a final answer should come" if actions else "its words are followed")
+        )
         if listed[0][0] == PREPARE:
-            actions.append(Action(*listed[0], _next(said, "agent", "the final answer is due"), number))
+            actions.append(Action(*listed[0], _next(remaining, "agent", "the final answer is due"), number))
         elif listed[0][0] == ASK:
-            question = _next(said, "agent", "a question is due")
-            actions.append(Action(*listed[0], question, number, _next(said, "user", "a question was asked")))
+            question = _next(remaining, "agent", "a question is due")
+            actions.append(Action(*listed[0], question, number, _next(remaining, "user", "a question was asked")))
         else:
-            results = _observed(_next(said, "tool", "tools were called"), len(listed))
+            results = _observed(_next(remaining, "tool", "tools were called"), len(listed))
             actions += [
                 Action(name, arguments, result, number)
                 for (name, arguments), result in zip(listed, results, strict=True)
             ]
         number += 1
-    if next(said, None) is not None:
+    if next(remaining, None) is not None:
         raise NoRecord("continues after its final answer")
     return text, actions
 
@@ -65,7 +67,7 @@ def _next(messages: Iterator[Mapping[str, str]], wanted: str, where: str) -> str
         raise NoRecord(f"ends where {where}")
     if (found := speaker(message["content"])) != wanted:
         raise NoRecord(f"has a message of {found or 'an unknown speaker'} where {where}; one of {wanted} is needed")
-    if not (text := spoken(message["content"])):
+    if not (text := without_mark(message["content"])):
         raise NoRecord(f"has an empty message of {wanted}")
     return text
 

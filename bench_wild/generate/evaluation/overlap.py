@@ -68,7 +68,7 @@ def known_sessions(paths: Iterable[Path]) -> Known:
     owners: dict[str, dict[Gram, set[int]]] = {language: {} for language in LANGUAGES}
     for path in paths:
         for session in _sessions(path):
-            for gram in frozenset().union(*(grams(text, session.language) for text in said(session))):
+            for gram in frozenset().union(*(grams(text, session.language) for text in texts_of(session))):
                 owners[session.language].setdefault(gram, set()).add(len(names))
             names.append((session.id, _file(path).name))
     return Known(
@@ -95,7 +95,7 @@ def _file(path: Path) -> Path:
     return found
 
 
-def said(session: Session) -> list[str]:
+def texts_of(session: Session) -> list[str]:
     """The user's texts, task by task, with the replies to questions."""
     return ["\n".join([task.text, *(node.user_input or "" for node in task.answer_list)]) for task in session.tasks]
 
@@ -108,7 +108,7 @@ def overlaps(record: Mapping[str, Any], known: Known) -> list[Overlap]:
         if not has_language(record, language):
             continue
         session = build_session(record, language)
-        texts = [grams(text, language) for text in said(session)]
+        texts = [grams(text, language) for text in texts_of(session)]
         whole = _nearest(frozenset().union(*texts), known, language)
         if whole and whole[0] >= SESSION:
             found.append(Overlap(session.id, None, whole[0], *known.names[whole[1]]))

@@ -45,13 +45,13 @@ class Summary:
 
     def lines(self) -> list[str]:
         """The lines for a terminal."""
-        told = [
+        lines = [
             f"{self.sessions} sessions in {self.file}, {self.unverified} of them unverified, {self.doubts} doubts",
             f"to be read by a person: {self.review}",
             *(f"no record: {reason}" for reason in self.left_out[:_TOLD]),
         ]
         more = len(self.left_out) - _TOLD
-        return [*told, f"no record: {more} more dialogues, see {self.review}"] if more > 0 else told
+        return [*lines, f"no record: {more} more dialogues, see {self.review}"] if more > 0 else lines
 
 
 def write_records(out: Path, *, against: Sequence[Path] | None = None) -> Summary:

@@ -92,7 +92,7 @@ def _in_language(record: Mapping[str, Any], language: str) -> Iterator[Finding]:
                 yield from (
                     Finding(kind, f"{_where(task, node)}: {text}") for kind, text in _of_call(tools, task, node, known)
                 )
-        known += "\n" + joined([said for node in task.answer_list for said in (node.observation, node.user_input)])
+        known += "\n" + joined([part for node in task.answer_list for part in (node.observation, node.user_input)])
 
 
 def _where(task: WildTask, node: GoldNode) -> str:
@@ -127,9 +127,11 @@ def _of_call(
     if isinstance(status, int) and status >= 400:
         yield "failed call", f"its result is an error (status {status}), so the gold holds a call that failed"
     before = _ancestors(task.answer_list, node)
-    said = "\n".join([known, *(plain(one.user_input or "") for one in task.answer_list if one.position in before)])
+    earlier_text = "\n".join(
+        [known, *(plain(one.user_input or "") for one in task.answer_list if one.position in before)]
+    )
     for leaf in leaves(dict(node.arguments)):
-        yield from _of_value(task, node, leaf, said, before, schema)
+        yield from _of_value(task, node, leaf, earlier_text, before, schema)
 
 
 def _against_schema(tool: Mapping[str, Any], schema: Mapping[str, Any], arguments: Mapping[str, Json]) -> Iterator[str]:
@@ -163,21 +165,21 @@ def _ancestors(nodes: Sequence[GoldNode], node: GoldNode) -> set[int]:
 
 
 def _of_value(
-    task: WildTask, node: GoldNode, leaf: Leaf, said: str, before: set[int], schema: Mapping[str, Any]
+    task: WildTask, node: GoldNode, leaf: Leaf, earlier_text: str, before: set[int], schema: Mapping[str, Any]
 ) -> Iterator[tuple[Kind, str]]:
     """Where a value comes from: from what is known then, or from a result that comes too late, or from nowhere."""
     shown = f"{leaf.name} = {written(leaf.value)[:60]!r}"
     results = {one.position: Result.of(one.observation) for one in task.answer_list if one.is_tool and one is not node}
-    if any(results[one].gives(leaf, said) for one in before if one in results):
+    if any(results[one].gives(leaf, earlier_text) for one in before if one in results):
         return
-    if _known(leaf, "\n".join([said, *(results[one].text for one in before if one in results)]), schema):
+    if _known(leaf, "\n".join([earlier_text, *(results[one].text for one in before if one in results)]), schema):
         return
     if telling(leaf.value):
         for late, result in results.items():
             echoes = any(
                 written(one.value) == written(leaf.value) for one in leaves(dict(task.answer_list[late].arguments))
             )
-            if not echoes and not is_date(leaf.value) and result.gives(leaf, said):
+            if not echoes and not is_date(leaf.value) and result.gives(leaf, earlier_text):
                 yield "order", f"{shown} comes from the result of action {late}, for which it does not wait"
                 return
     if telling(leaf.value) or not _small_number(leaf.value):

@@ -34,8 +34,8 @@ def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) 
         return data | {"statusDetails": {"message": "not attempted"}}
     record = read(case)
     if kind := kind_of(case):
-        said = record.error if case.status == "broken" else record.score and record.score.explanation
-        message = cut(f"{TITLES[kind]}: {said or 'nothing more is known'}", attachments.limits.message)
+        explanation = record.error if case.status == "broken" else record.score and record.score.explanation
+        message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
         data["statusDetails"] = {"message": message}
     return data | _told(_name(run, case), record, attachments, run.summary["run"]["scoring"])
 
@@ -85,31 +85,35 @@ def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str,
 
 def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
     """Description, steps, times and attachments of a case that was attempted."""
-    said = record.transcript
-    if said is None:
+    recorded = record.transcript
+    if recorded is None:
         return {}
-    shows = record.score and said.output is not None
-    artifacts = presentation_of(find_task(record.task)).artifacts(said.output, record.score, scoring) if shows else ()
+    shows = record.score and recorded.output is not None
+    artifacts = (
+        presentation_of(find_task(record.task)).artifacts(recorded.output, record.score, scoring) if shows else ()
+    )
     shown = [artifact.path for artifact in artifacts if artifact.path]
     if not shown and record.status != "passed":
-        shown = _pictures(said.events)
+        shown = _pictures(recorded.events)
     files, left_out = attachments.files(one, record, shown)
-    usage = said.usage
-    facts = f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {said.seconds:.1f} s"
+    usage = recorded.usage
+    facts = (
+        f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {recorded.seconds:.1f} s"
+    )
     facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
     pages = [artifact.html for artifact in artifacts if artifact.html]
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
         "attachments": [
-            attachments.text(one, "transcript", _text(record, said.events, attachments.limits.transcript)),
+            attachments.text(one, "transcript", _text(record, recorded.events, attachments.limits.transcript)),
             *files,
         ],
     }
-    if said.events:
-        start = milliseconds(said.events[0].start)
-        told["steps"] = steps(said.events, attachments.limits.steps)
-        told |= {"start": start, "stop": start + milliseconds(said.seconds)}
-    return told
+    if recorded.events:
+        start = milliseconds(recorded.events[0].start)
+        described["steps"] = steps(recorded.events, attachments.limits.steps)
+        described |= {"start": start, "stop": start + milliseconds(recorded.seconds)}
+    return described
 
 
 def _text(record: Record, events: Sequence[Event], limit: int) -> str:

@@ -98,13 +98,13 @@ def meaning(run: Run) -> str:
     """What Allure's statuses mean in a run of a benchmark, with this run's counts."""
     counts = _counts(run)
     faults = counts["broken"] + counts["missing"]
-    told = (
+    sentence = (
         f"{counts['passed']} of {counts['planned']} cases passed. {counts['wrong']} have a wrong answer: Allure calls"
         " these failed, but they are results of the model and no faults of the run."
     )
     if not faults:
-        return f"{told} No case is broken or missing."
-    return f"{told} {counts['broken']} broken and {counts['missing']} missing cases are faults of the run."
+        return f"{sentence} No case is broken or missing."
+    return f"{sentence} {counts['broken']} broken and {counts['missing']} missing cases are faults of the run."
 
 
 def _counts(run: Run) -> dict[str, int]:
@@ -193,8 +193,8 @@ def _run(command: list[str], folder: Path) -> str:
             f"{command[0]} cannot be used: {error}; the results in {folder} are complete without it"
         ) from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        last_lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
         raise UsageProblem(
-            f"{' '.join(command[:2])} failed in {folder}: {' '.join(said) or f'exit status {done.returncode}'}"
+            f"{' '.join(command[:2])} failed in {folder}: {' '.join(last_lines) or f'exit status {done.returncode}'}"
         )
     return done.stdout

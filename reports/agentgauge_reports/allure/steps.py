@@ -70,21 +70,21 @@ def transcript(events: Sequence[Event], limit: int) -> str:
 
 
 def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    told = False  # whether a tool's result has been told since the last request
+    has_result = False  # whether a tool's result has been told since the last request
     for event in events:
         detail = event.detail
         cached = f", cached instead of {detail['cached']:.2f} s" if "cached" in detail else ""
         seconds = f"({event.seconds:.2f} s{cached})"
         if event.kind == "tool":
-            told = True
+            has_result = True
             results = [_text(output["content"]) for output in detail.get("result", ())]
             arguments = _text(detail.get("arguments") or {})
             yield f"tool {clean(event.name)} {seconds}", "\n".join([arguments, *(f"→ {result}" for result in results)])
         else:
             for message in detail.get("messages", ()):
-                if message["role"] in ("system", "user") or (message["role"] == "tool" and not told):
+                if message["role"] in ("system", "user") or (message["role"] == "tool" and not has_result):
                     yield clean(message["role"]), _text(message.get("content") or "")
-            told = False
+            has_result = False
             calls = [f"→ {call['name']}({call['arguments']})" for call in detail.get("tool_calls", ())]
             yield (
                 f"{clean(event.name)} {seconds}",

@@ -88,8 +88,8 @@ def _compared(
     """The second run's comparison with the first. ``conclusion`` is what it comes to, in a sentence."""
     tasks = {one.task: _task(one, letter, runs, corrected, base) for one in found}
     warnings = list(differences(*runs, common_tasks(*runs)))
-    told = conclusion(letter, tasks, warned=bool(warnings))
-    return {"run": letter, "against": "A", "conclusion": told, "warnings": warnings, "tasks": tasks}
+    sentence = conclusion(letter, tasks, warned=bool(warnings))
+    return {"run": letter, "against": "A", "conclusion": sentence, "warnings": warnings, "tasks": tasks}
 
 
 def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corrected, base: Path) -> dict[str, Any]:

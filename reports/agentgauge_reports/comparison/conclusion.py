@@ -19,8 +19,8 @@ def conclusion(letter: str, tasks: Mapping[str, Mapping[str, Any]], *, warned: b
         for figure in part["figures"].values()
         if figure["published"] and figure["p_holm"] is not None
     ]
-    told = _told(letter, figures) if figures else f"{letter} and A have no published figure that can be tested."
-    return told + (" The runs differ in more than the model: read the warnings." if warned else "")
+    sentence = _told(letter, figures) if figures else f"{letter} and A have no published figure that can be tested."
+    return sentence + (" The runs differ in more than the model: read the warnings." if warned else "")
 
 
 def _told(letter: str, figures: Sequence[Mapping[str, Any]]) -> str:

@@ -60,8 +60,8 @@ def _row(name: str, figure: Mapping[str, Any], y: int, reach: float) -> Iterator
     yield f'<g{" class=sure" if figure["significant"] else ""}><text x="14" y="{y + 4}">{escape(short)}</text>'
     yield f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>'
     yield f'<circle cx="{middle:.1f}" cy="{y}" r="4"/>'
-    told = f"{figure['difference'] + 0.0:+.1f} ({figure['low'] + 0.0:+.1f} to {figure['high'] + 0.0:+.1f})"
-    yield f'<text x="{_WIDTH}" y="{y + 4}" text-anchor="end">{told}</text></g>'
+    label = f"{figure['difference'] + 0.0:+.1f} ({figure['low'] + 0.0:+.1f} to {figure['high'] + 0.0:+.1f})"
+    yield f'<text x="{_WIDTH}" y="{y + 4}" text-anchor="end">{label}</text></g>'
 
 
 def _x(value: float, reach: float) -> float:

@@ -47,11 +47,11 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
                 continue
             try:
                 record = read(case)
-                told = _trajectory(loaded, record, gold, headlines.get(case.task))
-                if told["steps"]:
+                trajectory = _trajectory(loaded, record, gold, headlines.get(case.task))
+                if trajectory["steps"]:
                     file = output / case.task / f"{_name(case.sample)}-a{case.attempt}.json"
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_bytes(encoded(told, indent=1) + b"\n")
+                    file.write_bytes(encoded(trajectory, indent=1) + b"\n")
                     written.append(file)
             except Exception as error:  # whatever is in a record, the others are written
                 unshown.add(f"{case.task} {case.sample}", error)
@@ -66,8 +66,8 @@ def _name(sample: str) -> str:
 
 
 def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | None) -> dict[str, Any]:
-    said = conversation(record.transcript.events if record.transcript else ())
-    steps = _steps([message for message in said if not message.asked_as])
+    messages = conversation(record.transcript.events if record.transcript else ())
+    steps = _steps([message for message in messages if not message.asked_as])
     about = run.summary["run"]
     return {
         "schema_version": SCHEMA,
@@ -86,10 +86,10 @@ def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | N
     }
 
 
-def _steps(said: list[Message]) -> list[dict[str, Any]]:
+def _steps(messages: list[Message]) -> list[dict[str, Any]]:
     """Results of tools are what the step that called them observed."""
     steps: list[dict[str, Any]] = []
-    for message in said:
+    for message in messages:
         if message.role != "tool":
             steps.append({"step_id": len(steps) + 1, **_step(message)})
             continue
@@ -120,8 +120,8 @@ def _step(message: Message) -> dict[str, Any]:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    told = {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments}
-    return told | ({"extra": {"parse_error": call.problem}} if call.problem else {})
+    tool_call = {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments}
+    return tool_call | ({"extra": {"parse_error": call.problem}} if call.problem else {})
 
 
 def _usage(record: Record) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _usage(record: Record) -> dict[str, Any]:
 def _verdict(record: Record, gold: Gold, headline: MetricResult | None) -> dict[str, Any]:
     """How the case ended, and the figure of its whole task."""
     score = record.score
-    told: dict[str, Any] = {
+    verdict: dict[str, Any] = {
         "task": record.task,
         "sample": record.sample,
         "attempt": record.attempt,
@@ -151,5 +151,5 @@ def _verdict(record: Record, gold: Gold, headline: MetricResult | None) -> dict[
         "seed": record.transcript.seed if record.transcript else None,
     }
     if headline:
-        told["figure"] = {name: getattr(headline, name) for name in ("key", "value", "low", "high", "n")}
-    return told
+        verdict["figure"] = {name: getattr(headline, name) for name in ("key", "value", "low", "high", "n")}
+    return verdict

@@ -43,7 +43,7 @@ class Message:
 def conversation(events: Iterable[Event]) -> list[Message]:
     """Requests and replies in their order. A request repeats the replies before it; these are left out, and give the
     replies the ids of their calls. A request that failed has no reply."""
-    said: list[Message] = []
+    messages: list[Message] = []
     names: dict[str, str] = {}  # of calls, by id
     replies: Replies[Message] = Replies()
     for event in events:
@@ -59,16 +59,16 @@ def conversation(events: Iterable[Event]) -> list[Message]:
                 continue
             if message.role == "tool":
                 message.tool = names.get(message.call_id) or message.tool
-            said.append(message)
+            messages.append(message)
         if "reply" in event.detail:
-            said.append(_reply(event, role))
-            replies.add(role, event.detail, said[-1])
-    return said
+            messages.append(_reply(event, role))
+            replies.add(role, event.detail, messages[-1])
+    return messages
 
 
-def last_reply(said: Iterable[Message]) -> str:
+def last_reply(messages: Iterable[Message]) -> str:
     """The last message of the tested model, with its calls as ``name(arguments)``; empty without a reply."""
-    own = [message for message in said if message.model and not message.asked_as]
+    own = [message for message in messages if message.model and not message.asked_as]
     calls = [written(call.name, call.arguments) for call in own[-1].calls] if own else []
     return "\n".join(([own[-1].text] if own and own[-1].text else []) + calls)
 

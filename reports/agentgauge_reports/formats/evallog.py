@@ -92,7 +92,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _spec(run: Run) -> dict[str, Any]:
-    told = run.summary["run"]
+    about = run.summary["run"]
     samples = list(dict.fromkeys(f"{case.task}/{case.sample}" for case in run.cases))
     return {
         "eval_id": digest(["eval", run.about["configs"], run.about["started"]]),
@@ -102,9 +102,9 @@ def _spec(run: Run) -> dict[str, Any]:
         "task_id": digest(run.about["configs"]),
         "dataset": {"name": "agentgauge", "samples": len(samples), "sample_ids": samples},
         "model": run.model,
-        "config": {"epochs": told["attempts"]},
-        "packages": {"agentgauge": told["agentgauge"]},
-        "metadata": {key: told[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")},
+        "config": {"epochs": about["attempts"]},
+        "packages": {"agentgauge": about["agentgauge"]},
+        "metadata": {key: about[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")},
     }
 
 
@@ -138,20 +138,20 @@ def _tokens(prompt: int, completion: int) -> dict[str, int]:
 
 
 def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> dict[str, Any]:
-    said = conversation(record.transcript.events if record.transcript else ())
-    messages = [_message(message) for message in said]
-    own = [message for message in said if not message.asked_as]
-    told = [message.text for message in own if message.role == "user"]
+    exchanged = conversation(record.transcript.events if record.transcript else ())
+    messages = [_message(message) for message in exchanged]
+    own = [message for message in exchanged if not message.asked_as]
+    user_texts = [message.text for message in own if message.role == "user"]
     score = {}
     if record.score and case.status != "broken":
         value = "C" if case.status == "passed" else "I"
         about = {"labels": list(record.score.labels), "values": dict(record.score.values), "kind": kind_of(case)}
-        verdict = {"value": value, "answer": last_reply(said), "explanation": record.score.explanation or None}
+        verdict = {"value": value, "answer": last_reply(exchanged), "explanation": record.score.explanation or None}
         score = {case.task: verdict | {"metadata": about}}
     sample: dict[str, Any] = {
         "id": f"{case.task}/{case.sample}",
         "epoch": case.attempt,
-        "input": told[0] if told else "",
+        "input": user_texts[0] if user_texts else "",
         "target": target,
         "messages": messages,
         "output": _output(run.model, [_message(message) for message in own if message.model]),
@@ -192,15 +192,15 @@ def _output(model: str, replies: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": message.role, "content": message.text}
+    written: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.model:
-        told["model"] = message.model
+        written["model"] = message.model
     if message.calls:
-        told["tool_calls"] = [
+        written["tool_calls"] = [
             {"id": call.id, "function": call.name, "type": "function", "arguments": call.arguments}
             | ({"parse_error": call.problem} if call.problem else {})
             for call in message.calls
         ]
     if message.role == "tool":
-        told |= {"tool_call_id": message.call_id, "function": message.tool or None}
-    return told
+        written |= {"tool_call_id": message.call_id, "function": message.tool or None}
+    return written

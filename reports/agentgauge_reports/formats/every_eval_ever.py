@@ -66,8 +66,8 @@ def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instan
         "checksum": checksum.hexdigest(),
         "total_rows": rows,
     }
-    told = _aggregate(run, tasks, evaluation, figures) | ({"detailed_evaluation_results": detailed} if rows else {})
-    main.write_bytes(encoded(told, indent=1) + b"\n")
+    log = _aggregate(run, tasks, evaluation, figures) | ({"detailed_evaluation_results": detailed} if rows else {})
+    main.write_bytes(encoded(log, indent=1) + b"\n")
     return [main, *([output / samples] if rows else [])]
 
 

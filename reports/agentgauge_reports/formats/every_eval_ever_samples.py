@@ -43,9 +43,9 @@ class Instances:
                 yield line
 
     def _instance(self, case: CaseOutline, record: Record, evaluation: str, figures: Set[str]) -> dict[str, Any]:
-        said = conversation(record.transcript.events if record.transcript else ())
-        own = [message for message in said if not message.asked_as]
-        target, answer = self.gold.of(record), last_reply(said)
+        messages = conversation(record.transcript.events if record.transcript else ())
+        own = [message for message in messages if not message.asked_as]
+        target, answer = self.gold.of(record), last_reply(messages)
         asked = next((message.text for message in own if message.role == "user"), "")
         result = f"{case.task}.{headline_of(find_task(case.task))}"
         return {
@@ -81,10 +81,10 @@ class Instances:
         }
 
 
-def _exchange(said: list[Message], answer: str) -> dict[str, Any]:
+def _exchange(messages: list[Message], answer: str) -> dict[str, Any]:
     """A question with one answer, or all messages; and where the answer stands."""
-    replies = [place for place, message in enumerate(said) if message.model]
-    calls = any(message.calls or message.role == "tool" for message in said)
+    replies = [place for place, message in enumerate(messages) if message.model]
+    calls = any(message.calls or message.role == "tool" for message in messages)
     single = len(replies) < 2 and not calls
     place = replies[-1] if replies and not single else 0
     source = "output.raw" if single else f"messages[{place}].content"
@@ -98,7 +98,7 @@ def _exchange(said: list[Message], answer: str) -> dict[str, Any]:
     return {
         "interaction_type": "single_turn" if single else "agentic" if calls else "multi_turn",
         "output": {"raw": [answer] if replies else []} if single else None,
-        "messages": None if single else [_message(place, message) for place, message in enumerate(said)],
+        "messages": None if single else [_message(place, message) for place, message in enumerate(messages)],
         "answer_attribution": [attribution] if replies else [],
     }
 

@@ -65,8 +65,8 @@ def _overview(model: str, figures: Iterable[MetricResult]) -> list[str]:
     for one in figures:
         if one.is_headline or not one.task:
             n = "" if one.n is None else str(one.n)
-            told = (one.task or one.benchmark, one.name, number(one.value), interval(one.low, one.high), n)
-            rows.append([*map(escaped, told)])
+            cells = (one.task or one.benchmark, one.name, number(one.value), interval(one.low, one.high), n)
+            rows.append([*map(escaped, cells)])
     caption = f"Headline figures of {escaped(model)}, with the 95\\,\\% interval and the samples $n$."
     return _table(caption, "overview", "llrrr", ["Task", "Figure", "Value", "95\\,\\%", "$n$"], rows)
 

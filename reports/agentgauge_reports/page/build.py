@@ -78,9 +78,9 @@ def write_page(
     is_embedded = not read.about["settings"].get("model", {}).get("url")  # it has no address
     said = {"alarm": alarm(summary), "meaning": meaning(summary, read.model if is_embedded else "")}
     tables = said | {"boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
-    data = figures(read, transcripts.seen) | tables | {"embedded": embed}
+    data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
-    local = times(read, transcripts.seen) | places
+    local = times(read, transcripts.facts) | places
     scratch = target.with_name(f".{target.name}.part")
     with scratch.open("w", encoding="utf-8") as page:
         page.writelines(_page(read, data, local, transcripts.embedded, files.embedded, home))

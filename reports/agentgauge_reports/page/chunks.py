@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agentgauge.core.types import Scoring
 from agentgauge_reports.load import CaseOutline, Reader
+from agentgauge_reports.page.facts import CaseFacts, PageFacts
 from agentgauge_reports.page.files import Files
-from agentgauge_reports.page.seen import Learnt, Seen
 from agentgauge_reports.page.transcript import transcript
 from agentgauge_reports.unshown import Unshown
 
@@ -23,12 +23,12 @@ class Transcripts:
     of JSON.
 
     With ``beside`` a full chunk is written to that folder, ``0.js`` first; files of an earlier page are removed. With
-    None all chunks are in ``embedded``. ``seen``: facts for the page's lists, collected on the way. ``unshown``
+    None all chunks are in ``embedded``. ``facts``: facts for the page's lists, collected on the way. ``unshown``
     collects cases that could not be shown.
     """
 
     def __init__(self, files: Files, scoring: Scoring, beside: Path | None, unshown: Unshown) -> None:
-        self.seen = Seen()
+        self.facts = PageFacts()
         self.embedded: list[str] = []
         self._files, self._scoring, self._unshown = files, scoring, unshown
         self._beside = beside
@@ -42,13 +42,13 @@ class Transcripts:
         """Take the next case. Raises OSError where the disk is full."""
         try:
             record = read(case) if case.start >= 0 else None
-            said, seconds = transcript(record, self._files, self._scoring) if record else ({}, [])
-            text, times = json.dumps(said, separators=(",", ":")), json.dumps(seconds)
-            learnt = Learnt.of(record, said) if record else Learnt()
+            content, seconds = transcript(record, self._files, self._scoring) if record else ({}, [])
+            text, times = json.dumps(content, separators=(",", ":")), json.dumps(seconds)
+            case_facts = CaseFacts.of(record, content) if record else CaseFacts()
         except Exception as error:  # whatever is in a record, the others are shown
-            said = {"unshown": self._unshown.add(f"{case.task} {case.sample}", error)}
-            text, times, learnt = json.dumps(said, separators=(",", ":")), "[]", Learnt()
-        self.seen.add(case.task, case.sample, learnt)
+            content = {"unshown": self._unshown.add(f"{case.task} {case.sample}", error)}
+            text, times, case_facts = json.dumps(content, separators=(",", ":")), "[]", CaseFacts()
+        self.facts.add(case.task, case.sample, case_facts)
         self._parts.append(f'{{"said":{text},"seconds":{times}}}')
         # what times a case took does not decide where a chunk ends, so that equal runs have equal chunks
         self._size += len(text)
@@ -64,7 +64,7 @@ class Transcripts:
             self.embedded.append(text)
         else:
             self._beside.mkdir(parents=True, exist_ok=True)
-            number = self.seen.chunks
+            number = self.facts.chunks
             (self._beside / f"{number}.js").write_text(f'agentgaugeChunk({number}, "{text}");\n', encoding="ascii")
         self._parts, self._size = [], 0
-        self.seen.chunks += 1
+        self.facts.chunks += 1

@@ -12,13 +12,13 @@ from agentgauge.core.task_registry import find_task
 from agentgauge_reports.capabilities import capabilities
 from agentgauge_reports.leaderboards import presentable
 from agentgauge_reports.load import CaseOutline, Run
-from agentgauge_reports.page.seen import Seen
+from agentgauge_reports.page.facts import PageFacts
 from agentgauge_reports.taxonomy import TITLES, kind_of
 
 STATUSES = ("passed", "wrong", "broken", "missing")
 
 
-def figures(run: Run, seen: Seen) -> dict[str, Any]:
+def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that is the same in two equal runs."""
     about, tasks = run.summary["run"], run.summary["tasks"]
     names = list(tasks)
@@ -27,7 +27,7 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
     tag_of = {tag: number for number, tag in enumerate(tags)}
     numbers = {words: [tag_of[tag] for tag in words] for words in set(map(_words, run.cases))}
     kind_names = list(dict.fromkeys([*TITLES, *kinds, ""]))
-    columns = {"question": seen.questions.lines, "why": seen.why, "named": seen.named}
+    columns = {"question": facts.questions.lines, "why": facts.why, "named": facts.named}
     texts = {text: number for number, text in enumerate(dict.fromkeys(chain(*columns.values())))}
     return {
         "model": run.model,
@@ -42,8 +42,8 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
         "kinds": [[name, TITLES.get(name, name)] for name in kind_names],
         "faults": _faults(run, kinds, kind_names),
         "tools": [
-            [name, len(calls), seen.tool_errors[name]]
-            for name, calls in sorted(seen.tool_seconds.items(), key=lambda it: (-len(it[1]), it[0]))
+            [name, len(calls), facts.tool_errors[name]]
+            for name, calls in sorted(facts.tool_seconds.items(), key=lambda it: (-len(it[1]), it[0]))
         ],
         "tags": tags,
         "texts": list(texts),  # each once: attempts share their question, and many cases a verdict
@@ -57,14 +57,14 @@ def figures(run: Run, seen: Seen) -> dict[str, Any]:
             **{name: [texts[text] for text in found] for name, found in columns.items()},
             "tokens": [case.usage.prompt_tokens + case.usage.completion_tokens for case in run.cases],
             "usd": [round(case.usage.usd, 6) for case in run.cases],
-            "calls": seen.calls,
-            "errors": seen.errors,
-            "chunk": seen.chunk_of,
+            "calls": facts.calls,
+            "errors": facts.errors,
+            "chunk": facts.chunk_of,
         },
     }
 
 
-def times(run: Run, seen: Seen) -> dict[str, Any]:
+def times(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that two equal runs do not share: seconds, dates, the folder's name."""
     started = run.about.get("started") or 0.0
     by_task = {task: [case.seconds for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
@@ -77,8 +77,8 @@ def times(run: Run, seen: Seen) -> dict[str, Any]:
         "total": run.summary["usage"]["seconds"],
         "latency": {
             "case": {name: percentiles(found) for name, found in by_task.items() if found},
-            "model": {name: percentiles(found) for name, found in sorted(seen.model_seconds.items())},
-            "tool": {name: percentiles(found) for name, found in sorted(seen.tool_seconds.items())},
+            "model": {name: percentiles(found) for name, found in sorted(facts.model_seconds.items())},
+            "tool": {name: percentiles(found) for name, found in sorted(facts.tool_seconds.items())},
         },
     }
 

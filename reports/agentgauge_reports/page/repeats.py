@@ -23,21 +23,21 @@ class Replies(Generic[Reply]):
 
     def add(self, role: str, detail: Mapping[str, Any], reply: Reply) -> None:
         """``detail``: of the event. ``role``: empty for the tested model."""
-        said = _said(detail["reply"] or detail.get("refusal"), detail.get("tool_calls"))
-        self._latest[role] = said, reply
-        self._all[role, said] = reply
+        key = _said(detail["reply"] or detail.get("refusal"), detail.get("tool_calls"))
+        self._latest[role] = key, reply
+        self._all[role, key] = reply
 
     def repeated(self, role: str, message: Mapping[str, Any]) -> Reply | None:
         """The latest reply that an assistant's message of a request repeats. None for a message that is given.
 
         ReAct repeats a final answer without the thoughts before it.
         """
-        said = _said(message.get("content"), message.get("tool_calls"))
-        if (found := self._all.get((role, said))) is not None:
+        key = _said(message.get("content"), message.get("tool_calls"))
+        if (found := self._all.get((role, key))) is not None:
             return found
         (text, calls), latest = self._latest.get(role, (("", ""), None))
-        ends = said[0].startswith(_squeezed(FINISH)) and text.endswith(said[0])
-        return latest if ends and calls == said[1] else None
+        ends = key[0].startswith(_squeezed(FINISH)) and text.endswith(key[0])
+        return latest if ends and calls == key[1] else None
 
 
 def _said(content: Json, calls: Any) -> _Said:

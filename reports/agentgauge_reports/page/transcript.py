@@ -24,12 +24,14 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
      "verdict": text, "error", "cause", "labels", "values", "gold": [row of side_by_side],
      "artifacts": [tree of [tag, children]], "delivered": [path], "files": {path: link}}
     """
-    said, score = record.transcript, record.score
-    events = said.events if said else ()
+    recorded, score = record.transcript, record.score
+    events = recorded.events if recorded else ()
     steps = list(_steps(events))
     task = presentation_of(find_task(record.task))
-    shown = task.artifacts(said.output, score, scoring) if said and score and said.output is not None else ()
-    told: dict[str, Any] = {
+    shown = (
+        task.artifacts(recorded.output, score, scoring) if recorded and score and recorded.output is not None else ()
+    )
+    content: dict[str, Any] = {
         "steps": steps,
         "asked": _asked(steps),
         "verdict": score.explanation if score else "",
@@ -37,18 +39,23 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         "cause": record.cause,
         "labels": list(score.labels) if score else [],
         "values": {name: value for name, value in score.values.items() if value} if score else {},
-        "usage": [said.usage.requests, said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.usd]
-        if said
+        "usage": [
+            recorded.usage.requests,
+            recorded.usage.prompt_tokens,
+            recorded.usage.completion_tokens,
+            recorded.usage.usd,
+        ]
+        if recorded
         else None,
-        "seed": said.seed if said else None,
-        "gold": side_by_side(said.output) if said else [],
+        "seed": recorded.seed if recorded else None,
+        "gold": side_by_side(recorded.output) if recorded else [],
         "artifacts": [tree(artifact.html) for artifact in shown if artifact.html],
         "delivered": [artifact.path for artifact in shown if artifact.path],
     }
     named: list[str] = []
-    _gather([told["delivered"], told["gold"], steps], named)
-    told["files"] = files.links(record.task, named)
-    return told, [_took(event) for event in events]
+    _gather([content["delivered"], content["gold"], steps], named)
+    content["files"] = files.links(record.task, named)
+    return content, [_took(event) for event in events]
 
 
 def _asked(steps: Sequence[Mapping[str, Any]]) -> int | None:

@@ -73,13 +73,13 @@ class FinishedRun:
 
     def _calls_of(self, case: CaseOutline, read: Reader) -> list[CallResult]:
         try:
-            said = _read(read, case).transcript
+            transcript = _read(read, case).transcript
         except UsageProblem as problem:
             if self._unshown is None:
                 raise
             self._unshown.add(f"{case.task} {case.sample}", problem)
             return []
-        return [_call(case, number, event) for number, event in enumerate(said.events, 1)] if said else []
+        return [_call(case, number, event) for number, event in enumerate(transcript.events, 1)] if transcript else []
 
 
 def _read(read: Reader, case: CaseOutline) -> Record:

@@ -79,8 +79,8 @@ def joint_leaderboard(summaries: Summaries) -> str:
         editions = published_editions(every)
         for edition, published in editions.items():
             source, date = published_in(every, edition)
-            told = [f"Published rows: {source}{'' if date in source else f', {date}'}.", ""] if source else []
-            parts += [f"### {edition}", "", *told, *table(columns, [*comparable, *published]), ""]
+            lines = [f"Published rows: {source}{'' if date in source else f', {date}'}.", ""] if source else []
+            parts += [f"### {edition}", "", *lines, *table(columns, [*comparable, *published]), ""]
         if not editions:
             parts += [*table(columns, list(rows.values())), ""]
         elif apart:
@@ -94,9 +94,9 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
     for name, own in tasks.items():
         parts = [summaries[name]["tasks"][task.name] for task in own]
         counts = {key: sum(part[key] for part in parts) for key in ("planned", "broken", "missing")}
-        told = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
-        told += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
+        notes = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
+        notes += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
         if reasons := list(not_comparable(summaries[name], own)):
-            told.append(f"**not comparable:** {', '.join(reasons)}")
-        found.append(f"- `{name}`: {'; '.join(told)}.")
+            notes.append(f"**not comparable:** {', '.join(reasons)}")
+        found.append(f"- `{name}`: {'; '.join(notes)}.")
     return found

@@ -148,8 +148,8 @@ class Viewer:
     async def _news(self, name: str | None) -> AsyncIterator[bytes]:
         last, quiet = b"", 0
         while not self._ending.is_set():
-            told = await self._state(name) if name else await self._list()
-            text = json.dumps(told, separators=(",", ":"), allow_nan=False).encode()
+            state = await self._state(name) if name else await self._list()
+            text = json.dumps(state, separators=(",", ":"), allow_nan=False).encode()
             if text != last or quiet >= QUIET:
                 yield b"data: " + text + b"\n\n"
                 last, quiet = text, 0

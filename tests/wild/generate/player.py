@@ -20,7 +20,16 @@ from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.types import Usage
-from bench_wild.generate.dialogue.dialogue import LANGUAGES, MARKS, SWITCH, TYPES, fence, fenced_json, speaker, spoken
+from bench_wild.generate.dialogue.dialogue import (
+    LANGUAGES,
+    MARKS,
+    SWITCH,
+    TYPES,
+    fence,
+    fenced_json,
+    speaker,
+    without_mark,
+)
 from bench_wild.generate.dialogue.texts import FIRST_TASKS, Texts, load_texts
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
@@ -118,7 +127,7 @@ class _Part:
         results = sum(speaker(text) == "tool" for text in since) - sum(
             speaker(text) == "checker_tool" for text in since
         )
-        answers = [spoken(text) for text in since[1:] if speaker(text) == "user"]
+        answers = [without_mark(text) for text in since[1:] if speaker(text) == "user"]
         tool, other = (next(tool for tool in self.tools if tool["function"]["name"] == name) for name in names)
         done = {"name": PREPARE, "arguments": {"answer_type": "tool"}}
         if wanted == "CC":
@@ -134,7 +143,7 @@ class _Part:
         return fence({"tool_call_analysis": "They do not wait for each other.", "correct": "yes"})
 
     def tool(self) -> str:
-        plan = fenced_json(spoken(next(text for text in reversed(self.transcript) if speaker(text) == "planner")))
+        plan = fenced_json(without_mark(next(text for text in reversed(self.transcript) if speaker(text) == "planner")))
         found = [{"status_code": 200, "response": {"of": action["name"]}} for action in plan["Action_List"]]
         if self.slips and speaker(self.transcript[-2]) != "checker_tool":
             found.append(found[0])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench_wild.generate.dialogue.dialogue import Language, TaskType, fence
+from bench_wild.generate.dialogue.dialogue_state import DialogueState, Part, new_state
 from bench_wild.generate.dialogue.flow import play
-from bench_wild.generate.dialogue.scene import Part, Scene, new_scene
 from bench_wild.generate.dialogue.texts import load_texts
 from bench_wild.labels import ASK, PREPARE
 
@@ -64,7 +64,7 @@ class Stage:
             "checker": ("c",),
         }
         self.texts = load_texts(language)
-        self.scene: Scene = new_scene([[TIDE]], language, self.texts, cast, self._ask, random.Random(seed))
+        self.state: DialogueState = new_state([[TIDE]], language, self.texts, cast, self._ask, random.Random(seed))
 
     async def _ask(self, part: str, name: str, messages: Any) -> str:
         self.asked.append((part, name, [dict(message) for message in messages]))
@@ -72,7 +72,7 @@ class Stage:
 
     def play(self, *sequence: TaskType) -> Any:
         """The dialogue; every reply must have been used."""
-        dialogue = asyncio.run(play(self.scene, sequence, 0))
+        dialogue = asyncio.run(play(self.state, sequence, 0))
         assert not self.replies, "some replies were not asked for"
         return dialogue
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, MARKS, SWITCH, TYPES, fence
-from bench_wild.generate.dialogue.scene import DialogueFails
+from bench_wild.generate.dialogue.dialogue_state import DialogueError
 from bench_wild.generate.evaluation.records import write_records
 from bench_wild.generate.ledger import Ledger
 from bench_wild.generate.outputs import ENDINGS, write_outputs
@@ -92,10 +92,10 @@ def test_any_words_end_or_fail_a_dialogue_and_nothing_else(tmp_path_factory: Any
     stage = AnyWords(odd, seed)
     try:
         dialogue = stage.play(*TYPES)
-    except DialogueFails:
+    except DialogueError:
         return
     out: Path = tmp_path_factory.mktemp("out")
-    Ledger(out).add(dialogue, stage.scene.kept)
+    Ledger(out).add(dialogue, stage.state.kept)
     write_outputs(out, "now", Ledger(out))
     (clean,) = map(
         json.loads, (out / f"now{ENDINGS[1]}").read_bytes().splitlines()

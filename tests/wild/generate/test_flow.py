@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker
-from bench_wild.generate.dialogue.scene import DialogueFails
+from bench_wild.generate.dialogue.dialogue_state import DialogueError
 from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
@@ -95,7 +95,7 @@ def test_a_refused_plan_stays_in_the_raw_transcript_with_the_checkers_words_and_
     kept, ranges = kept_messages(dialogue)
     assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
     assert ranges == [(0, 5)] and not any("getMoon" in message["content"] for message in kept)
-    assert [request.task for request in stage.scene.kept] == [
+    assert [request.task for request in stage.state.kept] == [
         "user_single_tool",
         "planner",
         "tool",
@@ -155,7 +155,7 @@ def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
 )  # fmt: skip
 def test_what_fails_the_dialogue(replies: list[str], cause: str, words: str) -> None:
     stage = Stage(replies)
-    with pytest.raises(DialogueFails) as failure:
+    with pytest.raises(DialogueError) as failure:
         stage.play("ST")
     assert failure.value.cause == cause and words in str(failure.value)
     assert not stage.replies
@@ -178,7 +178,7 @@ def test_the_judge_decides_about_several_actions_and_is_asked_again_while_it_spe
     assert "they wait for each other" in next(
         text["content"] for text in dialogue.messages if speaker(text["content"]) == "checker_planner"
     )
-    kept = [request.task for request in stage.scene.kept]
+    kept = [request.task for request in stage.state.kept]
     assert kept == [kept[0], "checker_planner", "planner", "checker_planner", "tool", "planner", "agent_answer"]
 
 

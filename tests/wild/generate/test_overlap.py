@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.errors import DataProblem
 from bench_wild.data import LANGUAGES, load_sessions
-from bench_wild.generate.evaluation.overlap import ENOUGH, SESSION, TASK, grams, known_sessions, overlaps, said
+from bench_wild.generate.evaluation.overlap import ENOUGH, SESSION, TASK, grams, known_sessions, overlaps, texts_of
 
 MINI = Path(__file__).parents[3] / "bench_wild" / "mini"
 RECORDS: list[dict[str, Any]] = [
@@ -51,7 +51,8 @@ def edited(record: dict[str, Any], language: str, every: int) -> dict[str, Any]:
 @in_each_language
 def test_unrelated_sessions_stay_far_below_the_thresholds(language):
     texts = [
-        [grams(text, language) for text in said(one)] for one in load_sessions(MINI / "Wild-Tool-Bench.jsonl", language)
+        [grams(text, language) for text in texts_of(one)]
+        for one in load_sessions(MINI / "Wild-Tool-Bench.jsonl", language)
     ]
     wholes = [frozenset().union(*mine) for mine in texts]
     pairs = list(permutations(range(len(texts)), 2))

@@ -28,10 +28,10 @@ from bench_wild.generate.dialogue.dialogue import (
     kept_messages,
     read_dialogues,
     speaker,
-    spoken,
+    without_mark,
 )
+from bench_wild.generate.dialogue.dialogue_state import draw_time
 from bench_wild.generate.dialogue.replies import without_fence
-from bench_wild.generate.dialogue.scene import draw_time
 from bench_wild.generate.dialogue.texts import CONTINUE, KINDS, PROMPTS, SLOTS, load_texts
 from bench_wild.generate.dialogue.toolset import pseudo_tools, tool_lists
 from bench_wild.generate.sequences import all_sequences, chosen_sequences, name_of
@@ -63,7 +63,7 @@ JSON = st.recursive(
     ],
 )
 def test_who_speaks_is_told_by_the_beginning_with_either_colon(content: str, who: str | None, said: str) -> None:
-    assert (speaker(content), spoken(content)) == (who, said)
+    assert (speaker(content), without_mark(content)) == (who, said)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -310,7 +310,7 @@ def test_a_clarify_task_is_about_a_tool_that_requires_something() -> None:
     }
     for seed in range(10):
         stage = Stage([tasks(), plan(CHAT), "Agent: Yes."], seed=seed)
-        stage.scene.tools[:1] = [free, TIDE, free]
+        stage.state.tools[:1] = [free, TIDE, free]
         stage.play("CQ")
         assert "\n\n" + json.dumps(TIDE) + "\n\n" in stage.asked[0][2][0]["content"].replace("about:\n", "\n\n")
 

@@ -14,7 +14,7 @@ from tool_impls.options import Option
 from tool_impls.perception.detection.detector import Detector, Hit, Names
 from tool_impls.perception.detection.hues import has_colour
 from tool_impls.perception.detection.weights_file import SHIPPED
-from tool_impls.perception.detection.words import Wanted, wanted
+from tool_impls.perception.detection.words import DetectionQuery, wanted
 from tool_impls.settings import ToolSettings
 from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
 
@@ -36,7 +36,7 @@ SUGGESTED = {
 PACKAGES = {"ultralytics": ("torch", "ultralytics"), "transformers": ("torch", "transformers")}
 
 
-class Chosen(NamedTuple):
+class DetectorChoice(NamedTuple):
     """The settings that decide which detector is loaded."""
 
     backend: str
@@ -44,13 +44,13 @@ class Chosen(NamedTuple):
     batch: int
 
 
-def chosen(settings: ToolSettings) -> Chosen | None:
+def chosen(settings: ToolSettings) -> DetectorChoice | None:
     """The detector that the settings name; in basic mode the bundled one; else None."""
     backend, given, batch = (settings.value(TABLE, option) for option in (BACKEND, WEIGHTS, BATCH))
     if given == SHAPES or (given is None and settings.basic):
-        return Chosen("ultralytics", SHIPPED, batch)
+        return DetectorChoice("ultralytics", SHIPPED, batch)
     weights = resolve(settings, TABLE, given)
-    return None if weights is None else Chosen(backend, weights, batch)
+    return None if weights is None else DetectorChoice(backend, weights, batch)
 
 
 def state(settings: ToolSettings) -> str:
@@ -113,7 +113,7 @@ class Finder:
         return [[hit for hit in hits if hit.score >= threshold] for threshold, hits in pairs]
 
 
-def _fits(hit: Hit, image: Image, meant: Wanted) -> bool:
+def _fits(hit: Hit, image: Image, meant: DetectionQuery) -> bool:
     return hit.label in meant.classes and (not meant.colours or has_colour(image, hit.box, meant.colours))
 
 
@@ -129,7 +129,7 @@ def load_finder(settings: ToolSettings, device: str) -> Finder:
 
 
 @cache
-def _load(choice: Chosen, device: str) -> Finder:
+def _load(choice: DetectorChoice, device: str) -> Finder:
     from tool_impls.perception.detection.hub import load as load_hub
     from tool_impls.perception.detection.yolo import load as load_yolo
 

@@ -62,14 +62,14 @@ LISTED = 20  # classes named in an error
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DetectionQuery:
     """The definition of a hit: one of the classes and, if there are any, one of the colours."""
 
     classes: frozenset[str]
     colours: frozenset[str] = frozenset()
 
 
-def wanted(text: str, classes: Sequence[str]) -> tuple[Wanted, ...]:
+def wanted(text: str, classes: Sequence[str]) -> tuple[DetectionQuery, ...]:
     """The meaning of words for a detector of these classes; several if the words join objects by ``and``.
 
     The last words of the phrase name the class, a synonym of it or a kind of thing (``vehicle``); what follows a word
@@ -81,22 +81,22 @@ def wanted(text: str, classes: Sequence[str]) -> tuple[Wanted, ...]:
     found = tuple(one for one in each if one)
     if len(found) < len(each):  # red and blue circles
         whole = _one(text.lower(), classes)
-        told = all(one or set(_words(part)) & COLOURS for part, one in zip(parts, each, strict=True))
-        found = (whole,) if whole and told else ()
+        are_colours = all(one or set(_words(part)) & COLOURS for part, one in zip(parts, each, strict=True))
+        found = (whole,) if whole and are_colours else ()
     if not found:
         raise ToolError(f"this detector cannot look for {text!r}: it only knows {_listed(classes)}")
     return found
 
 
-def _one(text: str, classes: Sequence[str]) -> Wanted | None:
+def _one(text: str, classes: Sequence[str]) -> DetectionQuery | None:
     words = COUNTED.sub("", " ".join(_words(text))).split()
     if words and (whole := _meant(words, classes)):
-        return Wanted(whole)
+        return DetectionQuery(whole)
     head = AFTER.split(" ".join(words[1:]), maxsplit=1)[0].split()  # the first word may be one of place: left car
     words = [*words[:1], *head]
     for start in range(len(words)):
         if found := _meant(words[start:], classes):
-            return Wanted(found, frozenset(words[:start]) & COLOURS)
+            return DetectionQuery(found, frozenset(words[:start]) & COLOURS)
     return None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Usage
-from bench_wild.generate.dialogue.scene import Ask, Part
+from bench_wild.generate.dialogue.dialogue_state import Ask, Part
 from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
 
@@ -37,7 +37,7 @@ def at_endpoint(spec: ModelSpec, limiter: AdaptiveLimiter) -> ChatModel:
     return OpenAIModel(spec, limiter)
 
 
-class Studio:
+class GeneratorClients:
     """The clients of one run, made when they are first needed. Belongs to one event loop."""
 
     def __init__(self, settings: Settings, open_model: Open) -> None:

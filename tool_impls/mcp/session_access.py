@@ -12,7 +12,7 @@ TOKEN = "AGENTGAUGE_MCP_TOKEN"
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class SessionAccess:
     """The address of a session and its token."""
 
     url: str

@@ -17,7 +17,7 @@ NAMES, NAME = 30, 80
 """So many tools and files of a case can be searched for, and so many characters of the name of each."""
 
 
-class Learnt(NamedTuple):
+class CaseFacts(NamedTuple):
     """The facts that the page counts and lists for one case; for each event its name, its seconds, and whether it
     failed.
     """
@@ -29,17 +29,17 @@ class Learnt(NamedTuple):
     tools: Sequence[tuple[str, float, bool]] = ()
 
     @classmethod
-    def of(cls, record: Record, told: Mapping[str, Any]) -> Learnt:
-        """``told``: the record's transcript."""
+    def of(cls, record: Record, shown: Mapping[str, Any]) -> CaseFacts:
+        """``shown``: the record's transcript."""
         events = record.transcript.events if record.transcript else ()
         found = [(event.kind, (str(event.name), float(event.seconds), event.error is not None)) for event in events]
         model = [one for kind, one in found if kind != "tool"]
         tools = [one for kind, one in found if kind == "tool"]
-        return cls(clipped(_why(record)), _question(told), _named(told), model, tools)
+        return cls(clipped(_why(record)), _question(shown), _named(shown), model, tools)
 
 
 @dataclass
-class Seen:
+class PageFacts:
     """The facts about all cases, in the order of the cases."""
 
     chunks: int = 0
@@ -53,18 +53,18 @@ class Seen:
     tool_seconds: dict[str, array[float]] = field(default_factory=dict)
     model_seconds: dict[str, array[float]] = field(default_factory=dict)
 
-    def add(self, task: str, sample: str, learnt: Learnt) -> None:
+    def add(self, task: str, sample: str, case_facts: CaseFacts) -> None:
         """Take the next case."""
         self.chunk_of.append(self.chunks)
-        self.questions.add(task, sample, learnt.question)
-        self.why.append(learnt.why)
-        self.named.append(learnt.named)
-        for events, place in ((learnt.model, self.model_seconds), (learnt.tools, self.tool_seconds)):
+        self.questions.add(task, sample, case_facts.question)
+        self.why.append(case_facts.why)
+        self.named.append(case_facts.named)
+        for events, place in ((case_facts.model, self.model_seconds), (case_facts.tools, self.tool_seconds)):
             for name, seconds, _ in events:
                 place.setdefault(name, array("d")).append(seconds)
-        self.calls.append(len(learnt.tools))
-        self.errors.append(sum(failed for _, _, failed in learnt.tools))
-        self.tool_errors.update(name for name, _, failed in learnt.tools if failed)
+        self.calls.append(len(case_facts.tools))
+        self.errors.append(sum(failed for _, _, failed in case_facts.tools))
+        self.tool_errors.update(name for name, _, failed in case_facts.tools if failed)
 
 
 def _why(record: Record) -> str:
@@ -73,16 +73,16 @@ def _why(record: Record) -> str:
     return one_line(text[: 4 * WORDS])
 
 
-def _question(told: Mapping[str, Any]) -> str:
-    content = told["steps"][told["asked"]].get("content", "") if told["asked"] is not None else ""
+def _question(shown: Mapping[str, Any]) -> str:
+    content = shown["steps"][shown["asked"]].get("content", "") if shown["asked"] is not None else ""
     if not isinstance(content, list):
         return str(content)
     return "\n".join(str(part["text"]) for part in content if isinstance(part, Mapping) and part.get("text"))
 
 
-def _named(told: Mapping[str, Any]) -> str:
-    tools = (step["name"] for step in told["steps"] if step["is"] == "tool")
-    called = (call.get("name") for step in told["steps"] for call in step.get("calls", ()))
-    files = (PurePosixPath(path).name for path in told["files"])
+def _named(shown: Mapping[str, Any]) -> str:
+    tools = (step["name"] for step in shown["steps"] if step["is"] == "tool")
+    called = (call.get("name") for step in shown["steps"] for call in step.get("calls", ()))
+    files = (PurePosixPath(path).name for path in shown["files"])
     names = dict.fromkeys(clipped(str(name), NAME) for name in (*files, *tools, *called) if name)
     return ", ".join(list(names)[:NAMES])

@@ -7,7 +7,7 @@ import os
 import socket
 
 
-class Ends:
+class Connections:
     """The connections between process L and the processes that it starts."""
 
     def __init__(self, *, steps: bool) -> None:

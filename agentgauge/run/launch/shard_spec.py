@@ -1,4 +1,4 @@
-"""The driver's orders for nodes: the settings of its run as options of pytest."""
+"""What the driver sends to nodes: the cases of a shard, and the settings of its run as options of pytest."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.data.find import data_folder
-from agentgauge.run.launch.node import Order, packed
+from agentgauge.run.launch.node import ShardSpec, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
 from agentgauge.run.options import PREFIX
 from agentgauge.run.settings import Settings
 from agentgauge.store.jsonl import CaseId
 
 
-class Orders:
-    """Makes the orders of a launch. Raises UsageProblem for settings that cannot be sent to a node."""
+class ShardSpecs:
+    """Makes the specs of a launch. Raises UsageProblem for settings that cannot be sent to a node."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Orders:
         }
         self._variables = tuple(sorted(_variables(settings)))
 
-    def of(self, cases: Sequence[CaseId], number: int) -> Order:
-        """The order for a shard of these cases, the ``number``-th of those that run, from 0."""
+    def of(self, cases: Sequence[CaseId], number: int) -> ShardSpec:
+        """The spec of a shard of these cases, the ``number``-th of those that run, from 0."""
         in_flight = self._options.in_flight(self._settings.in_flight, number)
-        return Order(
+        return ShardSpec(
             agentgauge=version("agentgauge"),
             root=str(self._root),
             here=str(self._here),

@@ -29,7 +29,7 @@ _NOW = {"en": "current time", "zh": "当前时间"}
 _SECONDS = 366 * 24 * 60 * 60  # of 2024
 
 
-class DialogueFails(Exception):
+class DialogueError(Exception):
     """The dialogue cannot be finished: models wrote what the protocol does not allow."""
 
     def __init__(self, cause: str, message: str) -> None:
@@ -38,7 +38,7 @@ class DialogueFails(Exception):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRequest:
     """One successful model request, without the messages that the transcript already holds."""
 
     task: str  # the agent's name
@@ -55,7 +55,7 @@ class Kept:
 
 
 @dataclass
-class Scene:
+class DialogueState:
     """The state of one dialogue. ``chance`` is its own random generator, so that dialogues do not depend on each
     other.
     """
@@ -68,7 +68,7 @@ class Scene:
     ask_model: Ask
     chance: random.Random
     messages: list[dict[str, str]] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptRequest] = field(default_factory=list)
     _shown_tools: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,17 +87,17 @@ class Scene:
     def drop_switch(self) -> None:
         self.messages.pop()
 
-    def say(self, who: Speaker, content: str) -> None:
+    def add_message(self, who: Speaker, content: str) -> None:
         self.messages.append({"role": "user" if who == "user" else "assistant", "content": content})
 
-    def say_as_user(self, text: str) -> None:
+    def add_user_message(self, text: str) -> None:
         """The user's message, with the mark of the language if the model did not write it. Raises DialogueFails for an
         empty one."""
         if speaker(text) != "user":
             text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
         if not re.sub(r"^\w+[:：]", "", text).strip():
-            raise DialogueFails("empty reply", "the user's message is empty")
-        self.say("user", text)
+            raise DialogueError("empty reply", "the user's message is empty")
+        self.add_message("user", text)
 
     # -- who is asked
 
@@ -108,15 +108,15 @@ class Scene:
         # many endpoints take no request without a user message
         first: Message = {"role": role if self.messages else "user", "content": prompt}
         reply = await self.ask_model(part, name, (first, *(dict(message) for message in self.messages)))
-        _, end, said = reply.partition("</think>")
-        return said.strip() if end and reply.lstrip().startswith("<think>") else reply.strip()
+        _, end, answer = reply.partition("</think>")
+        return answer.strip() if end and reply.lstrip().startswith("<think>") else reply.strip()
 
     def keep(self, agent: str, prompt: str, answer: str, *, role: str = "system") -> None:
         """Store a request. Call this before the next message is added, because the last message must be the request's
         switch."""
         switch = self.messages[-1]["content"] if self.messages else ""
         self.kept.append(
-            Kept(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
+            KeptRequest(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
         )
 
     def slots(self, **more: str) -> dict[str, str]:
@@ -124,17 +124,17 @@ class Scene:
         return {"tools": self._shown_tools, "env_info": self.env_info, **more}
 
 
-def new_scene(
+def new_state(
     lists: list[Tools],
     language: Language,
     texts: Texts,
     cast: Mapping[Part, tuple[str, ...]],
     ask: Ask,
     chance: random.Random,
-) -> Scene:
+) -> DialogueState:
     """A dialogue before its first message: tool list and time are drawn."""
     tools: list[dict[str, Any]] = [*chance.choice(lists), *pseudo_tools(language)]
-    return Scene(language, tools, draw_time(language, chance), texts, cast, ask, chance)
+    return DialogueState(language, tools, draw_time(language, chance), texts, cast, ask, chance)
 
 
 def draw_time(language: Language, chance: random.Random) -> str:
