@@ -42,7 +42,7 @@ class Fixes:
     own_time: bool = False  # Q16: each test has its own limit, the group has none
     words: bool = False  # Q17: outputs are compared word by word, decimal fractions with a tolerance of 1e-6
     whole_answer: bool = False  # Q23: any spelling of the answer marker, and the whole text after the last one
-    empty_plan_counts: bool = False  # 6.5: a plan that could not be read counts as an unsolved problem
+    empty_plan_counts: bool = False  # 6.5: a plan without any message counts as an unsolved problem
     # notebooks
     retry_unreadable: bool = False  # Q26: a reply that holds no cells is a failed solution and may be retried
     any_cells: bool = False  # Q27: a source may be one text, the reply one cell or a notebook; all else holds no cells
