@@ -74,7 +74,7 @@ class Progress:
             return False
         self._looked = now
         late, batched = self._waiting()
-        is_news, self._batched = batched != self._batched, batched  # a batch may be away for hours
+        is_news, self._batched = batched != self._batched, batched  # a batch may take hours
         return late > 0 or is_news
 
     def watch(self) -> None:

@@ -202,7 +202,7 @@ def test_progress_says_what_is_where(tmp_path):
         process = project.start("--model", "m", "--batch", "--run-dir", "run", env=KEY)
         assert process.stdout is not None
         for line in process.stdout:
-            if line.startswith("0/6 · 6 in 1 batch away"):
+            if line.startswith("0/6 · 6 submitted in 1 batch"):
                 break
         else:
             pytest.fail("not said")

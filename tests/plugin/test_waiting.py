@@ -53,8 +53,8 @@ def test_words(count, text):
     [
         (Counts(), ""),
         (Counts(waiting=1), " · 1 request waits for a batch"),
-        (Counts(12, 500, 1, 2), " · 12 requests wait for a batch · 500 in 1 batch away · 2 batches done"),
-        (Counts(0, 700, 2, 1), " · 700 in 2 batches away · 1 batch done"),
+        (Counts(12, 500, 1, 2), " · 12 requests wait for a batch · 500 submitted in 1 batch · 2 batches done"),
+        (Counts(0, 700, 2, 1), " · 700 submitted in 2 batches · 1 batch done"),
     ],
 )
 def test_where_the_requests_of_batches_are(counts, text):

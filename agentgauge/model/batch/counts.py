@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 class Counts(NamedTuple):
     waiting: int = 0  # requests that are not submitted yet
-    away: int = 0  # requests in submitted batches
-    batches: int = 0  # submitted
+    submitted: int = 0  # requests in batches that have not ended
+    batches: int = 0  # of these requests
     done: int = 0  # batches that have ended
 
     @classmethod
@@ -17,12 +17,12 @@ class Counts(NamedTuple):
         return cls(*map(sum, zip(NONE, *counts, strict=True)))
 
     def __str__(self) -> str:
-        """`` · 3 requests wait for a batch · 500 in 1 batch away · 2 batches done``; nothing where there are none."""
+        """`` · 3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; nothing where there are none."""
         words = ""
         if self.waiting:
             words += f" · {self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch"
         if self.batches:
-            words += f" · {self.away} in {_batches(self.batches)} away"
+            words += f" · {self.submitted} submitted in {_batches(self.batches)}"
         return words + (f" · {_batches(self.done)} done" if self.done else "")
 
 
