@@ -17,7 +17,7 @@ class Counts(NamedTuple):
         return cls(*map(sum, zip(NONE, *counts, strict=True)))
 
     def __str__(self) -> str:
-        """`` · 3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; nothing where there are none."""
+        """`` · 3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; empty without batches."""
         words = ""
         if self.waiting:
             words += f" · {self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch"
