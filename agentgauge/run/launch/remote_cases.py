@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
@@ -39,6 +39,8 @@ USAGE_ERROR = 4
 
 QUIET_SECONDS = 60.0
 """After so many seconds without a running shard, a warning appears."""
+
+T = TypeVar("T")
 
 
 class ShardFailed(Exception):
@@ -110,6 +112,7 @@ class RemoteCases:
         self._changed = threading.Condition()  # guards what follows
         self._queue: deque[_Shard] = deque()
         self._done: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
+        self._ended_cases: deque[CaseId] = deque()  # in the order of their ends, and not returned by ``next_done`` yet
         self._command: ShardCommand = ""
         self._running: dict[int, _Shard] = {}  # belongs to the launch's thread, with what follows
         self._next = 0
@@ -135,7 +138,7 @@ class RemoteCases:
         if case.id not in self._known:
             with self._changed:
                 self._queue.appendleft(_Shard({case.id: case}))
-        self.next_done({case.id})
+        self._wait(lambda: case.id in self._done or None)
         self._known.discard(case.id)
         with self._changed:
             result = self._done.pop(case.id, _missing(case.id, STOPPED))
@@ -149,11 +152,20 @@ class RemoteCases:
 
     def next_done(self, waiting: Container[CaseId]) -> CaseId | None:
         """Wait until one of the ``waiting`` cases has ended: the one that ended first. None if none ends any more."""
+
+        def first() -> CaseId | None:
+            while self._ended_cases:
+                if (case := self._ended_cases.popleft()) in waiting:
+                    return case
+            return None
+
+        return self._wait(first)
+
+    def _wait(self, ready: Callable[[], T | None]) -> T | None:
+        """Wait until ``ready``, which is called with the lock, returns something; None if no case ends any more."""
         while True:
             with self._changed:
-                if found := self._changed.wait_for(
-                    lambda: next((case for case in self._done if case in waiting), None), WATCH_SECONDS
-                ):
+                if found := self._changed.wait_for(ready, WATCH_SECONDS):
                     return found
             if not self._thread.is_alive():
                 return None
@@ -316,6 +328,7 @@ class RemoteCases:
     def _set_done(self, done: Mapping[CaseId, Line | Record | Exception]) -> None:
         with self._changed:
             self._done.update(done)
+            self._ended_cases.extend(done)
             self._changed.notify()
 
 
