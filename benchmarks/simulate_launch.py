@@ -1,6 +1,6 @@
 """How long launches on many nodes take, and where their driver is at its limit: a simulation from measured figures.
 
-    python -m benchmarks.simulate_launch --case-ms 0.66 --latency-s 20
+    python -m benchmarks.simulate_launch --case-ms 0.78 --latency-s 20
 
 What is assumed: all cases take the same time; the endpoint answers as many requests as come; a shard has its share of
 ``--in-flight``, but its processors solve no more than ``--node-speed`` cases a second; the nodes have the data; the
@@ -21,11 +21,11 @@ from agentgauge.run.launch.remote_cases import SHARDS_A_WORKER
 class Costs:
     """As measured by ``benchmarks/test_launch.py``, in the units of their names; of processor time where not said."""
 
-    fixed_s: float = 2.5  # of the driver's start and of the run's end
-    shard_s: float = 0.8  # of a shard on its node, before its first request and after its last
+    fixed_s: float = 2.9  # of the driver's start and of the run's end
+    shard_s: float = 0.9  # of a shard on its node, before its first request and after its last
     plan_us: float = 80.0  # of each planned case, in each process that collects the plan
-    message_us: float = 95.0  # of the driver, for each message
-    case_ms: float = 0.66  # of the driver, for each case: its record is stored, and its test reported
+    message_us: float = 138.0  # of the driver, for each message
+    case_ms: float = 0.78  # of the driver, for each case: its record is stored, and its test reported
     node_speed: float = 400.0  # cases a second that the processors of a shard solve
     latency_s: float = 2.0  # of all requests of a case
     in_flight: float = 32.0  # of each shard
