@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import inspect
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
@@ -85,8 +85,8 @@ def _run(arguments: Sequence[str]) -> int:
         parser = _parser(brought)
         if name and not name.startswith("-"):
             parser.error(f"there is no command {name!r}{did_you_mean(name, [*COMMANDS, *brought])}; --help lists them")
-        parser.parse_args(arguments)  # prints help, or what is wrong, and exits
-        return 4
+        parser.parse_args(arguments)  # prints help or the version, or what is wrong with an option, and exits
+        parser.error("a command is missing; --help lists them")
     try:
         for file in files:
             sys.path.insert(0, str(file.absolute().parent))
@@ -122,8 +122,8 @@ def _help(point: EntryPoint) -> str:
         return f"cannot be loaded: {type(error).__name__}: {error}"
 
 
-def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(brought: Mapping[str, EntryPoint]) -> CommandParser:
+    parser = CommandParser(
         prog="agentgauge",
         description="`pytest --model=NAME` runs the benchmarks; these commands do everything else.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
@@ -134,7 +134,7 @@ def _parser(brought: Mapping[str, EntryPoint]) -> argparse.ArgumentParser:
         metavar="FILE",
         help="Python file that announces further tasks (benchmarks), for any command; may repeat",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     shown = {name: text for name, (_, text) in COMMANDS.items()} | {name: _help(brought[name]) for name in brought}
     for name, text in shown.items():
         commands.add_parser(name, help=text.replace("%", "%%"), add_help=False)

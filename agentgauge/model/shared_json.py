@@ -26,7 +26,7 @@ def shared_json(path: Path) -> Iterator[dict[str, Any]]:
             content = {}
         yield content
         after = json.dumps(content).encode().ljust(len(before))  # spaces cover what was longer
-        if after != before:  # whoever only reads must not fail on a full disk
+        if after != before:  # a process that only reads must not fail on a full disk
             os.pwrite(file, after, 0)  # in one call, so that no kill leaves a part
     finally:
         os.close(file)  # which ends the lock

@@ -104,7 +104,7 @@ class Shared:
     budget: str | None  # of all runs together
     reserve: str  # file of that budget's reserve
     token: str = field(repr=False)  # of the tool servers that the launcher starts
-    run: int = 0  # process id of the run, once it is known: its workers are told
+    run: int = 0  # process id of the run, once it is known; its workers get it, too
 
     @classmethod
     def given(cls) -> Shared | None:

@@ -52,8 +52,8 @@ def calls_made(names: Sequence[str]) -> str:
     """``after 3 tool calls (2 × OCR, Calculator)``."""
     if not names:
         return "at the end"
-    told = (f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items())
-    return f"after {len(names)} tool call{'s' * (len(names) != 1)} ({', '.join(told)})"
+    counted = (f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items())
+    return f"after {len(names)} tool call{'s' * (len(names) != 1)} ({', '.join(counted)})"
 
 
 def shown_turn(turn: Mapping[str, Json]) -> str:

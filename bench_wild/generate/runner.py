@@ -91,7 +91,7 @@ def _line(text: str) -> str:
 class _Progress:
     """A line for each failure, for a few of each cause, and one after each tenth of the dialogues."""
 
-    TOLD = 5
+    SHOWN = 5
 
     def __init__(self, total: int, tell: Tell) -> None:
         self._total, self._tell, self._count = total, tell, 0
@@ -104,9 +104,9 @@ class _Progress:
 
     def failed(self, failed: Failed) -> None:
         self._causes[failed.cause] += 1
-        if self._causes[failed.cause] <= self.TOLD:
+        if self._causes[failed.cause] <= self.SHOWN:
             self._tell(f"{failed.sequence}, attempt {failed.attempt}: {failed.message}")
-            if self._causes[failed.cause] == self.TOLD:
+            if self._causes[failed.cause] == self.SHOWN:
                 self._tell(f"only {FAILURES} lists further failures of this kind ({failed.cause})")
 
 

@@ -151,6 +151,7 @@ def test_a_whole_task_is_accepted() -> None:
             "has rests_on or scale for acc, which is not a figure; figures are Acc",
         ),
         ({"headline": "Other"}, "has the headline Other, which it does not publish"),
+        ({"second_headline": "Other"}, "has the headline Other, which it does not publish"),
         ({"published": ()}, "publishes no column; its headline is one of ``published``"),
         ({"columns": ()}, "lacks Acc, Calls among its columns; add them to ``columns``"),
         ({"leaderboard_columns": {"Accuracy": "Acc"}}, "lacks Accuracy among its columns"),

@@ -55,6 +55,8 @@ def test_a_mistyped_command_is_told_what_was_meant(capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["--verison"], "agentgauge: error: there is no option --verison (did you mean --version?)"),
+        ([], "agentgauge: error: a command is missing; --help lists them"),
         (["view", "--prot=3"], "agentgauge view: error: there is no option --prot (did you mean --port?)"),
         (
             ["data", "check", "wild", "--dta", "x"],

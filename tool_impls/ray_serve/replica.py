@@ -77,7 +77,7 @@ class Replica:
             spec = WorkerSpec(plan.settings, tools, extras, *rest)
             pool = ProcessPool([spec], concurrency, observe=self._batches.append, restarted=self._restarted)
             self._pools |= dict.fromkeys(tools, pool)
-        if plan.preload:  # what fails is told at the first call, as without a replica
+        if plan.preload:  # the first call reports what fails, as without a replica
             await asyncio.gather(*(self.load(name) for name, state in self._states().items() if works(state)))
 
     async def run(self, sent: SentCall, seconds: float) -> Report:

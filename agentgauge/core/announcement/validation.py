@@ -171,10 +171,9 @@ def _check_figures(task: Task) -> None:
         columns, known = set(shown.columns), ", ".join(figures)
         if strange := _outside((*shown.published, *shown.counts, *shown.leaderboard_columns), columns):
             raise _Wrong(f"lacks {strange} among its columns; add them to ``columns``")
-        if shown.headline and shown.headline not in shown.published:
-            raise _Wrong(
-                f"has the headline {shown.headline}, which it does not publish; it publishes {shown.published}"
-            )
+        for name in filter(None, (shown.headline, shown.second_headline)):
+            if name not in shown.published:
+                raise _Wrong(f"has the headline {name}, which it does not publish; it publishes {shown.published}")
         if strange := _outside(shown.published, figures):
             raise _Wrong(f"publishes {strange}, which its metrics do not compute; they compute {known}")
         if strange := _outside((*(formula.rests_on or ()), *formula.scale), {*figures, *columns}):

@@ -21,7 +21,7 @@ class AgentTask:
     messages: Sequence[Message]  # OpenAI's chat form, the last one is the user's
     files: Sequence[Path] = ()  # absolute; the agent may read them where they are
     tools: Mapping[str, Tool] = field(default_factory=dict)  # real tools, which the tool server runs for it
-    functions: Sequence[Mapping[str, Any]] = ()  # OpenAI's function tools; nobody runs them: the answer states calls
+    functions: Sequence[Mapping[str, Any]] = ()  # OpenAI's function tools; they are never run: the answer states calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ToolUse:
     arguments: Json  # the object, or the raw text where it could not be read
     outputs: tuple[ToolOutput, ...] | None  # None: the call failed
     problem: Literal["", "ARGS_ERROR", "API_ERROR"] = ""
-    message: str = ""  # why the call failed, as the agent was told
+    message: str = ""  # why the call failed, in the words that the agent got
 
 
 @dataclass(frozen=True, slots=True)

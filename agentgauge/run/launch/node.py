@@ -195,7 +195,7 @@ class _Shard:
         yield {"kind": "ended", "status": self._process.returncode, "last_line": self._last_line()}
 
     def _apply_command(self, command: ShardCommand) -> bool:
-        """Whether pytest was told to end."""
+        """Whether pytest was asked to end."""
         if command == "hold" and self._started:
             StopFile(self._folder.path).write("the launch was stopped")
         elif command:

@@ -28,7 +28,7 @@ RECORDS = Path("wild") / FILES[0]
 """The file of records below the output folder, where ``--data`` finds it."""
 
 REVIEW = "review.md"
-_TOLD = 5
+_SHOWN = 5
 """Dialogues without a record that are listed on a terminal."""
 
 
@@ -48,9 +48,9 @@ class Summary:
         lines = [
             f"{self.sessions} sessions in {self.file}, {self.unverified} of them unverified, {self.doubts} doubts",
             f"to be read by a person: {self.review}",
-            *(f"no record: {reason}" for reason in self.left_out[:_TOLD]),
+            *(f"no record: {reason}" for reason in self.left_out[:_SHOWN]),
         ]
-        more = len(self.left_out) - _TOLD
+        more = len(self.left_out) - _SHOWN
         return [*lines, f"no record: {more} more dialogues, see {self.review}"] if more > 0 else lines
 
 

@@ -70,7 +70,7 @@ def transcript(events: Sequence[Event], limit: int) -> str:
 
 
 def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    has_result = False  # whether a tool's result has been told since the last request
+    has_result = False  # whether a tool's result was shown since the last request
     for event in events:
         detail = event.detail
         cached = f", cached instead of {detail['cached']:.2f} s" if "cached" in detail else ""
