@@ -157,7 +157,7 @@ class Reporting:
         if reason := state.stop_reason or ("interrupted" if state.interrupted else ""):
             terminalreporter.write_line(f"stopped early: {reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
-        for line in (results, *next_steps(state.summary, self._model_kind)):
+        for line in (results, *next_steps(state.summary)):
             terminalreporter.write_line(line)
 
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
@@ -172,20 +172,15 @@ class Reporting:
             for line in explanations(status, texts, width, full=verbose):
                 terminal.write_line(line)
         terminal.write_sep("=", "agentgauge")
-        for said, look in ((alarm(summary), {"red": True, "bold": True}), (meaning(summary, self._model_kind), {})):
-            if said:
-                for line in (*fill("", said, width), ""):
+        for text, look in ((alarm(summary), {"red": True, "bold": True}), (meaning(summary), {})):
+            if text:
+                for line in (*fill("", text, width), ""):
                     terminal.write_line(line, **look)
         for line in end_screen(summary, width, full=verbose):
             terminal.write_line(line)
         if verbose:
             for line in by_keyword(load_run(self.state.folder.path), width):
                 terminal.write_line(line)
-
-    @property
-    def _model_kind(self) -> str:
-        spec = self.state.settings.spec
-        return spec.kind if spec else ""
 
     def _plugin(self, name: str) -> Any:
         return self.config.pluginmanager.get_plugin(name)

@@ -21,7 +21,7 @@ BUILT_IN = {
     "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
     "oracle": "oracle answers with the gold: no model can solve a case that oracle misses",
 }
-"""Kind of an embedded model → what its figures mean."""
+"""Name of an embedded model → what its figures mean. No other model can have these names."""
 
 NEXT = (
     ("pytest --model=gpt-4o -k perception", "another model on some tasks; docs/models.md lists the models"),
@@ -33,21 +33,23 @@ NEXT = (
 Row = tuple[str, ...]
 
 
-def meaning(summary: Mapping[str, Any], kind: str) -> str:
-    """What the figures of an embedded model mean; empty for other models. ``kind``: of the run's model."""
-    if kind not in BUILT_IN:
+def meaning(summary: Mapping[str, Any]) -> str:
+    """What the figures of an embedded model mean; empty for other models."""
+    model = summary["run"]["model"]
+    if model not in BUILT_IN:
         return ""
-    sentences = (
-        [] if "agent" in summary["run"] else [BUILT_IN[kind]]
-    )  # an agent makes something else of what the model says
+    # an agent makes something else of what the model says
+    sentences = [] if "agent" in summary["run"] else [BUILT_IN[model]]
     if not any(data["official"] for data in summary["run"]["data"].values()):
         sentences.append("bundled samples, not the official data")
     return f"{'; '.join(sentences)}." if sentences else ""
 
 
-def next_steps(summary: Mapping[str, Any], kind: str) -> Iterator[str]:
-    """Commands to try after a run of an embedded model on a published benchmark. ``kind``: of the run's model."""
-    if kind in BUILT_IN and any(isinstance(find_task(name), PublishedRows) for name in summary["tasks"]):
+def next_steps(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Commands to try after a run of an embedded model on a published benchmark."""
+    if summary["run"]["model"] in BUILT_IN and any(
+        isinstance(find_task(name), PublishedRows) for name in summary["tasks"]
+    ):
         yield "next:"
         yield from (f"    {line}" for line in aligned(NEXT, left=(0, 1)))
 

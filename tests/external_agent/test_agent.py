@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -162,20 +163,28 @@ def test_tools_are_called_by_the_model_context_protocol(tmp_path: Path) -> None:
     assert answer.reply.text.startswith("False 3\nTrue ") and len(case.events) == 1
 
 
-@pytest.mark.parametrize("kind", ["async def", "def"])
+@pytest.mark.parametrize(
+    ("kind", "module", "file"),
+    [
+        ("async def", "my_agents", "__init__.py"),
+        ("def", "my_agents", "__init__.py"),
+        ("def", "my_agents.outer", "outer.py"),  # without __init__.py
+    ],
+)
 def test_an_entry_point_is_called_in_a_process_of_its_own(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, module: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its package may be installed from a folder of its own, as that of an agent in development is."""
     own = tmp_path / "own"
     (own / "mine-1.dist-info").mkdir(parents=True)
     (own / "my_agents").mkdir()
     (own / "mine-1.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1\n")
-    (own / "mine-1.dist-info" / "entry_points.txt").write_text("[agentgauge.agents]\nreverse = my_agents:reverse\n")
+    (own / "mine-1.dist-info" / "entry_points.txt").write_text(f"[agentgauge.agents]\nreverse = {module}:reverse\n")
     (own / "my_agents" / "inner.py").write_text("def last(task):\n    return task['messages'][-1]['content']\n")
     code = f"from my_agents.inner import last\n{kind} reverse(task):\n    return last(task)[::-1]\n"
-    (own / "my_agents" / "__init__.py").write_text(code)
+    (own / "my_agents" / file).write_text(code)
     monkeypatch.syspath_prepend(own)
+    monkeypatch.delitem(sys.modules, "my_agents", raising=False)
     option = Namespace(agent="reverse", rescore=None, allow_unsafe_code=False)
     facts, tested = read_agent(option, {}, Config(), {})
     assert facts is not None and facts.name == "reverse" and tested is not None

@@ -185,14 +185,15 @@ def test_small_amounts_of_dollars_are_not_shown_as_zero(usd, shown):
     assert dollars(usd) == shown
 
 
-@pytest.mark.parametrize(("kind", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("openai", "")])
-def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, kind, told):
+@pytest.mark.parametrize(("model", "told"), [("baseline", "a floor"), ("oracle", "the gold"), ("gpt-4o", "")])
+def test_runs_of_embedded_models_say_what_they_are_worth_and_what_to_do_next(tasks, model, told):
     found = summary(toy_say=part({}))
-    said = meaning(found, kind)
+    found["run"]["model"] = model
+    said = meaning(found)
     assert told in said and ("bundled samples" in said) is bool(told)
-    assert len(list(next_steps(found, kind))) == (4 if told else 0)
+    assert len(list(next_steps(found))) == (4 if told else 0)
     found["run"]["agent"] = "0123456789abcdef"  # which makes something else of what the model says
-    assert meaning(found, kind) == ("bundled samples, not the official data." if told else "")
+    assert meaning(found) == ("bundled samples, not the official data." if told else "")
 
 
 def test_where_most_cases_are_broken_there_are_no_figures_and_an_alarm(tasks):

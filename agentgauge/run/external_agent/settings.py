@@ -99,13 +99,14 @@ def _calling(point: EntryPoint) -> tuple[Command, tuple[Path]]:
     """A child process that calls the function, and the package or module of the function, which may be installed from
     a folder of its own. The process cannot import AgentGauge, which it does not see. Raises UsageProblem."""
     spec = find_spec(name := point.module.partition(".")[0])
-    if spec is None or spec.origin is None:
+    if spec is None:
         raise UsageProblem(
-            f"--agent: the entry point {point.name!r} names {name}, which is no module; install it again"
+            f"--agent: the entry point {point.name!r} names {name}, which is not a module; install it again"
         )
-    origin = Path(spec.origin)
-    command = Command((sys.executable, "-P", str(CALLER), point.module, point.attr, str(origin)), (CALLER,))
-    return command, (origin.parent if spec.submodule_search_locations else origin,)
+    folders = list(spec.submodule_search_locations or ())
+    origin = spec.origin or folders[0]  # a package without ``__init__.py`` has a folder only
+    command = Command((sys.executable, "-P", str(CALLER), point.module, point.attr, origin), (CALLER,))
+    return command, (Path(folders[0] if folders else origin),)
 
 
 def _name_of(command: Command) -> str:

@@ -75,9 +75,12 @@ def write_page(
             transcripts.add(case, record)
     transcripts.close()
     summary = read.summary
-    is_embedded = not read.about["settings"].get("model", {}).get("url")  # it has no address
-    said = {"alarm": alarm(summary), "meaning": meaning(summary, read.model if is_embedded else "")}
-    tables = said | {"boards": leaderboards(summary), "breakdowns": breakdowns_of(summary)}
+    tables = {
+        "alarm": alarm(summary),
+        "meaning": meaning(summary),
+        "boards": leaderboards(summary),
+        "breakdowns": breakdowns_of(summary),
+    }
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
     local = times(read, transcripts.facts) | places
