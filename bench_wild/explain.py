@@ -28,7 +28,7 @@ _ARGUMENT_LABELS: tuple[tuple[str, str], ...] = (
 )
 """Label by the beginning of an outcome; the first that fits."""
 
-_ARGUMENTS_SAID: Mapping[str, str] = {
+_ARGUMENT_SENTENCES: Mapping[str, str] = {
     "invalid_json": "the arguments are not valid JSON",
     "missing_argument": "a required argument is missing",
     "unknown_argument": "the tool does not have an argument of this name",
@@ -37,7 +37,7 @@ _ARGUMENTS_SAID: Mapping[str, str] = {
     "other_arguments": "the set of arguments is not the expected one",
     "wrong_value": "a value is wrong",
 }
-_ACTIONS_SAID: Mapping[str, str] = {
+_ACTION_SENTENCES: Mapping[str, str] = {
     "empty_reply": "the reply is empty",
     "stopped_early": "a text came where a further call was expected",
     "no_call": "a text came where a call was expected",
@@ -110,7 +110,7 @@ def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
 
 def _action(step: Step, offered: Collection[str]) -> str:
     label = _action_label(step, offered)
-    sentence = f"step {step.place + 1}: {_ACTIONS_SAID[label]}"
+    sentence = f"step {step.place + 1}: {_ACTION_SENTENCES[label]}"
     if label == "empty_reply":  # the log does not keep what was expected
         return sentence
     groups = list(dict.fromkeys(" + ".join(map(_shown_action, group)) for group in step.candidates))
@@ -128,7 +128,7 @@ def _arguments(step: Step) -> str:
     for call, gold, outcome in zip(step.calls, step.candidates[0], step.outcomes, strict=True):
         if outcome == CORRECT:
             continue
-        lines.append(f"step {step.place + 1}, {gold.name}: {_ARGUMENTS_SAID[_argument_label(outcome)]}")
+        lines.append(f"step {step.place + 1}, {gold.name}: {_ARGUMENT_SENTENCES[_argument_label(outcome)]}")
         lines += side_by_side(load_arguments(gold.arguments), load_arguments(call.arguments))
     return "\n".join(lines)
 

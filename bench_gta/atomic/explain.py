@@ -11,7 +11,7 @@ from agentgauge.core.types import Json
 
 SHOWN = 3  # findings that an explanation spells out; the rest is counted
 
-_SAID = {
+_SENTENCES = {
     "wrong_answer": "the answer is wrong",
     "no_answer": "there is no final answer",
     "missing_drawing": "a drawing is missing",
@@ -40,7 +40,7 @@ class Finding:
 def explain(findings: Sequence[Finding]) -> str:
     """The explanation; empty if nothing is wrong."""
     blocks = [
-        compared(f"{one.where}: {'; '.join(_SAID[label] for label in one.labels)}", one.expected, one.got)
+        compared(f"{one.where}: {'; '.join(_SENTENCES[label] for label in one.labels)}", one.expected, one.got)
         for one in findings[:SHOWN]
     ]
     if len(findings) > SHOWN:

@@ -16,7 +16,7 @@ from bench_mmau.tool_use.replies import Message, format_target, record_id
 _PARTS = ("func_name", "strict", "lenient", "bow")
 """What of a predicted call agrees with a target: the fields of ``Flags``."""
 
-_SAID = {
+_SENTENCES = {
     "no_call": "a text came where a call was expected",
     "wrong_text": "the text is wrong",
     "needless_call": "a call came where a text was expected",
@@ -97,7 +97,7 @@ def _why(
         label = "wrong_number_of_calls"
     else:
         label = "wrong_arguments" if all(flag.func_name for flag in flags) else "wrong_tool"
-    return label, compared(_SAID[label], wanted, _shown(predicted))
+    return label, compared(_SENTENCES[label], wanted, _shown(predicted))
 
 
 def _shown(message: Message) -> str:
