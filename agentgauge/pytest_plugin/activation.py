@@ -19,6 +19,7 @@ from agentgauge.pytest_plugin.options import given
 from agentgauge.pytest_plugin.run_folder import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.case_runner import WorkerInfo
+from agentgauge.run.crashes import Suspects
 from agentgauge.run.settings import Settings, read_settings
 from agentgauge.run.tool_token import make_tool_token, take_tool_token
 
@@ -44,7 +45,8 @@ def activate(config: pytest.Config) -> None:
         config.pluginmanager.register(controller, "agentgauge-controller")
         config.pluginmanager.register(controller.reporting, "agentgauge-reporting")
     if sent is not None or not is_distributed(config):
-        _run_cases(config, settings, _worker_info(sent) if sent else WorkerInfo())
+        first = frozenset(Suspects.read(settings.run_dir).names)
+        _run_cases(config, settings, _worker_info(sent) if sent else WorkerInfo(first=first))
 
 
 def activate_late(config: pytest.Config) -> Collection | None:
@@ -81,6 +83,7 @@ def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
         number=sent["agentgauge_number"],
         count=sent["workercount"],
         dist=sent["agentgauge_dist"],
+        first=frozenset(sent["agentgauge_first"]),
         is_replacement=int(sent["workerid"].removeprefix("gw")) >= sent["workercount"],
     )
 

@@ -67,6 +67,8 @@ class Collection:
         if outside := [item for item in items if self._is_outside(item, earlier)]:
             items[:] = [item for item in items if not self._is_outside(item, earlier)]
             self.config.hook.pytest_deselected(items=outside)
+        if first := self.worker.first:
+            items.sort(key=lambda item: item.nodeid not in first)
 
     def keep_shard(self, items: list[pytest.Item]) -> None:
         """With ``--shard``, keep its part of the selected tests."""

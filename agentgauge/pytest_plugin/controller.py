@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,12 +24,12 @@ from agentgauge.pytest_plugin.run_folder import SELECTION
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
-from agentgauge.run.case_runner import store_crash
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import Interrupts
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
+from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
 from agentgauge.run.preflight import check, load_early
 from agentgauge.run.run_services import await_services, start_services, stop_services
 from agentgauge.run.services import Service
@@ -39,10 +38,11 @@ from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
 
 if TYPE_CHECKING:
+    from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
     from agentgauge.run.launch.driver import Driver
 
-CRASHES_PER_CASE = 2
-"""A case on which a worker dies runs once more; the second time it is broken."""
+KEYBOARD_INTERRUPT = "keyboard-interrupt"
+"""What xdist calls the error of a worker that Ctrl-C has ended."""
 
 
 class Controller:
@@ -55,7 +55,10 @@ class Controller:
         self._services: dict[str, Service] = {}
         self._budget: BudgetWatch | None = None
         self._interrupts = Interrupts()
-        self._crashes: Counter[str] = Counter()
+        self._suspects = Suspects.read(self.folder.path)  # of the run that is resumed, and of workers that have died
+        self._first = sorted(self._suspects.names)  # in this order all processes collect, whoever dies later
+        self._scheduling: Scheduling | None = None
+        self._running_at_death: dict[str, list[str]] = {}  # worker → the tests that were running when it died
         self._loaded_early = False
         self._numbers: dict[str, int] = {}  # worker → its number: which shard and slots it has
         self._free_numbers: list[int] = []  # of workers that died
@@ -90,6 +93,7 @@ class Controller:
         node.workerinput["agentgauge_run_dir"] = str(self.settings.run_dir)
         node.workerinput["agentgauge_controller"] = os.getpid()
         node.workerinput["agentgauge_selection"] = self.config.stash.get(SELECTION, {})
+        node.workerinput["agentgauge_first"] = self._first
         node.workerinput["agentgauge_number"] = self._numbers[worker]
         node.workerinput["agentgauge_dist"] = self.config.getoption("dist")  # xdist keeps it from its workers
 
@@ -104,8 +108,14 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
-        if error and node.gateway.id in self._numbers:
-            self._free_numbers.append(self._numbers[node.gateway.id])
+        worker = node.gateway.id
+        if error and worker in self._numbers:
+            self._free_numbers.append(self._numbers[worker])
+        if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
+            plan, lines = self.folder.plan(), self.folder.lines()
+            running = [found.case for found in in_flight(self.folder.path, worker)]
+            finished = {case for case in running if case in lines and lines[case].finished}
+            self._running_at_death[worker] = [plan[case] for case in running if case in plan and case not in finished]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -114,11 +124,12 @@ class Controller:
         from agentgauge.pytest_plugin.xdist.scheduler import Scheduling, ShardScheduling
 
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
-        return Scheduling(
-            ShardScheduling(config, log, self._groups, self.settings.in_flight),
+        self._scheduling = Scheduling(
+            ShardScheduling(config, log, self._groups, self.settings.in_flight, lambda: self._suspects.names),
             has_cases=lambda: bool(self.state.benchmark_cases),
             xdists_own=partial(others, config=config, log=log),
         )
+        return self._scheduling
 
     def _groups(self) -> Mapping[int, str]:
         """What a worker has written of the cases' groups."""
@@ -193,21 +204,36 @@ class Controller:
     # -- while cases run
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
-        self._crashes[crashitem] += 1
-        is_rerun = str(report.outcome) == "rerun"  # pytest-rerunfailures has put it back into the queue
-        if self.state.progress is None or is_rerun:
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
+        """A worker died. xdist blames the test that pytest had reached, which need not be the one that is guilty: the
+        look-ahead runs others at the same time."""
+        scheduling = self._scheduling
+        if self.state.progress is None or scheduling is None or not scheduling.is_ours:
+            return  # no look-ahead: xdist is right about its tests
+        worker = report.node.gateway.id
+        running = self._running_at_death.pop(worker, None)
+        try:
+            if running is not None and self._suspects.worker_died(running, crashitem):
+                self._break_guilty(crashitem, report)
+            elif report.outcome != "rerun":  # otherwise pytest-rerunfailures has put it back into the queue
+                scheduling.mark_test_pending(crashitem)
+                report.outcome = "rerun"
+            self._suspects.write(self.folder.path)
+        except OSError as error:
+            self.state.stop(self.state.cannot_write(error))
+        if running and report.outcome == "rerun":
+            self.reporting.worker_died(worker, sorted({*running, crashitem}))
+
+    def _break_guilty(self, test: str, report: Any) -> None:
+        """Raises OSError."""
+        report.longrepr = f"{report.longrepr}: {GUILTY}"
+        case = next((case for case, node in self.folder.plan().items() if node == test), None)
+        lines = self.folder.lines()
+        if case is None or (case in lines and lines[case].finished):  # its record stands: what followed killed it
             return
-        if self._crashes[crashitem] < CRASHES_PER_CASE:
-            sched.mark_test_pending(crashitem)
-            report.outcome = "rerun"  # type: ignore[assignment]
-        elif case := next((case for case, node in self.folder.plan().items() if node == crashitem), None):
-            if not find_task(case[0]).data.in_run_folder:  # how a project's own test ended, pytest itself reports
-                report.user_properties.append(("agentgauge.status", "broken"))
-            try:
-                store_crash(self.settings, case, str(report.longrepr))
-            except OSError as error:
-                self.state.stop(self.state.cannot_write(error))
+        if not find_task(case[0]).data.in_run_folder:  # how a project's own test ended, pytest itself reports
+            report.user_properties.append(("agentgauge.status", "broken"))
+        store_crash(self.settings, case, str(report.longrepr))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

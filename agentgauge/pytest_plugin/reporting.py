@@ -13,12 +13,16 @@ import pytest
 
 from agentgauge.core.redaction import Printed, redact
 from agentgauge.core.types import Usage
+from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.coordination.waiting_requests import waiting_requests
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import header
+
+NAMED = 5
+"""Tests that the line about a dead worker names."""
 
 
 class Reporting:
@@ -44,6 +48,8 @@ class Reporting:
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_header(terminal, header(state.settings, state.plan, state.tools))
+        if death := self.config.stash.get(EARLIER_DEATH, ""):
+            self._write_header(terminal, iter([death]))
         self._late_header = cost_lines(state.settings, state.plan)
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         shows = state.benchmark_cases and not verbose
@@ -63,6 +69,16 @@ class Reporting:
         if lines := self._late_header:
             self._late_header = None
             self._write_header(self._plugin("terminalreporter"), lines)
+
+    def worker_died(self, worker: str, tests: list[str]) -> None:
+        """Report which tests were running in a worker that died; they run again."""
+        terminal = self._plugin("terminalreporter")
+        if terminal is not None and self.config.option.verbose >= 0:
+            named = f"{', '.join(tests[:NAMED])}{f' and {len(tests) - NAMED} more' if len(tests) > NAMED else ''}"
+            count = "this test was" if len(tests) == 1 else f"{len(tests)} tests were"
+            again = "it runs again, with no other" if len(tests) == 1 else "they run again, one at a time"
+            terminal.ensure_newline()
+            terminal.write_line(f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 
     def draw_if_late(self) -> None:
         """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""

@@ -12,6 +12,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.pytest_plugin.options import given
+from agentgauge.run.crashes import note_earlier_death
 from agentgauge.run.options import destination
 from agentgauge.run.run_folders.claim import take_folder
 from agentgauge.run.run_folders.same_run import check_run
@@ -22,6 +23,9 @@ from agentgauge.store.folder_lock import FolderLock
 
 SELECTION = pytest.StashKey[dict[str, Any]]()
 """The selection of a resumed run that has no plan yet: see ``select``."""
+
+EARLIER_DEATH = pytest.StashKey[str]()
+"""A sentence about cases of a resumed run that were running when a process died."""
 
 
 def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
@@ -42,7 +46,9 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     config.add_cleanup(give_back)
     try:
         check_run(settings)
-        if not settings.resume:
+        if settings.resume:
+            config.stash[EARLIER_DEATH] = note_earlier_death(settings)
+        else:
             RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
     except OSError as error:
         problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"

@@ -12,6 +12,7 @@ from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
+from agentgauge.run.crashes import remove_notes
 from agentgauge.run.run_metadata import describe
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.record_merge import LeftOut, left_out_notes
@@ -37,6 +38,8 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
     left_out: list[LeftOut] = []
     outlines = folder.merge_records(state.plan, left_out)
+    if all(case in outlines for case in state.plan):
+        remove_notes(folder.path)
     state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
     state.summary = summarize(
         folder,

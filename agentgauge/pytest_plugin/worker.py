@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from unittest import SkipTest
 
@@ -18,6 +18,7 @@ from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.coordination.stopping import Interrupts
+from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCase
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
@@ -49,6 +50,8 @@ class Worker:
         self._problem = ""  # why no case can be started: the run folder cannot be written
         self._problem_reported = False
         self._queue_is_known = not worker.is_replacement
+        self._suspects: set[str] = set()  # tests that run alone: while there are some, no case is started ahead
+        self._held: dict[CaseId, Planned] = {}  # cases that start when the suspects are through
         self._interrupts = Interrupts()
 
     def result(self, item: pytest.Item) -> Line | Record:
@@ -86,6 +89,8 @@ class Worker:
         finished = self._runner.finished.get(planned.id)
         if finished is not None and finished.status == "passed":
             pytest.skip("it passed in the resumed run")
+        if finished is not None and finished.status == "broken":
+            pytest.fail(str(finished.read().error), pytrace=False)
         case = self._prefetcher.call(self._runner.open_case(planned, self.config.rootpath)).result()
         return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
 
@@ -125,8 +130,11 @@ class Worker:
 
             queued, self._queue_is_known = queued_items(item.session)
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
-            self._cases.submit(self._unfinished([*taken, *queued]))
+            self._submit([*taken, *queued])
         done = yield
+        if item.nodeid in self._suspects:
+            self._suspects.discard(item.nodeid)
+            self._submit([])
         self._stop_if_told(item.session)
         return done
 
@@ -176,8 +184,22 @@ class Worker:
         self._prefetcher = Prefetcher(self._runner, idle)
         self._runner.notify(self._prefetcher.recheck)
         self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
+        self._suspects = set() if driver else Suspects.read(self.folder.path).names
+        if self._suspects:
+            cases = ((item, case_of(item)) for item in session.items)
+            self._runner.suspects = {case.id for item, case in cases if case and item.nodeid in self._suspects}
         if not self.worker.is_replacement:
-            self._cases.submit(self._unfinished(queue))
+            self._submit(queue)
+
+    def _submit(self, items: Sequence[pytest.Item]) -> None:
+        """Let cases start before pytest reaches them; not before the suspects of this worker are through."""
+        assert self._cases is not None
+        self._held |= {case.id: case for case in self._unfinished(items)}
+        if self._queue_is_known and items:
+            self._suspects &= {item.nodeid for item in items}
+        if not self._suspects:
+            self._cases.submit(self._held.values())
+            self._held = {}
 
     def _unfinished(self, items: Iterable[pytest.Item]) -> list[Planned]:
         assert self._runner is not None
@@ -188,6 +210,7 @@ class Worker:
         """None where no case could be started. Raises OSError where the case could not be stored."""
         if self._runner is None or self._cases is None:
             return None
+        self._held.pop(planned.id, None)
         return self._runner.finished.pop(planned.id, None) or self._cases.result(planned)
 
     def _stop_if_told(self, session: pytest.Session) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.coordination.waiting_requests import OLD, WaitingRequests
 from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
+from agentgauge.run.crashes import RunningCases, Suspects
 from agentgauge.run.external_agent.agent import ProgramAgent
 from agentgauge.run.factories import Clients, Endpoint
 from agentgauge.run.options import DEFAULT_IN_FLIGHT
@@ -37,14 +37,16 @@ class WorkerInfo:
     number: int = 0
     count: int = 1
     dist: str = "no"  # --dist, as the controller has it
+    first: frozenset[str] = frozenset()  # suspects of the run that is resumed: tests that every process collects first
     is_replacement: bool = False  # for a worker that died, whose number it has; its queue is not the computed one
 
 
 class CaseRunner:
     """Runs cases and stores their records. Made for the first case. Raises OSError if the run folder cannot be written.
 
-    ``finished``: cases with a finished record of an earlier session, or of a worker that died. ``problem``: the reason
-    if the run folder cannot be written, so that this worker starts no new case.
+    ``finished``: cases that are not run, with their records: those with an answer from an earlier session or from a
+    worker that died, and those that have killed their process. ``problem``: the reason if the run folder cannot be
+    written, so that this worker starts no new case.
     """
 
     def __init__(self, settings: Settings, worker: WorkerInfo, users: Sequence[int], tasks: Collection[str]) -> None:
@@ -60,7 +62,11 @@ class CaseRunner:
             stored = self.folder.lines()
         # the stored records of a run that is scored again are of another run
         self.finished = {} if settings.rescore else {case: line for case, line in stored.items() if line.finished}
+        guilty = Suspects.read(self.folder.path).guilty if settings.resume else []
+        self.finished |= {case: stored[case] for case in guilty if case in stored}
+        self.suspects: set[CaseId] = set()  # cases that run with no other case beside them
         self._appender = self.folder.appender(worker.name)
+        self._running = RunningCases(self.folder.path, worker.name)
         number = users.index(worker.number)
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
         self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
@@ -101,8 +107,10 @@ class CaseRunner:
 
     async def run(self, case: Planned) -> Line | Record:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
+        self._running.begin(case.id, alone=case.id in self.suspects)
         record = await self._solver.solve(case)
         result = record if record.status == "missing" else self._store(record)
+        self._running.end(case.id)
         if self._reserve:  # once the record can be read: see BudgetWatch
             self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
         self._first_replies.replied(case.task.name, case.row.id)
@@ -113,14 +121,16 @@ class CaseRunner:
         files that the test names.
         """
         sample = planned.task.data.load(planned.index, planned.row, planned.task.name)
+        self._running.begin(planned.id, alone=planned.id in self.suspects)
         case = self._solver.open_case(planned, replace(sample, root=root))
         case.readable = []
         return case
 
     async def close_case(self, planned: Planned, case: Case, output: Json, fault: Fault | None, seconds: float) -> Line:
         """Score and store the case of such a test. ``output``: None if a fault ended it."""
-        record = await self._solver.close_case(planned, case, output, fault, seconds)
-        return self._store(record)
+        line = self._store(await self._solver.close_case(planned, case, output, fault, seconds))
+        self._running.end(planned.id)
+        return line
 
     def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
         """See ``Clients.endpoint``."""
@@ -157,6 +167,7 @@ class CaseRunner:
             await self._agent.close()
         await self._clients.close()
         self._appender.close()
+        self._running.close()
 
     def _store(self, record: Record) -> Line:
         try:
@@ -174,12 +185,3 @@ class CaseRunner:
         if line.finished:
             self._solver.remove_checkpoint((record.task, record.sample, record.attempt))
         return line
-
-
-def store_crash(settings: Settings, case: CaseId, error: str) -> None:
-    """Store the record of a case on which workers die. Called by the controller. Raises OSError."""
-    config = config_fingerprint(settings, find_task(case[0]))
-    appender = RunFolder(settings.run_dir).appender("controller")
-    record = Record(*case, config=config, status="broken", error=error, cause="worker died", worker="controller")
-    appender.append(replace(record, finished=time.time()))
-    appender.close()

@@ -7,7 +7,7 @@ between controller and worker. Nothing is stolen afterwards: an idle worker give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,12 +29,19 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
     pending: list[int]  # of dead workers, waiting for a replacement
 
     def __init__(
-        self, config: pytest.Config, log: Producer, groups: Callable[[], Mapping[int, str]], in_flight: int
+        self,
+        config: pytest.Config,
+        log: Producer,
+        groups: Callable[[], Mapping[int, str]],
+        in_flight: int,
+        suspects: Callable[[], Collection[str]],
     ) -> None:
-        """``groups``: for ``partition``, once the workers have collected."""
+        """``groups``: for ``partition``, once the workers have collected. ``suspects``: tests, one of which has killed
+        a worker; a replacement runs them first."""
         super().__init__(config, log)
         self.groups = groups
         self.in_flight = in_flight
+        self.suspects = suspects
 
     @property
     def tests_finished(self) -> bool:
@@ -80,8 +87,10 @@ class ShardScheduling(LoadScheduling):  # type: ignore[misc]
         """Give a replacement all cases that wait for one."""
         if not self.node2pending[node] and not node.shutting_down and node in self.node2collection:
             if self.pending:
-                self.node2pending[node], self.pending = sorted(self.pending), []
-                node.send_runtest_some(self.node2pending[node])
+                names, suspects = self.node2collection[node], self.suspects()
+                order = sorted(self.pending, key=lambda place: (names[place] not in suspects, place))
+                self.node2pending[node], self.pending = order, []
+                node.send_runtest_some(order)
             node.shutdown()
 
     def remove_node(self, node: WorkerController) -> str | None:
@@ -110,6 +119,11 @@ class Scheduling:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chosen, name)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether there are benchmark cases, so that a test can be put back into the queue."""
+        return isinstance(self._chosen, ShardScheduling)
 
     def schedule(self) -> None:
         sharding = self._chosen
