@@ -42,7 +42,7 @@ class InFlight:
 
 
 class RunningCases:
-    """Notes which cases of one worker are running. One line, with one system call, when a case begins and when it ends."""
+    """Notes which cases of one worker are running: one line when a case begins and one when it ends."""
 
     def __init__(self, folder: Path, worker: str) -> None:
         """Raises OSError."""

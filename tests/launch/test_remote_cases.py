@@ -21,7 +21,7 @@ from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import encoded_line
 
 STARTED = {"kind": "started", "tools": {}, "sandbox": []}
-ENDED = {"kind": "ended", "status": 0, "last_line": "done"}
+ENDED = {"kind": "ended", "status": 0, "last_line": "done", "running": []}
 
 
 class Scripted:
@@ -80,6 +80,7 @@ class Driver:
             folder,
             self.backend,
             lambda cases, number: ("".join(sample for _, sample, _ in cases), number),
+            configs={"t": "c"},
             is_stopped=lambda: self.is_stopped,
             started=self._start,
             failed=lambda problem: self.problems.append(str(problem)),
@@ -184,7 +185,7 @@ def test_a_node_without_the_data_gets_it_with_the_next_order(drive):
     "message",
     [
         {"kind": "refused", "why": "node n: it has AgentGauge 1"},
-        {"kind": "ended", "status": 4, "last_line": "file not found"},
+        {"kind": "ended", "status": 4, "last_line": "file not found", "running": []},
     ],
 )
 def test_a_node_that_refuses_ends_the_run(drive, message):
@@ -323,3 +324,21 @@ def test_requests_are_shared_by_the_shards_that_run():
     options = LaunchOptions("local", 3, 1, 0, 0)
     assert [options.in_flight(8, number) for number in range(3)] == [3, 3, 2]
     assert [options.in_flight(2, number) for number in range(3)] == [1, 1, 1]
+
+
+def test_a_case_that_kills_its_process_is_broken_and_the_cases_beside_it_get_their_results(drive):
+    driver = drive(1, "abcdefgh")
+    died = {"kind": "ended", "status": -9, "last_line": "it printed nothing"}
+    driver.start()
+    together = driver.backend.spec(1)[0]
+    driver.backend.send(1, {**died, "running": [["t", sample, 1] for sample in together]})
+    for number, (sample, then) in enumerate(
+        zip(together, ({**died, "running": [["t", together[0], 1]]}, ENDED), strict=True), 2
+    ):
+        assert driver.backend.spec(number)[0] == sample  # alone
+        driver.backend.send(number, STARTED, *([records(sample)] if then is ENDED else []), then)
+    assert driver.results(together) == {together[0]: "broken", together[1]: "passed"}
+    assert "with no other case running in it" in str(driver.folder.lines()["t", together[0], 1].read().error)
+    for number in (4, 5, 6):
+        driver.backend.send(number, records(driver.backend.spec(number)[0]), ENDED)
+    assert set(driver.results("".join(set("abcdefgh") - set(together))).values()) == {"passed"}

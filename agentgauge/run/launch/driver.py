@@ -41,6 +41,7 @@ class Driver:
         Ray cannot be reached, or cannot run what the settings ask for."""
         assert settings.launch is not None
         self._options = replace(settings.launch, workers=min(settings.launch.workers, settings.in_flight))
+        self._configs = configs
         self._failed = failed
         self.tools = tools
         self.sandbox: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Driver:
             runner.folder,
             RayShards(self._options, self._specs.packed, self._tool_token),
             self._specs.of,
+            configs=self._configs,
             is_stopped=runner.is_stopped,
             started=self._started,
             failed=self._failed,

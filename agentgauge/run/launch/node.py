@@ -26,6 +26,7 @@ from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.crashes import in_flight
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.store import RunFolder
 from agentgauge.store.record_merge import worker_files
@@ -81,7 +82,8 @@ def run_shard(
       which has the project's settings in ``project`` and the data in ``data``;
     - ``started``, ``tools``, ``sandbox``: as in run.json, before the first case;
     - ``records``, ``lines``, ``files``: lines of records, and tar archives of what tools produced, by line;
-    - ``ended``, ``status``, ``last_line``: pytest's exit status and the last line that it printed.
+    - ``ended``, ``status``, ``last_line``, ``running``: pytest's exit status, the last line that it printed, and the
+      cases that were running if its process died.
     """
     register_environment()
     register(tool_token)
@@ -192,7 +194,9 @@ class _Shard:
                 time.sleep(LOOK_SECONDS)
         finally:
             self._signal(signal.SIGKILL)
-        yield {"kind": "ended", "status": self._process.returncode, "last_line": self._last_line()}
+        running = [found.case for found in in_flight(self._folder.path, "main")]
+        status, last_line = self._process.returncode, self._last_line()
+        yield {"kind": "ended", "status": status, "last_line": last_line, "running": running}
 
     def _apply_command(self, command: ShardCommand) -> bool:
         """Whether pytest was asked to end."""

@@ -8,13 +8,14 @@ import tarfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Record
+from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack
 from agentgauge.run.launch_settings import LaunchOptions
 from agentgauge.run.prefetcher import STOPPED, WATCH_SECONDS
@@ -87,13 +88,15 @@ class RemoteCases:
         backend: Backend,
         spec: Callable[[Sequence[CaseId], int], ShardSpec],
         *,
+        configs: Mapping[str, str],
         is_stopped: Callable[[], bool],
         started: Callable[[Mapping[str, Any], Sequence[str]], bool],
         failed: Callable[[UsageProblem], None],
         full: Callable[[str], None],
         idle: Callable[[], None],
     ) -> None:
-        """``spec``: what a shard of these cases is to do, and its number among those that run.
+        """``spec``: what a shard of these cases is to do, and its number among those that run. ``configs``: task →
+        fingerprint of its settings.
 
         Called in another thread: ``started``, with the tools of a shard and what confines its programs, returns whether
         they are those of the run; ``failed`` if no shard can run; ``full``, with a sentence, if the run folder cannot
@@ -102,6 +105,7 @@ class RemoteCases:
         self._folder = folder
         self._backend = backend
         self._spec = spec
+        self._configs = configs
         self._is_stopped = is_stopped
         self._on_started = started
         self._on_failed = failed
@@ -270,7 +274,8 @@ class RemoteCases:
         else:
             if message["status"] == USAGE_ERROR and shard.cases and not self._command:
                 self._refuse(f"a shard cannot run: {message['last_line']}")
-            self._ended(number, f"pytest ended with exit status {message['status']}: {message['last_line']}")
+            why = f"pytest ended with exit status {message['status']}: {message['last_line']}"
+            self._ended(number, why, [tuple(case) for case in message["running"]])
 
     def _drop(self, number: int, why: str) -> None:
         self._backend.drop(number)
@@ -302,20 +307,41 @@ class RemoteCases:
         del shard.cases[case]
         self._set_done({case: result})
 
-    def _ended(self, number: int, why: str) -> None:
-        """What is left of a shard runs again, unless the run is to end, or it fails each time."""
+    def _ended(self, number: int, why: str, running: Collection[CaseId] = ()) -> None:
+        """What is left of a shard runs again, unless the run is to end, or it fails each time. ``running``: cases that
+        were running when its process died; each of them becomes a shard of its own, which is given up when its process
+        dies, too."""
         shard = self._running.pop(number)
         shard.is_running = False
         shard.tries += 1
         if not shard.cases:
             return
+        suspects = [case for case in running if case in shard.cases]
         with self._changed:
             held = bool(self._command)
-            if not held and shard.tries < TRIES:
+            if not held and suspects and len(shard.cases) > 1:
+                alone = [_Shard({case: shard.cases.pop(case)}, tries=1, with_data=shard.with_data) for case in suspects]
+                rest = [replace(shard, tries=0)] if shard.cases else []
+                self._queue.extendleft(reversed([*alone, *rest]))
+                return
+            if not held and shard.tries < TRIES and not (suspects and shard.tries > 1):
                 self._queue.appendleft(shard)
                 return
+        if suspects and not held:
+            self._set_done({case: self._broken(case, why) for case in suspects})
+            return
         text = STOPPED if held else f"not run: {TRIES} shards with it ended without a record; the last: {why}"
         self._set_done({case: _missing(case, text) for case in shard.cases})
+
+    def _broken(self, case: CaseId, why: str) -> Line | Exception:
+        """Store the record of a case that has killed its process."""
+        error = f"{GUILTY} ({why})"
+        record = Record(*case, config=self._configs[case[0]], status="broken", error=error, cause=CAUSE)
+        try:
+            return self._appender.append(replace(record, worker="launch", finished=time.time()))
+        except OSError as problem:
+            self._on_full(cannot_write(self._folder.path, problem))
+            return problem
 
     def _give_up(self, error: Exception | None) -> None:
         with self._changed:
