@@ -76,7 +76,9 @@ class Collection:
         cases = [item.stash.get(PLANNED, None) for item in items]
         for case in filter(None, cases):
             selected[case.task][case.row.id] = case.row
-        kept = {(task, row.id) for task, rows in selected.items() for row in limited([*rows.values()], limit, task.data)}
+        kept = {
+            (task, row.id) for task, rows in selected.items() for row in limited([*rows.values()], limit, task.data)
+        }
         _deselect(self.config, items, [case is None or (case.task, case.row.id) in kept for case in cases])
 
     def keep_shard(self, items: list[pytest.Item]) -> None:
