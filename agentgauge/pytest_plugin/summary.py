@@ -77,7 +77,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
 
         if limit := limit_of(state.summary):
             state.notes.append(
-                f"warning: the gates judge the part of the samples that {limit} chose; on all samples they may end otherwise"
+                f"warning: the gates judge a part of the samples ({limit}); on all of them they may end otherwise"
             )
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
