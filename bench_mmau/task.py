@@ -88,6 +88,12 @@ class MmauData(DataSource):
     def load(self, index: Index, row: Row, task: str) -> Sample:
         return data.load(index, row, task)
 
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The area of a problem in mathematics, then its subject (``algebra__linear_1d``); whether a notebook asks
+        about a picture. Other records have none."""
+        own = row.tags[len(self.kind.keywords) + len(self.skills) :]
+        return tuple(dict.fromkeys(label for tag in own for label in (tag.partition("__")[0], tag)))
+
 
 class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, PredictionFiles, Oracle, CombinedScores):
     """One of the twenty tasks; they differ only in the arguments of ``__init__``."""

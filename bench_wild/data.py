@@ -219,6 +219,14 @@ def tags(task: WildTask) -> tuple[str, ...]:
     return (*dict.fromkeys(words), f"structure-{task.structure or 'none'}")
 
 
+def labels(tags: Sequence[str]) -> tuple[str, str]:
+    """Type and subtype among the keywords of a task."""
+    return tags[1] if tags[0] == "multi" else tags[0], next(tag for tag in tags if tag in _SUBTYPE_TAGS)
+
+
+_SUBTYPE_TAGS = frozenset(SUBTYPE_TAGS.values())
+
+
 def sample_id(session: str, position: int) -> str:
     return f"{session}-t{position + 1}"
 

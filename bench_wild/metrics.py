@@ -12,7 +12,7 @@ from typing import Any
 
 from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Scoring
-from bench_wild.fixes import Fix, Fixes, fixes_of
+from bench_wild.fixes import PARITY, Fix, Fixes, fixes_of
 from bench_wild.labels import (
     CHAT,
     CLARIFY,
@@ -169,7 +169,7 @@ def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:
     """A session's contributions: its tasks', and whether all of them are correct.
 
     Where tasks are means of several attempts, the session's is the chance that attempts put together at random are all
-    correct. A session without any result is a correct one, as upstream, unless Fix.WHOLE_SESSIONS.
+    correct. In a file of results, a session without any is a correct one, as upstream, unless Fix.WHOLE_SESSIONS.
     """
     values = totals(tasks)
     if Fix.WHOLE_SESSIONS not in fixes or len(tasks) == TASKS_PER_SESSION:
@@ -188,7 +188,7 @@ def formula(scoring: Scoring) -> MetricFormula:
     return MetricFormula(
         lambda sums: _percentages(sums, columns),
         {**columns, **dict.fromkeys(ERROR_COLUMNS, ("errors",))},
-        join=lambda tasks: session_values(tasks, fixes),
+        join=lambda tasks: session_values(tasks, PARITY),  # which sessions are whole, the run knows
     )
 
 

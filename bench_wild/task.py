@@ -85,6 +85,7 @@ class WildData(DataSource):
 
     name = "wild"
     folders = ("WildToolBench", "WildToolBench-main")
+    group = "session"
     files = (data.FILES[0],)
     bundled = _HERE / "mini"
 
@@ -114,6 +115,10 @@ class WildData(DataSource):
 
     def group_of(self, row: Row) -> str:
         return data.split_id(row.id)[0]
+
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The task's type, then the turn's subtype."""
+        return data.labels(row.tags)
 
     def left_out(self, root: Path) -> Sequence[str]:
         file = data.find(root)

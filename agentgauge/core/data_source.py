@@ -19,6 +19,7 @@ class DataSource(ABC):
     files: tuple[str, ...]  # files that must lie there, relative: ("dataset.json", "toolmeta.json")
     bundled: Path  # folder of the bundled data set
     in_run_folder = False  # the samples come into being with a run, and lie in its folder
+    group = "group"  # what a group of samples is called: "session"
     whole = False  # the bundled data set is the official one, and no small one in its place
 
     def find(self, folder: Path) -> Path | None:
@@ -43,8 +44,16 @@ class DataSource(ABC):
         """Read one sample, for the task of that name."""
 
     def group_of(self, row: Row) -> str:
-        """The group of samples that must run on one machine, such as a session; a single sample's group is its id."""
+        """The group of samples that must run on one machine, such as a session; a single sample's group is its id.
+
+        Figures over groups (``MetricFormula.join``) count a group only if all of its samples in the data set are there;
+        for these the name is that of ``Score.group``.
+        """
         return row.id
+
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The labels whose shares ``--limit`` keeps, the primary one first; by default the first keyword alone."""
+        return row.tags[:1]
 
     def differences(self, root: Path) -> Sequence[str]:
         """How the layout below ``root`` differs from the official one; one sentence each. The data is read anyway."""

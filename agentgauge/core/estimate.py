@@ -40,7 +40,9 @@ class MetricFormula:
     that make up its denominator: a sample without any of them does not contribute to the figure. A figure without an
     entry is a plain count and gets no interval. Without ``rests_on`` every figure rests on every sample. ``scale`` is
     the figure for a perfect run where that is not 100. ``join`` puts the values of the samples of a group into one; by
-    default it adds them up. ``details`` makes further facts about figures from the scores, for ``Metric.extra``.
+    default it adds them up. Values that only ``join`` makes, such as whether all samples of a group are right, count
+    only for groups of which every sample is there. ``details`` makes further facts about figures from the scores, for
+    ``Metric.extra``.
     """
 
     compute: Callable[[Values], Figures]
@@ -49,17 +51,31 @@ class MetricFormula:
     join: Callable[[Sequence[Values]], Values] = totals
     details: Callable[[Sequence[Score]], Mapping[str, Mapping[str, Json]]] = lambda scores: {}
 
-    def units(self, scores: Iterable[Score]) -> list[Values]:
-        """The independent units: the joined values of each group, and the values of each sample without a group."""
+    def units(self, scores: Iterable[Score], incomplete: Container[str] = ()) -> list[Values]:
+        """The independent units: the joined values of each group, and the values of each sample without a group.
+
+        ``incomplete``: groups of which a sample is not there.
+        """
         groups: dict[str | int, list[Values]] = {}
         for place, score in enumerate(scores):
             groups.setdefault(score.group or place, []).append(score.values)
         alone: dict[int, Values] = {}  # joined values by identity: thousands of samples that stand alone share theirs
-        found = []
-        for values in groups.values():
+        found: list[Values] = []
+        for group, values in groups.items():
             joined = self.join(values)
-            found.append(alone.setdefault(id(values[0]), joined) if len(values) == 1 else joined)
+            if group in incomplete:
+                found.append({name: value for name, value in joined.items() if any(name in one for one in values)})
+            else:
+                found.append(alone.setdefault(id(values[0]), joined) if len(values) == 1 else joined)
         return found
+
+    def of_groups(self, scores: Sequence[Score]) -> list[str]:
+        """The figures over groups: those whose denominator consists of values that only ``join`` makes."""
+        if self.rests_on is None or not any(score.group for score in scores):
+            return []
+        made = {name for unit in self.units(scores) for name in unit}
+        made -= {name for score in scores for name in score.values}
+        return [name for name, below in self.rests_on.items() if made.issuperset(below)]
 
     def counted(self, name: str, values: Values) -> bool:
         """Whether the sample or group with these values is part of a figure."""
@@ -98,14 +114,15 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(passed=all(score.passed for score in scores), values=values, group=scores[0].group)
 
 
-def estimate(scores: Sequence[Score], formula: MetricFormula) -> dict[str, Metric]:
+def estimate(scores: Sequence[Score], formula: MetricFormula, incomplete: Container[str] = ()) -> dict[str, Metric]:
     """A formula's figures for a run, one score per sample, with 95 % intervals. ``n`` counts samples, not groups.
 
-    A figure whose denominator exists only after joining, such as a session's success, counts groups.
+    A figure whose denominator exists only after joining, such as a session's success, counts groups; of these not the
+    ``incomplete`` ones, of which a sample is not there.
     """
     distinct, which = kinds(score.values for score in scores)
     known = {each for values in distinct for each in values}
-    found = from_totals(formula.units(scores), formula)
+    found = from_totals(formula.units(scores, incomplete), formula)
     samples = {name: part_in(name, distinct, which, formula, known) for name in found}
     details = formula.details(scores)
     return {

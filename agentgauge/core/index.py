@@ -85,13 +85,6 @@ class Entry:
     end: int
 
 
-def spread(rows: Sequence[Row], limit: int | None) -> Sequence[Row]:
-    """At most ``limit`` rows, evenly spaced over all, always the same ones."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return [rows[i * len(rows) // limit] for i in range(limit)]
-
-
 def build_index(
     files: Sequence[Path],
     entries: Callable[[Path], Iterator[Entry]],

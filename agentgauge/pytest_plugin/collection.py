@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row, spread
+from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
+from agentgauge.run.limit import limited
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
@@ -64,11 +66,22 @@ class Collection:
         self._unused = {name for name in self._named_markers() if not any(name in item.keywords for item in items)}
         earlier = self._earlier_plan()
         self._is_planned = bool(earlier)
-        if outside := [item for item in items if self._is_outside(item, earlier)]:
-            items[:] = [item for item in items if not self._is_outside(item, earlier)]
-            self.config.hook.pytest_deselected(items=outside)
+        _deselect(self.config, items, [not self._is_outside(item, earlier) for item in items])
         if first := self.worker.first:
             items.sort(key=lambda item: item.nodeid not in first)
+
+    def keep_limited(self, items: list[pytest.Item]) -> None:
+        """With ``--limit``, keep a part of the selected samples of each task, with all of their attempts."""
+        if (limit := self.settings.limit) is None:
+            return
+        selected: dict[Task, dict[str, Row]] = defaultdict(dict)
+        cases = [item.stash.get(PLANNED, None) for item in items]
+        for case in filter(None, cases):
+            selected[case.task][case.row.id] = case.row
+        kept = {
+            (task, row.id) for task, rows in selected.items() for row in limited([*rows.values()], limit, task.data)
+        }
+        _deselect(self.config, items, [case is None or (case.task, case.row.id) in kept for case in cases])
 
     def keep_shard(self, items: list[pytest.Item]) -> None:
         """With ``--shard``, keep its part of the selected tests."""
@@ -79,9 +92,7 @@ class Collection:
         order = sorted(range(len(items)), key=lambda place: items[place].nodeid)  # plugins may have shuffled them
         cases = [case_of(items[place]) for place in order]
         mine = {order[place] for place in kept(shard, cases, is_planned=self._is_planned)}
-        if others := [item for place, item in enumerate(items) if place not in mine]:
-            items[:] = [item for place, item in enumerate(items) if place in mine]
-            self.config.hook.pytest_deselected(items=others)
+        _deselect(self.config, items, [place in mine for place in range(len(items))])
 
     def _is_outside(self, item: pytest.Item, earlier: Mapping[CaseId, str]) -> bool:
         """Whether the earlier run did not plan a case, or left no transcript to score: own tests have none."""
@@ -122,14 +133,13 @@ class Collection:
         return queues[me], users
 
     def _cases_of(self, task: Task) -> Mapping[str, Planned]:
-        """A task's cases after ``--limit``, by their names. None where ``--data`` names a folder without its data."""
+        """A task's cases by their names. None where ``--data`` names a folder without its data."""
         if task.name not in self.settings.roots:
             return {}
         if task.name not in self._cases:
             index = task.data.index(self.settings.roots[task.name])
             attempts = range(1, self.settings.attempts + 1)
-            rows = spread(index.rows, self.settings.limit)
-            cases = [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
+            cases = [Planned(task, index, row, attempt) for row in index.rows for attempt in attempts]
             self._cases[task.name] = {case.name: case for case in cases}
         return self._cases[task.name]
 
@@ -194,6 +204,13 @@ class Collection:
             return {}
         named = ((position, group_of(item.iter_markers("xdist_group"))) for position, item in enumerate(items))
         return {position: group for position, group in named if group is not None}
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], kept: Sequence[bool]) -> None:
+    """``kept``: whether each item stays selected."""
+    if others := [item for item, stays in zip(items, kept, strict=True) if not stays]:
+        items[:] = [item for item, stays in zip(items, kept, strict=True) if stays]
+        config.hook.pytest_deselected(items=others)
 
 
 def case_of(item: pytest.Item) -> Planned | None:

@@ -76,6 +76,12 @@ def _judge(state: RunState, exitstatus: int) -> int:
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
     if state.settings.gates:
         from agentgauge_reports.comparison.regression import check_gate
+        from agentgauge_reports.limited import limit_of
+
+        if limit := limit_of(state.summary):
+            state.notes.append(
+                f"warning: the gates judge a part of the samples ({limit}); on all of them they may end otherwise"
+            )
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})

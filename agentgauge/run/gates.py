@@ -39,7 +39,8 @@ class Threshold:
             return f"gate {self.text}: the task {self.task} was not run"
         metric = task["metrics"].get(self.metric)
         if metric is None or metric["value"] is None:
-            return f"gate {self.text}: {self.metric} has no value in this run"
+            why = (metric or {}).get("why") or f"{self.metric} has no value in this run"
+            return f"gate {self.text}: {why}"
         if not _COMPARE[self.sign](metric["value"], self.limit):
             return f"gate {self.text}: {self.metric} is {metric['value']:.2f}"
         return None

@@ -104,6 +104,7 @@ def run_json(
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
         "temperature": settings.temperature,
+        "limit": _limit(settings),
     }
     return {
         "format": FORMAT,
@@ -127,6 +128,18 @@ def run_json(
     }
 
 
+def _limit(settings: Settings) -> int | None:
+    """The limit of samples per task that the plan was made with. A resumed run keeps its plan, and transcripts that are
+    scored again have one already."""
+    source = settings.run_dir if settings.resume else settings.rescore
+    if source is None:
+        return settings.limit
+    about = RunFolder(source).read_json("run.json")  # of an earlier version of AgentGauge, if only the selection has it
+    earlier: int | None = about["settings"].get("limit") or about.get("selection", {}).get("limit")
+    limits = [limit for limit in (earlier, None if settings.resume else settings.limit) if limit]
+    return min(limits, default=None)
+
+
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
@@ -137,6 +150,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,
+        "limit": _limit(settings),
         "agentgauge": version("agentgauge"),
         "data": {
             name: {

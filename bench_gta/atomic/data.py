@@ -182,6 +182,9 @@ def _tags(sample: Mapping[str, Any], offered: Sequence[str]) -> list[str]:
     return [*offered, *(name for name in CATEGORIES if name in categories), kind_of(sample.get("gt_answer")), *counts]
 
 
+KINDS = ("objective", "subjective", "image_generation")
+
+
 def kind_of(reference: Json) -> str:
     """The kind of a query, determined by its reference answer (GTA spec 1.4)."""
     if not reference:

@@ -71,6 +71,10 @@ class GtaAtomicData(DataSource):
     def load(self, index: Index, row: Row, task: str) -> Sample:
         return data.load(index, row, task)
 
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The kind of the query, then the categories of its tools."""
+        return [tag for tag in (*data.KINDS, *CATEGORIES) if tag in row.tags]
+
 
 @dataclass(frozen=True, slots=True)
 class _Mode:

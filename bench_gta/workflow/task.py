@@ -39,6 +39,7 @@ from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta import citations
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import GtaTools
+from bench_gta.tools import WORKFLOW_CATEGORIES
 from bench_gta.workflow import data, oracle
 from bench_gta.workflow.judging import prompts, rules
 from bench_gta.workflow.judging.cache import NONE, USER, open_judgements
@@ -115,6 +116,11 @@ class WorkflowData(DataSource):
 
     def load(self, index: Index, row: Row, task: str) -> Sample:
         return data.load(index, row, task)
+
+    def labels_of(self, row: Row) -> Sequence[str]:
+        """The category of the task, then those of its tools."""
+        category = next((tag for tag in row.tags if tag in data.CATEGORIES_OF_TASKS.values()), "other")
+        return [category, *(tag for tag in WORKFLOW_CATEGORIES if tag in row.tags)]
 
     def check(self, folder: Path) -> tuple[list[str], list[str]]:
         problems, odd = super().check(folder)

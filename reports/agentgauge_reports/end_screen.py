@@ -8,9 +8,11 @@ from typing import Any
 from agentgauge.core.capabilities import PublishedRows
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge_reports.groups import group_note
 from agentgauge_reports.headlines import Headline, headlines, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.terminal import alarm, combined, reasons, tables
 from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
 
@@ -95,7 +97,8 @@ def _by_task(summary: Mapping[str, Any], tasks: Sequence[Task]) -> list[Row]:
     parts, ends = summary["tasks"], _ends(summary)
     rows: list[Row] = [("task", *ends, "", "value", "95 %", "n")]
     for task in tasks:
-        rows.append((task.name, *_counts([parts[task.name]], ends), *_cells(task_headline(summary, [task]))))
+        name = named(task.name, limit_of(summary, [task.name]))
+        rows.append((name, *_counts([parts[task.name]], ends), *_cells(task_headline(summary, [task]))))
     return rows
 
 
@@ -105,17 +108,22 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     for benchmark, tasks in by_benchmark(summary).items():
         parts = [summary["tasks"][task.name] for task in tasks]
         first, *others = headlines(summary, benchmark, tasks)
-        rows.append((benchmark, str(len(tasks)), *_counts(parts, ends), *_cells(first)))
+        name = named(benchmark, limit_of(summary, [task.name for task in tasks]))
+        rows.append((name, str(len(tasks)), *_counts(parts, ends), *_cells(first)))
         rows += [(*[""] * (2 + len(ends)), *_cells(other)) for other in others]
     return rows
 
 
 def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Why a headline over all tasks of a benchmark is incomplete although its tasks ran."""
+    """Why a headline over all tasks of a benchmark is incomplete although its tasks ran, or one over groups."""
     for benchmark, parts in summary["capabilities"].items():
         scores = [score for part in parts.values() for score in part.values()]
         if ran := scores[-1].get("without_figure") if scores else None:
             yield f"{benchmark} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
+    if len(summary["tasks"]) > FEW:  # else each task's own figures say it
+        for name, part in summary["tasks"].items():
+            if note := group_note(part.get("groups")):
+                yield f"{name}: {note}"
 
 
 def _costs(

@@ -21,6 +21,7 @@ class Headline:
     low: float | None
     high: float | None
     n: int | None  # samples; None for a score over several tasks
+    why: str = ""  # why a figure over groups has no value
 
     def texts(self) -> tuple[str, str]:
         """Value and interval as tables show them."""
@@ -64,4 +65,4 @@ def _figure(summary: Mapping[str, Any], task: Task, wanted: Sequence[str]) -> He
     if not name or mostly_broken(part):
         return None
     metric = part["metrics"][name]
-    return Headline(name, metric["value"], metric["low"], metric["high"], metric["n"])
+    return Headline(name, metric["value"], metric["low"], metric["high"], metric["n"], metric.get("why", ""))

@@ -9,7 +9,9 @@ from agentgauge.core.capabilities import PublishedRows, RealTools, Similarity, p
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
+from agentgauge_reports.groups import group_note
 from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.text import cost
 
 
@@ -22,7 +24,8 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
         ours = figures(summary, tasks)
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
-        our_row = {"model": f"**{model} (this run)**", **ours}
+        ours_is = ", ".join(filter(None, ["this run", limit_of(summary, [task.name for task in tasks])]))
+        our_row = {"model": f"**{model} ({ours_is})**", **ours}
         apart = bool(not_comparable(summary, tasks))
         editions = published_editions(tasks)
         for edition, published in editions.items():
@@ -99,6 +102,8 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
 def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     """Notes for a reader of a task's row, one sentence each."""
     found = list(presentation_of(task).notes(part["metrics"]))
+    if note := group_note(part.get("groups")):  # runs of earlier versions do not know which groups are whole
+        found.append(f"{task.name}: {note}")
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
         found.append(

@@ -136,7 +136,8 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
         about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
     tools = _tools(shards)
-    return about | {"tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
+    limit = _same([shard.summary["run"].get("limit") for shard in shards])  # earlier versions did not know it
+    return about | {"limit": limit, "tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
 
 
 def _data(shards: Sequence[Shard]) -> dict[str, Any]:
@@ -254,7 +255,12 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
     return {
         **first,
         "revisions": {name: _same([_revision(shard, name) for shard in shards]) for name in ("agentgauge", "project")},
-        "settings": {**first["settings"], "tools": _tools(shards), "rescore": None},
+        "settings": {
+            **first["settings"],
+            "tools": _tools(shards),
+            "rescore": None,
+            "limit": _same([shard.about["settings"].get("limit") for shard in shards]),
+        },
         "data": _data(shards),
         "selection": {},
         "shard": None,

@@ -17,6 +17,7 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.groups import group_note, groups_part, incomplete_groups
 from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.pass_at_k import ends, pass_at_k
@@ -124,13 +125,20 @@ def summarise(
     as_read, uncounted = _read_as_broken(task, index, of_broken, scoring, similarity)
     counted = scored | as_read
     formula = task.metrics(scoring)
-    metrics = estimate(_one_per_sample(counted), formula)
-    clean = estimate(_one_per_sample(scored), formula) if broken else metrics
+    over_groups = formula.of_groups(_one_per_sample(counted))
+    incomplete, without_broken = (
+        incomplete_groups(task.data, index.rows, {sample for _, sample, _ in scores}) if over_groups else set[str]()
+        for scores in (counted, scored)
+    )
+    metrics = estimate(_one_per_sample(counted), formula, incomplete)
+    clean = estimate(_one_per_sample(scored), formula, without_broken) if broken else metrics
     known = {value for score in counted.values() for value in score.values}
     distinct, which = kinds(score.values for score in as_read.values())
     faults = {name: part_in(name, distinct, which, formula, known) for name in metrics}
     faulty = {name: len(as_read) if count is None else count for name, count in faults.items()}
     most = max((attempt for _, _, attempt in cases), default=1)
+    whole = len({score.group for score in counted.values()} - incomplete)
+    groups = groups_part(task.data.group, over_groups, whole, incomplete)
     tables = task.breakdowns(_one_per_sample(counted), scoring) if isinstance(task, Breakdowns) else ()
     return {
         "planned": len(cases),
@@ -138,8 +146,11 @@ def summarise(
         "similarity": similarity,
         "comparable": False,  # known once the whole summary is
         "metrics": {
-            name: _metric(metric, faulty[name], clean[name] if broken else None) for name, metric in metrics.items()
+            name: _metric(metric, faulty[name], clean[name] if broken else None)
+            | ({"why": group_note(groups)} if metric.value is None and name in over_groups else {})
+            for name, metric in metrics.items()
         },
+        **({"groups": groups} if over_groups else {}),
         **({"pass": _pass_at_k(counted, scored, most)} if most > 1 else {}),
         **({"breakdowns": [table.to_json() for table in tables]} if tables else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),

@@ -12,6 +12,7 @@ from agentgauge.core.capabilities import Leaderboard, presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
 from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, rows_of
+from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.results.spreadsheet import write_rows
 from agentgauge_reports.task_tables import task_tables
@@ -45,7 +46,8 @@ def tables_of(summary: Mapping[str, Any]) -> list[Table]:
     the run's.
 
     A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low,
-    high]}`` as well. Values are in the published unit: per cent, but Root Score, which is 0 to 10.
+    high]}`` and ``"limit"`` as well, the latter as of ``limit_of``. Values are in the published unit: per cent, but
+    Root Score, which is 0 to 10.
     """
     return [
         _table(published, benchmark, summary, ours)
@@ -59,9 +61,11 @@ def _table(
     published: Leaderboard, benchmark: str, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]
 ) -> Table:
     columns = [column.title for column in published.columns]
+    names = [task.name for task in by_benchmark(summary)[benchmark]]
     our_row = {
         "model": summary["run"]["model"],
         "this_run": True,
+        "limit": limit_of(summary, names),
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in columns},
         "intervals": {
             name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None
@@ -101,8 +105,8 @@ def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
 
     Each has the keys of a published table, with ``source`` and ``date`` empty, since no such rows are published; and
     ``"what", "counts", "heat", "note"``, which are those of ``Breakdown``.
-    A row is ``{"model", "this_run", "row", "values": {column: number or None}, "n": {column: what the value rests
-    on}}``.
+    A row is ``{"model", "this_run", "limit", "row", "values": {column: number or None}, "n": {column: what the value
+    rests on}}``.
     """
     tasks = summary["tasks"].items()
     return [_breakdown(name, one, summary) for name, part in tasks for one in presentable(part).get("breakdowns", ())]
@@ -121,6 +125,7 @@ def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, An
             {
                 "model": summary["run"]["model"],
                 "this_run": True,
+                "limit": limit_of(summary, [name]),
                 "row": row["name"],
                 "values": {column: _rounded(cell["value"]) for column, cell in zip(columns, row["cells"], strict=True)},
                 "n": {column: cell["n"] for column, cell in zip(columns, row["cells"], strict=True)},
@@ -145,7 +150,8 @@ def _markdown(table: Table) -> list[str]:
 
 def _name(row: Mapping[str, Any]) -> str:
     name = str(row["model"]).replace("|", "\\|")
-    return f"**{name} (this run)**" if row["this_run"] else name
+    limit = f", {row['limit']}" if row.get("limit") else ""
+    return f"**{name} (this run{limit})**" if row["this_run"] else name
 
 
 def _cells(table: Table, row: Mapping[str, Any]) -> list[str]:
@@ -155,8 +161,11 @@ def _cells(table: Table, row: Mapping[str, Any]) -> list[str]:
 
 
 def _breakdown_markdown(table: Table) -> list[str]:
+    limit = next((row["limit"] for row in table["rows"]), "")
     return [
-        *(f"## {table['benchmark']}: {table['table']}", "", *([table["note"], ""] if table["note"] else [])),
+        named(f"## {table['benchmark']}: {table['table']}", limit),
+        "",
+        *([table["note"], ""] if table["note"] else []),
         *_grid(
             table["what"],
             table["columns"],
@@ -184,7 +193,10 @@ def _csv(table: Table) -> str:
     same = [table[key] for key in ("benchmark", "table", "source", "date")]
     return _csv_block(
         ["benchmark", "table", "source", "date", "this_run", "model", *table["columns"]],
-        ([*same, int(row["this_run"]), row["model"], *_csv_values(table, row)] for row in table["rows"]),
+        (
+            [*same, int(row["this_run"]), named(row["model"], row.get("limit", "")), *_csv_values(table, row)]
+            for row in table["rows"]
+        ),
     )
 
 
@@ -194,7 +206,13 @@ def _breakdown_csv(table: Table) -> str:
     return _csv_block(
         ["benchmark", "table", "model", table["what"], *table["columns"], *(f"n {name}" for name in table["columns"])],
         (
-            [*same, row["model"], row["row"], *_csv_values(table, row), *(row["n"][name] for name in table["columns"])]
+            [
+                *same,
+                named(row["model"], row["limit"]),
+                row["row"],
+                *_csv_values(table, row),
+                *(row["n"][name] for name in table["columns"]),
+            ]
             for row in table["rows"]
         ),
     )

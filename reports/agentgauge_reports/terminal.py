@@ -10,8 +10,9 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.keywords import passed_by_keyword
-from agentgauge_reports.leaderboard import combined_value, interval, not_comparable, number, task_notes
+from agentgauge_reports.leaderboard import by_benchmark, combined_value, interval, not_comparable, number, task_notes
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.safe_text import clean
 from agentgauge_reports.taxonomy import TITLES, kind_of
@@ -38,7 +39,8 @@ def tables(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
     """
     for name, part in summary["tasks"].items():
         task = find_task(name)
-        yield from fill("", f"{name}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
+        title = named(name, limit_of(summary, [name]))
+        yield from fill("", f"{title}: {part['planned']} planned · {_ends(part)}", width, hanging=_INDENT)
         if not mostly_broken(part):
             yield from _metrics(task, part["metrics"], width)
             yield from _reliability(part.get("pass", {}))
@@ -133,7 +135,8 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
     """The combined scores of benchmarks, one line each."""
     for benchmark, parts in summary["capabilities"].items():
         for part, scores in parts.items():
-            yield f"{benchmark}, {part}"
+            limit = limit_of(summary, [task.name for task in by_benchmark(summary)[benchmark]])
+            yield named(f"{benchmark}, {part}", limit)
             for name, score in scores.items():
                 yield from fill(_INDENT, f"{name:34} {combined_value(score)}", hanging=" " * 35)
         yield ""

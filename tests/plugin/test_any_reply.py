@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.index import spread
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.run.limit import limited
 from tests.plugin.project import records, run_bundled, summary
 
 
@@ -48,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{task.name}/{escape(row.id)}": [reply]
         for task in known_tasks().values()
         for row, reply in zip(
-            spread(task.data.index(task.data.bundled).rows, len(REPLIES)), REPLIES.values(), strict=False
+            limited(task.data.index(task.data.bundled).rows, len(REPLIES), task.data), REPLIES.values(), strict=False
         )
     }
     (folder / "script.json").write_text(json.dumps({"replies": replies}))

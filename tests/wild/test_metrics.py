@@ -103,12 +103,20 @@ def test_attempts_of_a_task_are_means_and_a_session_s_is_their_product() -> None
     assert table([*halves, *given[2:]], "parity")["Session"].value == 25
 
 
-def test_a_session_without_all_its_tasks_counts_only_under_parity() -> None:
+def test_a_session_without_all_its_results_counts_in_a_file_only_under_parity() -> None:
     values = [score.values for score in scores("a_0")[:2]]
     assert session_values(values, PARITY)["session done"] == 1
     assert "session" not in session_values(values, STRICT)
     assert session_values([], PARITY) == {"session": 1.0, "session done": 1.0}
-    assert table(scores("a_0")[:2], "strict")["Session"].value is None
+
+
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+def test_a_session_that_is_not_whole_counts_in_no_run(scoring: Scoring) -> None:
+    given = [*scores("a_0", scoring=scoring)[:2], *scores("a_1", scoring=scoring)]
+    found = estimate(given, formula(scoring), incomplete={"a_0"})
+    assert (found["Session"].value, found["Session"].n, found["Task"].n) == (100, 1, 6)
+    none = estimate(given, formula(scoring), incomplete={"a_0", "a_1"})
+    assert (none["Session"].value, none["Session"].n, none["Task"].value) == (None, 0, 100)
 
 
 def test_nothing_at_all() -> None:

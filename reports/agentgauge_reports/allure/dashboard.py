@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run
 
 DASHBOARD = "dashboard"
@@ -91,15 +92,16 @@ def title(run: Run) -> str:
     """The title of a run, with the counts by which Allure's colours must be read."""
     counts = _counts(run)
     faults = counts["broken"] + counts["missing"]
-    return f"{counts['wrong']} wrong answers, {faults} faults"
+    return named(f"{counts['wrong']} wrong answers, {faults} faults", limit_of(run.summary))
 
 
 def meaning(run: Run) -> str:
     """What Allure's statuses mean in a run of a benchmark, with this run's counts."""
     counts = _counts(run)
     faults = counts["broken"] + counts["missing"]
+    cases = named(f"{counts['passed']} of {counts['planned']} cases", limit_of(run.summary))
     sentence = (
-        f"{counts['passed']} of {counts['planned']} cases passed. {counts['wrong']} have a wrong answer: Allure calls"
+        f"{cases} passed. {counts['wrong']} have a wrong answer: Allure calls"
         " these failed, but they are results of the model and no faults of the run."
     )
     if not faults:

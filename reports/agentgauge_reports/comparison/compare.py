@@ -17,6 +17,7 @@ from agentgauge_reports.comparison.page import page
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.pairs import TaskPairs, pair
 from agentgauge_reports.comparison.text import markdown, text
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.text import anchor
 
@@ -72,7 +73,10 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         found[letter] = pairs_of(first, run, tasks)
     corrected, family = correct(found)
     return {
-        "runs": [{"letter": letter, "path": str(run.path), "model": run.model} for letter, run in runs.items()],
+        "runs": [
+            {"letter": letter, "path": str(run.path), "model": run.model, "limit": limit_of(run.summary)}
+            for letter, run in runs.items()
+        ],
         "alpha": ALPHA,
         "tests": family,
         "note": NOTE.format(family=family),
@@ -107,6 +111,7 @@ def _task(pairs: TaskPairs, letter: str, runs: tuple[Run, Run], corrected: Corre
     return {
         "common": pairs.common,
         "units": pairs.units,
+        "whole": pairs.whole,
         "left_out": dict(pairs.left_out),
         "figures": {
             name: _figure(effect, pairs.task, name, corrected.get((letter, pairs.task, name)))
@@ -136,8 +141,14 @@ def common_tasks(first: Run, other: Run) -> list[str]:
 def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, ...]:
     """The given tasks of two runs, paired. Scores are put together as in the first run."""
     scoring = first.summary["run"]["scoring"]
+
+    def lacking(task: str) -> set[str]:
+        parts = [run.summary["tasks"][task].get("groups") for run in (first, other)]
+        return {group for part in parts if part for group in part["incomplete"]}
+
     return tuple(
-        pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring) for name in tasks
+        pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name))
+        for name in tasks
     )
 
 

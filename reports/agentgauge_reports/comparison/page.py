@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge_reports.comparison.forest import STYLE, forest
-from agentgauge_reports.comparison.text import COLUMNS, between, cells, heading, letters, moves
+from agentgauge_reports.comparison.text import COLUMNS, between, cells, heading, letters, model_of, moves
 
 _STYLE = """
 html { background: var(--paper); color: var(--ink) }
@@ -45,12 +45,12 @@ def page(data: Mapping[str, Any], *, home: str = "") -> str:
         f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}</style></head>",
         f"<body><main>{back}<h1>Comparison</h1><ul>",
         *(
-            f"<li>{run['letter']}: {escape(run['model'])} <code>{escape(run['path'])}</code></li>"
+            f"<li>{run['letter']}: {escape(model_of(run))} <code>{escape(run['path'])}</code></li>"
             for run in data["runs"]
         ),
         "</ul>",
     ]
-    models = {run["letter"]: run["model"] for run in data["runs"]}
+    models = {run["letter"]: model_of(run) for run in data["runs"]}
     for one in data["comparisons"]:
         both = " and ".join(f"{letter} ({models[letter]})" for letter in (one["run"], one["against"]))
         parts.append(f"<h2>{escape(both)}</h2>")

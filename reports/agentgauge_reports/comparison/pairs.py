@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentgauge.core.estimate import MetricFormula, by_sample
+from agentgauge.core.index import Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
 from agentgauge_reports.comparison.paired import Effect, effects
@@ -30,13 +31,21 @@ class TaskPairs:
     effects: Mapping[str, Effect]
     gained: tuple[str, ...]  # samples that passed more often in B than in A
     lost: tuple[str, ...]
+    whole: int | None = None  # of the groups, those of which every sample is common; None without a figure over groups
     shares: Mapping[str, tuple[float, float]] = field(
         default_factory=dict
     )  # of these, the share of attempts that passed in A and in B, 0 to 1
 
 
-def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline], scoring: Scoring) -> TaskPairs:
-    """The differences of a task's figures, with their samples. ``first``, ``second``: its cases in A, B."""
+def pair(
+    task: Task,
+    first: Sequence[CaseOutline],
+    second: Sequence[CaseOutline],
+    scoring: Scoring,
+    incomplete: Collection[str] = (),
+) -> TaskPairs:
+    """The differences of a task's figures, with their samples. ``first``, ``second``: its cases in A, B.
+    ``incomplete``: the groups of which A or B lacks a sample of the data set."""
     runs = [_samples(cases) for cases in (first, second)]
     finished = [{sample for sample, cases in run.items() if any(case.score for case in cases)} for run in runs]
     both = finished[0] & finished[1]
@@ -46,10 +55,13 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
     ]
     formula = task.metrics(scoring)
     groups = [scores[0][sample].group for sample in common]
+    apart = (case for run in runs for sample, (case, *_) in run.items() if sample not in both)
+    lacking = {*incomplete, *(task.data.group_of(Row(case.sample, case.tags, 0, 0, 0)) for case in apart)}
     shares = [[_share(run[sample]) for sample in common] for run in runs]
     values = [
         formula.units(
-            [Score(one.passed, one.values, group=group) for one, group in zip(run.values(), groups, strict=True)]
+            [Score(one.passed, one.values, group=group) for one, group in zip(run.values(), groups, strict=True)],
+            lacking,
         )
         for run in scores
     ]
@@ -72,6 +84,7 @@ def pair(task: Task, first: Sequence[CaseOutline], second: Sequence[CaseOutline]
         found,
         tuple(sample for sample, (a, b) in moved.items() if b > a),
         tuple(sample for sample, (a, b) in moved.items() if b < a),
+        len({*groups} - lacking) if formula.of_groups(list(scores[0].values())) else None,
         moved,
     )
 

@@ -19,7 +19,7 @@ COLUMNS = ("95 % interval", "p Holm", "MDE")
 
 def text(data: Mapping[str, Any]) -> str:
     """``data``: as ``compare`` makes it."""
-    lines = [f"{run['letter']}: {run['path']} ({run['model']})" for run in data["runs"]]
+    lines = [f"{run['letter']}: {run['path']} ({model_of(run)})" for run in data["runs"]]
     for one in data["comparisons"]:
         lines += ["", *fill("", one["conclusion"])]
         for task, part in one["tasks"].items():
@@ -38,7 +38,7 @@ def markdown(data: Mapping[str, Any]) -> str:
     lines = [
         "# Comparison",
         "",
-        *(f"- {run['letter']}: `{run['path']}` ({_escaped(run['model'])})" for run in data["runs"]),
+        *(f"- {run['letter']}: `{run['path']}` ({_escaped(model_of(run))})" for run in data["runs"]),
     ]
     for one in data["comparisons"]:
         warnings = [f"> **Warning:** {_escaped(reason)}\n>" for reason in one["warnings"]]
@@ -58,11 +58,18 @@ def markdown(data: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", _escaped(data["note"]), ""])
 
 
+def model_of(run: Mapping[str, Any]) -> str:
+    """``gpt-4o``, or ``gpt-4o, --limit=16`` where this option chose the samples."""
+    return ", ".join(filter(None, [run["model"], run["limit"]]))
+
+
 def heading(task: str, part: Mapping[str, Any]) -> str:
     """``gta_atomic.e2e: 41 common samples, 1 broken in A``."""
     counts = [f"{part['common']} common sample{'' if part['common'] == 1 else 's'}"]
     if part["units"] != part["common"]:
         counts[0] += f" in {part['units']} groups"
+    if part["whole"] not in (None, part["units"]):
+        counts[0] += f", of which {part['whole'] or 'none'} {'is' if part['whole'] == 1 else 'are'} whole"
     if part["left_out"]:
         counts.append("left out: " + ", ".join(f"{count} {reason}" for reason, count in part["left_out"].items()))
     return f"{task}: {'; '.join(counts)}"

@@ -102,7 +102,7 @@ def _spec(run: Run) -> dict[str, Any]:
         "task_id": digest(run.about["configs"]),
         "dataset": {"name": "agentgauge", "samples": len(samples), "sample_ids": samples},
         "model": run.model,
-        "config": {"epochs": about["attempts"]},
+        "config": {"epochs": about["attempts"], **({"limit": about["limit"]} if about.get("limit") else {})},
         "packages": {"agentgauge": about["agentgauge"]},
         "metadata": {key: about[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")},
     }

@@ -156,6 +156,7 @@ def _result(run: Run, tasks: Sequence[Task], figure: MetricResult, model: Mappin
             "details": {
                 **({"broken_cases": str(figure.broken)} if figure.task else {}),
                 **({"not_comparable": reasons} if reasons else {}),
+                **({"limit": figure.limit} if figure.limit else {}),
             },
             "uncertainty": uncertain,
         },

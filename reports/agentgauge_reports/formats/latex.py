@@ -9,6 +9,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge_reports.leaderboard import interval, number
+from agentgauge_reports.limited import named
 from agentgauge_reports.load import load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import MetricResult
@@ -65,7 +66,8 @@ def _overview(model: str, figures: Iterable[MetricResult]) -> list[str]:
     for one in figures:
         if one.is_headline or not one.task:
             n = "" if one.n is None else str(one.n)
-            cells = (one.task or one.benchmark, one.name, number(one.value), interval(one.low, one.high), n)
+            name = named(one.task or one.benchmark, one.limit)
+            cells = (name, one.name, number(one.value), interval(one.low, one.high), n)
             rows.append([*map(escaped, cells)])
     caption = f"Headline figures of {escaped(model)}, with the 95\\,\\% interval and the samples $n$."
     return _table(caption, "overview", "llrrr", ["Task", "Figure", "Value", "95\\,\\%", "$n$"], rows)
@@ -76,7 +78,7 @@ def _reliability(model: str, figures: Iterable[MetricResult]) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in figures:
         if shown := re.fullmatch(r"pass[@^](\d+)", one.name):
-            row = found.setdefault((one.task, shown[1]), [escaped(one.task), shown[1]])
+            row = found.setdefault((one.task, shown[1]), [escaped(named(one.task, one.limit)), shown[1]])
             row += [escaped(number(one.value)), _interval(one.low, one.high)]
     caption = f"Reliability of {escaped(model)} over attempts, with 95\\,\\% intervals."
     head = ["Task", "$k$", "pass@$k$", "95\\,\\%", r"pass\textasciicircum{}$k$", "95\\,\\%"]
@@ -103,7 +105,10 @@ def _published(table: Mapping[str, Any]) -> list[str]:
 
 
 def _row(row: Mapping[str, Any], columns: Sequence[str]) -> Cells:
-    return [escaped(row["model"]), *(escaped(number(row["values"][name])) for name in columns)]
+    return [
+        escaped(named(row["model"], row.get("limit", ""))),
+        *(escaped(number(row["values"][name])) for name in columns),
+    ]
 
 
 def _interval(low: float | None, high: float | None) -> str:

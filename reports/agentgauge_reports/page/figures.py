@@ -11,6 +11,7 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.capabilities import capabilities
 from agentgauge_reports.leaderboards import presentable
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.page.facts import PageFacts
 from agentgauge_reports.taxonomy import TITLES, kind_of
@@ -31,8 +32,11 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
     texts = {text: number for number, text in enumerate(dict.fromkeys(chain(*columns.values())))}
     return {
         "model": run.model,
-        "facts": [[name, about[name.lower()]] for name in ("dialect", "scoring", "attempts", "AgentGauge")],
-        "tasks": [_task(name, part) for name, part in tasks.items()],
+        "facts": [
+            *([name, about[name.lower()]] for name in ("dialect", "scoring", "attempts", "AgentGauge")),
+            *([["limit", about["limit"]]] if limit_of(run.summary) else []),
+        ],
+        "tasks": [_task(name, part) | {"limit": limit_of(run.summary, [name])} for name, part in tasks.items()],
         "usage": {name: value for name, value in run.summary["usage"].items() if name != "seconds"},
         "capabilities": [
             {"name": name}

@@ -18,12 +18,13 @@ from agentgauge_reports.leaderboard import (
     task_notes,
 )
 from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.limited import limit_of
 
 
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-        {"benchmark", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
+        {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
          "columns": [name], "help": [task of each column], "headline": place of a column,
          "ours": [{"value", "interval", "n", "broken"}], one per column, as texts,
          "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
@@ -39,6 +40,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     combined = summary["capabilities"].get(benchmark, {})
     return {
         "benchmark": benchmark,
+        "limit": limit_of(summary, [task.name for task in tasks]),
         "top": [_top(figure, combined) for figure in headlines(summary, benchmark, tasks) if figure],
         "columns": list(columns),
         "headline": _headline(tasks, list(columns.values())),
@@ -58,7 +60,7 @@ def _top(top: Headline, combined: Mapping[str, Mapping[str, Any]]) -> dict[str, 
     """``why``: what an incomplete figure lacks, else empty."""
     value, ends = top.texts()
     scores = [score for part in combined.values() for score in part.values()]
-    why = combined_value(scores[-1]).partition(", ")[2] if top.n is None and scores else ""
+    why = combined_value(scores[-1]).partition(", ")[2] if top.n is None and scores else top.why
     return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": why}
 
 

@@ -9,7 +9,9 @@ from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.errors import did_you_mean
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.results.table import Table
@@ -44,14 +46,15 @@ def _figures(summary: Mapping[str, Any]) -> Iterator[MetricResult]:
     for name, part in summary["tasks"].items():
         task = find_task(name)
         for metric, figure in (part["metrics"] | by_name(part)).items():
-            yield _figure(task, part, metric, figure)
+            yield _figure(task, part, metric, figure, limit_of(summary, [name]))
     for benchmark, parts in summary["capabilities"].items():
+        limit = limit_of(summary, [task.name for task in by_benchmark(summary)[benchmark]])
         for group, scores in parts.items():
             for score, figure in scores.items():
-                yield _combined(benchmark, f"{group}.{score}", figure)
+                yield _combined(benchmark, f"{group}.{score}", figure, limit)
 
 
-def _figure(task: Task, part: Mapping[str, Any], name: str, figure: Mapping[str, Any]) -> MetricResult:
+def _figure(task: Task, part: Mapping[str, Any], name: str, figure: Mapping[str, Any], limit: str) -> MetricResult:
     shown = presentation_of(task)
     return MetricResult(
         key=f"{task.name}.{name}",
@@ -61,12 +64,13 @@ def _figure(task: Task, part: Mapping[str, Any], name: str, figure: Mapping[str,
         is_headline=name == headline_of(task),
         is_count=name in shown.counts,
         is_comparable=part.get("comparable", False),
+        limit=limit,
         warning=mostly_broken(part),
         **{key: figure.get(key) for key in _NUMBERS},
     )
 
 
-def _combined(benchmark: str, name: str, figure: Mapping[str, Any]) -> MetricResult:
+def _combined(benchmark: str, name: str, figure: Mapping[str, Any], limit: str) -> MetricResult:
     missing = ", ".join(figure["missing"])
     return MetricResult(
         key=f"{benchmark}.{name}",
@@ -76,6 +80,7 @@ def _combined(benchmark: str, name: str, figure: Mapping[str, Any]) -> MetricRes
         is_headline=False,
         is_count=False,
         is_comparable=False,
+        limit=limit,
         warning=f"incomplete, without a figure of {missing}" if missing else "",
         **{key: figure.get(key) for key in _NUMBERS},
     )

@@ -70,6 +70,7 @@ class MetricResult:
     is_headline: bool  # it stands for its task
     is_count: bool  # it counts something and is no share
     is_comparable: bool  # the run's figures of the task may stand beside published ones
+    limit: str  # "--limit=16" where this option chose the samples; "": it left none out
     warning: str  # why the task's figures say nothing of the model, as where most of its cases are broken; else ""
 
     @property

@@ -10,6 +10,7 @@ from agentgauge.run.progress import short_count
 from agentgauge_reports.headlines import Headline, headline
 from agentgauge_reports.leaderboard import by_benchmark, figures, not_comparable, table, task_notes
 from agentgauge_reports.leaderboards import published_editions, published_in
+from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]
@@ -47,7 +48,7 @@ def overview(summaries: Summaries, width: int = WIDTH) -> list[str]:
 
 
 def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_intervals: bool) -> list[list[str]]:
-    head, *rows = [["run"], *([name] for name in names)]
+    head, *rows = [["run"], *([named(name, limit_of(summaries[name]))] for name in names)]
     for benchmark, of_runs in found.items():
         head += [benchmark, *(["95 %"] if with_intervals else [])]
         for row, name in zip(rows, names, strict=True):
@@ -70,7 +71,11 @@ def joint_leaderboard(summaries: Summaries) -> str:
     parts = [f"# {', '.join(summaries)}", ""]
     for benchmark, of_runs in headlines(summaries).items():
         tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
-        rows = {name: {"model": f"**{name}**", **figures(summaries[name], tasks[name])} for name in tasks}
+        limits = {name: limit_of(summaries[name], [task.name for task in own]) for name, own in tasks.items()}
+        rows = {
+            name: {"model": named(f"**{name}**", limits[name]), **figures(summaries[name], tasks[name])}
+            for name in tasks
+        }
         columns = list(dict.fromkeys(column for row in rows.values() for column in row if column != "model"))
         comparable = [rows[name] for name in tasks if not not_comparable(summaries[name], tasks[name])]
         apart = [row for row in rows.values() if row not in comparable]

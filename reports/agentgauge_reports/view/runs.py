@@ -11,7 +11,6 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline
 from agentgauge_reports.leaderboard import by_benchmark
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.view.beneath import open_beneath
 
 State = Literal["running", "finished", "stopped"]
@@ -166,12 +166,13 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The headline of each benchmark. ``data`` is equal for runs whose figures may stand on one line: same tasks, data,
-    scoring."""
+    scoring, limit."""
     known = {name: part for name, part in summary["tasks"].items() if name in known_tasks()}
     for benchmark, tasks in by_benchmark({"tasks": known}).items():
         if figure := headline(summary, benchmark, tasks):
             prints = {task.name: summary["run"]["data"][task.name]["fingerprint"] for task in tasks}
-            data = repr((summary["run"]["scoring"], sorted(prints.items())))
+            limit = limit_of(summary, [task.name for task in tasks])
+            data = repr((summary["run"]["scoring"], sorted(prints.items()), limit))
             digest = hashlib.sha256(data.encode()).hexdigest()[:12]
-            numbers = {key: _number(value) for key, value in asdict(figure).items() if key != "name"}
-            yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "data": digest}
+            numbers = {key: _number(getattr(figure, key)) for key in ("value", "low", "high", "n")}
+            yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "data": digest, "limit": limit}

@@ -80,7 +80,7 @@
 
   function figures(run) {
     const shown = run.figures.map((one) => make("span", { class: "figure", title: one.low === null ? "" : `95 % interval ${one.low.toFixed(1)} to ${one.high.toFixed(1)}` },
-      `${one.benchmark} ${one.name} `, make("b", {}, figure(one.value))));
+      `${one.benchmark} ${one.name}${one.limit ? ` (${one.limit})` : ""} `, make("b", {}, figure(one.value))));
     const all = STATUSES.reduce((sum, status) => sum + (run.counts[status] || 0), 0);
     return run.state === "finished" && 2 * (run.counts.broken || 0) > all ? [make("b", { class: "alert" }, "Most cases are broken. "), ...shown] : shown;
   }
@@ -91,7 +91,7 @@
     for (const run of [...runs].sort((one, other) => one.started - other.started)) for (const one of run.figures) {
       if (one.value === null) continue;
       const key = JSON.stringify([one.benchmark, one.name, one.data]);
-      if (!series.has(key)) series.set(key, { title: `${one.benchmark} ${one.name}`, points: [] });
+      if (!series.has(key)) series.set(key, { title: `${one.benchmark} ${one.name}${one.limit ? ` (${one.limit})` : ""}`, points: [] });
       series.get(key).points.push({ value: one.value, name: run.name });
     }
     const several = [...series.values()].filter((one) => one.points.length > 1);

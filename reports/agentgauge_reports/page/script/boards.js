@@ -29,7 +29,7 @@ function boardTable(board, edition) {
   const figure = (text) => (text === "–" ? NaN : Number(text));
   const apart = board.reasons.length > 0;
   const ours = { class: apart ? "ours apart" : "ours", apart, keys: [`${data.model} `, ...board.ours.map((one) => figure(one.value))],
-    cells: [put(make("span"), `${data.model} (this run${apart ? ", not comparable" : ""})`), ...board.ours.map((one) => make("span", { title: `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
+    cells: [put(make("span"), `${data.model} (this run${board.limit ? `, ${board.limit}` : ""}${apart ? ", not comparable" : ""})`), ...board.ours.map((one) => make("span", { title: `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
       one.value, make("small", {}, one.interval), make("small", {}, `n ${one.n}`), one.clean ? make("small", {}, `clean ${one.clean}`) : ""))] };
   const rows = edition.rows.map((row) => ({ cells: [row.model, ...row.cells], keys: [row.model, ...row.cells.map(figure)] }));
   const columns = [{ name: "model" }, ...board.columns.map((name, place) => ({ name, num: true, help: board.help[place] }))];
@@ -43,7 +43,7 @@ function breakdowns() {
   for (const one of data.breakdowns) {
     const columns = [{ name: one.what }, ...one.columns.map((name) => ({ name, num: true, kind: one.heat ? "shaded" : "" }))];
     const rows = one.rows.map((row) => ({ cells: [put(make("span"), row.row), ...one.columns.map((name) => breakdownCell(one, name, row))] }));
-    byId("breakdown-tables").append(make("div", {}, make("h3", {}, `${one.benchmark}: ${one.table}`), put(make("p", { class: "quiet" }), one.note),
+    byId("breakdown-tables").append(make("div", {}, make("h3", {}, limited(`${one.benchmark}: ${one.table}`, one.rows.length ? one.rows[0].limit : "")), put(make("p", { class: "quiet" }), one.note),
       table(columns, rows, { kind: "figures", sortable: false }), one.heat ? make("p", { class: "legend", "aria-hidden": "true" }, ...[0, 25, 50, 75, 100].map((share) => shade(share, `${share} %`))) : ""));
   }
 }

@@ -46,6 +46,7 @@ function textBlock(text, kind) {
   return make("div", {}, element, button);
 }
 
+const limited = (name, limit) => (limit ? `${name} (${limit})` : name); // rows of a run with --limit say so
 const counted = (count, name) => `${whole.format(count)} ${name}${count === 1 ? "" : "s"}`;
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1) ?? "");
 const seconds = (value) => (value === undefined || value === null ? "" : value >= 100 ? `${value.toFixed(0)} s` : value >= 1 ? `${value.toFixed(1)} s` : `${Math.round(value * 1000)} ms`);

@@ -10,9 +10,9 @@ function header() {
   const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
-  byId("heads").append(...data.boards.flatMap(({ benchmark, top: figures }) => figures.map((top) =>
+  byId("heads").append(...data.boards.flatMap(({ benchmark, limit, top: figures }) => figures.map((top) =>
     make("a", { href: "#results", class: "total" }, make("b", {}, top.value, make("small", {}, top.interval && `95 %: ${top.interval}`)),
-      put(make("span"), `${benchmark}: ${top.name}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : ""))));
+      put(make("span"), `${limited(`${benchmark}: ${top.name}`, limit)}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : ""))));
   if (data.alarm) byId("heads").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
   standing(sums);
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
@@ -39,7 +39,7 @@ function overview() {
   const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
   byId("capability-table").append(table([{ name: "capability" }, { name: "value", num: true }, { name: "95 % interval", num: true }, { name: "cases", num: true }, { name: "made of" }],
     data.capabilities.map((one) => ({ cells: [one.name, share(one.value), one.low === null ? "" : `${share(one.low)}–${share(one.high)}`, String(one.n), (one.made_of || []).join(", ")] })), { sortable: false }));
-  const heat = data.tasks.map((task) => ({ cells: [make("span", { title: task.title }, task.name), ...STATUSES.map((status) => {
+  const heat = data.tasks.map((task) => ({ cells: [make("span", { title: task.title }, limited(task.name, task.limit)), ...STATUSES.map((status) => {
     const button = make("button", { type: "button", class: `is-${status}`, title: `${task.name}: ${task[status]} ${status}`, disabled: !task[status], onclick: () => listed({ task: task.name, status }) }, String(task[status]));
     button.style.setProperty("--share", (100 * task[status]) / (task.planned || 1));
     return button;
