@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import struct
 import zlib
@@ -29,6 +30,8 @@ _DRAWN = (
     "......#....#....#####..",
     ".......................",
 )
+_BUSY = frozenset(f"http {status}" for status in (401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529))
+"""Causes of faults that have nothing to do with the picture."""
 _DOT = 20  # pixels of a sign of ``_DRAWN``
 
 
@@ -36,9 +39,9 @@ _DOT = 20  # pixels of a sign of ``_DRAWN``
 class Sight:
     """What the probe found."""
 
-    sees: bool | None  # None: the reply does not tell, such as an empty or a refused one
+    sees: bool | None  # None: the reply does not tell: it is empty, cut, refused, or in a form of the endpoint's own
     why: str  # for a message, after the model's name; empty: it sees
-    reply: str = ""  # to the picture
+    model: str = ""  # its name as the endpoint reports it
     usage: Usage = Usage()  # noqa: RUF009 - frozen
 
 
@@ -53,17 +56,26 @@ async def sees_pictures(model: ChatModel) -> Sight:
     try:
         reply = await model.complete(ChatRequest(({"role": "user", "content": [asked, picture]},)))
     except ModelFault as fault:
-        if not fault.cause.startswith(("http ", "failed")):
-            raise  # no answer: nothing is known of pictures
+        if fault.cause in _BUSY or not fault.cause.startswith(("http ", "failed")):
+            raise
         reply = await model.complete(ChatRequest(({"role": "user", "content": QUESTION},)))
-        return Sight(False, f"takes no pictures ({fault})", usage=fault.usage + reply.usage)
-    said = excerpt(reply.text)
+        return Sight(False, f"takes no pictures ({fault})", reply.model, fault.usage + reply.usage)
+    shown = f"when it was shown a picture of the number {NUMBER}"
     if re.search(r"(?<!\d)" + r"[\s,.*_`-]{0,3}".join(NUMBER) + r"(?!\d)", reply.text):
-        return Sight(True, "", said, reply.usage)
+        return Sight(True, "", reply.model, reply.usage)
     if not reply.text.strip():
         how = f"refused ({excerpt(reply.refusal)})" if reply.refusal else f"replied nothing ({reply.finish_reason})"
-        return Sight(None, f"{how} when it was shown a picture of the number {NUMBER}", said, reply.usage)
-    return Sight(False, f"replied {said!r} when it was shown a picture of the number {NUMBER}", said, reply.usage)
+        return Sight(None, f"{how} {shown}", reply.model, reply.usage)
+    sees = None if _is_form(reply.text) or reply.finish_reason == "length" else False
+    return Sight(sees, f"replied {excerpt(reply.text)!r} {shown}", reply.model, reply.usage)
+
+
+def _is_form(text: str) -> bool:
+    """Whether a reply is a JSON object: such a model, tuned as a judge or bound to a schema, gives no other replies."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def drawn() -> bytes:

@@ -36,7 +36,7 @@ def test_a_model_that_names_what_the_picture_shows_sees(said: str) -> None:
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("said", ["123", "14725", "I cannot see pictures.", '{"score": 9}'])
+@pytest.mark.parametrize("said", ["123", "14725", "I cannot see pictures."])
 def test_a_model_that_replies_anything_else_does_not_see(said: str) -> None:
     with FaultServer([answer(said)]) as server:
         found = probe(server)
@@ -60,6 +60,12 @@ def test_an_endpoint_that_answers_nothing_is_not_called_blind(code: int) -> None
         probe(server)
 
 
+@pytest.mark.parametrize("code", [429, 503])
+def test_an_endpoint_that_is_busy_for_a_while_is_not_called_blind(code: int) -> None:
+    with FaultServer([status(code), answer("I see no picture.")]) as server, pytest.raises(ModelFault):
+        probe(server)
+
+
 def test_an_endpoint_without_any_answer_is_not_called_blind() -> None:
     with FaultServer([answer("ok")]) as server:
         url = server.url
@@ -67,8 +73,10 @@ def test_an_endpoint_without_any_answer_is_not_called_blind() -> None:
         talk_to(spec_at(url), sees_pictures)
 
 
-@pytest.mark.parametrize("message", [{"text": ""}, {"text": None, "refusal": "I must not."}])
-def test_an_empty_reply_tells_nothing(message: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "message", [{"text": ""}, {"text": None, "refusal": "I must not."}, {"text": '{"score": 9, "reason": "x"}'}]
+)
+def test_an_empty_refused_or_bound_reply_tells_nothing(message: dict[str, Any]) -> None:
     with FaultServer([answer(**message)]) as server:
         found = probe(server)
         assert found.sees is None
