@@ -7,7 +7,7 @@ import json
 import re
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgauge.core.chat import ChatModel, ChatRequest
 from agentgauge.core.errors import ModelFault
@@ -16,6 +16,9 @@ from agentgauge.model.wire import excerpt
 
 NUMBER = "472"
 """What the picture shows."""
+
+TOLD = "815"
+"""What the request without a picture says."""
 
 QUESTION = "The picture shows a number of three digits, black on white. Which number? Reply with the digits only."
 
@@ -30,6 +33,13 @@ _DRAWN = (
     "......#....#....#####..",
     ".......................",
 )
+_CONTROL = ChatRequest(
+    ({"role": "user", "content": f"The number is {TOLD}. Which number? Reply with the digits only."},)
+)
+_DENIAL = re.compile(
+    r"(?i)(?:\bno|n[o']t|unable to|without)\s+(?:\w+\s+){0,4}(?:see|view|look|open|display|image|picture|photo|attach)"
+)
+"""Words of a model that says that it sees nothing."""
 _BUSY = frozenset(f"http {status}" for status in (401, 402, 403, 408, 409, 425, 429, 502, 503, 504, 529))
 """Causes of faults that have nothing to do with the picture."""
 _DOT = 20  # pixels of a sign of ``_DRAWN``
@@ -46,10 +56,10 @@ class Sight:
 
 
 async def sees_pictures(model: ChatModel) -> Sight:
-    """Whether a model sees pictures: one request; a second one, without the picture, if the endpoint refuses the first.
+    """Whether a model sees pictures: one request. If the endpoint refuses it, or the reply does not name what is shown,
+    a second one follows that needs no eyes: only a model that answers this one lacks the ability.
 
-    Only a model that answers the question without the picture lacks the ability; raises ModelFault for an endpoint that
-    answers neither.
+    Raises ModelFault for an endpoint that answers neither.
     """
     picture = {"type": "image_url", "image_url": {"url": _as_url(drawn())}}
     asked = {"type": "text", "text": QUESTION}
@@ -58,22 +68,33 @@ async def sees_pictures(model: ChatModel) -> Sight:
     except ModelFault as fault:
         if fault.cause in _BUSY or not fault.cause.startswith(("http ", "failed")):
             raise
-        reply = await model.complete(ChatRequest(({"role": "user", "content": QUESTION},)))
-        return Sight(False, f"takes no pictures ({fault})", reply.model, fault.usage + reply.usage)
-    shown = f"when it was shown a picture of the number {NUMBER}"
-    if re.search(r"(?<!\d)" + r"[\s,.*_`-]{0,3}".join(NUMBER) + r"(?!\d)", reply.text):
+        control = await model.complete(_CONTROL)
+        return Sight(False, f"takes no pictures ({fault})", control.model, fault.usage + control.usage)
+    if _names(NUMBER, reply.text):
         return Sight(True, "", reply.model, reply.usage)
+    shown = f"when it was shown a picture of the number {NUMBER}"
     if not reply.text.strip():
         how = f"refused ({excerpt(reply.refusal)})" if reply.refusal else f"replied nothing ({reply.finish_reason})"
         return Sight(None, f"{how} {shown}", reply.model, reply.usage)
-    sees = None if _is_form(reply.text) or reply.finish_reason == "length" else False
-    return Sight(sees, f"replied {excerpt(reply.text)!r} {shown}", reply.model, reply.usage)
+    sight = Sight(None, f"replied {excerpt(reply.text)!r} {shown}", reply.model, reply.usage)
+    if reply.finish_reason == "length" or _holds_object(reply.text):
+        return sight
+    if _DENIAL.search(reply.text):
+        return replace(sight, sees=False)
+    control = await model.complete(_CONTROL)
+    sees = False if _names(TOLD, control.text) else None
+    return replace(sight, sees=sees, usage=sight.usage + control.usage)
 
 
-def _is_form(text: str) -> bool:
-    """Whether a reply is a JSON object: such a model, tuned as a judge or bound to a schema, gives no other replies."""
+def _names(number: str, text: str) -> bool:
+    return re.search(r"(?<!\d)" + r"[\s,.*_`-]{0,3}".join(number) + r"(?!\d)", text) is not None
+
+
+def _holds_object(text: str) -> bool:
+    """Whether a reply has a JSON object: a model that is tuned as a judge, or bound to a schema, replies in its form
+    whatever it is asked."""
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.JSONDecoder().raw_decode(text, text.index("{"))[0], dict)
     except (ValueError, RecursionError):
         return False
 

@@ -54,14 +54,16 @@ async def score_pack(
     summary_out: Path,
     limits: Limits | None = None,
     spent: Callable[[], Usage] = Usage,
+    reported: Callable[[], str | None] = lambda: None,
     report: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
 ) -> Scored:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
-    ``spent``: what the judge has used so far, for costs and the budget. ``report`` gets every finished task. A task
-    that cannot be judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises
-    UsageProblem for results of another pack, and for files that must not be shown. Cancelling leaves both files whole;
-    what the judge has used until then is in them.
+    ``spent``: what the judge has used so far, for costs and the budget. ``reported``: what its endpoint calls its
+    model; None: not known. ``report`` gets every finished task. A task that cannot be judged is recorded and tried
+    again next time; UsageProblem (a missing key, say) ends the call. Raises UsageProblem for results of another pack,
+    and for files that must not be shown. Cancelling leaves both files whole; what the judge has used until then is in
+    them.
     """
     limits = limits or Limits()
     require_safe(pack)
@@ -88,7 +90,7 @@ async def score_pack(
             stored.interrupted_usd[task_id] = stored.interrupted_usd.get(task_id, 0.0) + spent().usd - paid
             _write(pack, settings, stored, out, summary_out)
             raise
-        stored.note_reported(out, judge.reported, force=limits.force_resume)
+        stored.note_reported(out, reported(), force=limits.force_resume)
         earlier = number(before.get("judge_usd")) or 0.0
         earlier += stored.interrupted_usd.pop(task_id, 0.0)
         settings = replace(settings, reported=stored.reported)

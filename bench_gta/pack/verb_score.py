@@ -139,7 +139,15 @@ async def _scored(
         made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=released, config=config)
     try:
         return await score_pack(
-            pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, report=report
+            pack,
+            made.judge,
+            settings,
+            out=out,
+            summary_out=summary_out,
+            limits=limits,
+            spent=made.spent,
+            reported=lambda: made.judge.reported,
+            report=report,
         )
     finally:
         await made.close()

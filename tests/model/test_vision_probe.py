@@ -36,13 +36,34 @@ def test_a_model_that_names_what_the_picture_shows_sees(said: str) -> None:
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("said", ["123", "14725", "I cannot see pictures."])
-def test_a_model_that_replies_anything_else_does_not_see(said: str) -> None:
-    with FaultServer([answer(said)]) as server:
+@pytest.mark.parametrize("said", ["123", "14725", "It may be a house."])
+def test_a_model_that_replies_what_is_not_shown_and_understands_the_question_does_not_see(said: str) -> None:
+    with FaultServer([answer(said), answer("The number is 815.")]) as server:
         found = probe(server)
         assert found.sees is False
-        assert said in found.why
-        assert found.usage.requests == 1
+        assert repr(said) in found.why
+        assert found.usage.requests == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I cannot see pictures.",
+        "I'm sorry, but I can't view images.",
+        "I am unable to directly view the picture.",
+        "There is no image attached.",
+        "You did not attach a picture.",
+        "No image was provided.",
+    ],
+)
+def test_a_model_that_says_so_does_not_see(said: str) -> None:
+    with FaultServer([answer(said)]) as server:
+        assert probe(server).sees is False
+
+
+def test_of_a_model_that_says_the_same_to_everything_nothing_is_known() -> None:
+    with FaultServer([answer("banana")]) as server:
+        assert probe(server).sees is None
 
 
 def test_an_endpoint_that_refuses_pictures_and_nothing_else_does_not_see() -> None:
@@ -74,7 +95,13 @@ def test_an_endpoint_without_any_answer_is_not_called_blind() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [{"text": ""}, {"text": None, "refusal": "I must not."}, {"text": '{"score": 9, "reason": "x"}'}]
+    "message",
+    [
+        {"text": ""},
+        {"text": None, "refusal": "I must not."},
+        {"text": '{"score": 9, "reason": "x"}'},
+        {"text": '```json\n{"score": 9}\n```'},
+    ],
 )
 def test_an_empty_refused_or_bound_reply_tells_nothing(message: dict[str, Any]) -> None:
     with FaultServer([answer(**message)]) as server:
