@@ -165,7 +165,7 @@ class ModelJudge(Judge):
         for one in asked:
             if one.reply is None:
                 lacking = "content" if self._released else "readable score"
-                last = f"{one.last[:80]!r}{_CUT if one.end == 'length' else ''}"
+                last = f"{one.last[:80]!r}{_CUT if one.end == 'length' else one.beside}"
                 raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {last}", cause="judge")
         groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
         return [_judged(node, group) for node, group in zip(nodes, groups, strict=True)]
@@ -194,6 +194,7 @@ class ModelJudge(Judge):
                 content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
                 reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
             one.last, one.end = reply.text, reply.finish_reason
+            one.beside = " beside its reasoning" if reply.reasoning else ""
             if self._introduce:
                 self.reported = reply.model
             has_content = reply.text or reply.refusal  # a refusal is the judge's word, with a score of 0 as released
@@ -222,6 +223,7 @@ class _Vote:
     known: bool = False
     last: str = ""  # the last reply, readable or not
     end: str = ""  # why it ended
+    beside: str = ""  # what came with it, for a message
 
 
 _CUT = ", cut at the judge's token limit; give it a higher max_tokens"
