@@ -178,6 +178,17 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
             if chosen[option.name] in (SAME, "oracle")
         ]
 
+    def doubts(self, part: Mapping[str, Any]) -> Sequence[str]:
+        invalid = part["metrics"].get("Invalid Judgments", {}).get("value") or 0.0
+        found = []
+        if invalid:
+            judged = part["metrics"]["Valid Answers"]["value"]
+            lacking = "are neither correct nor wrong, and say nothing about the agent"
+            found.append(f"{self.name}: {invalid:g} of {judged:g} replies of the judge {lacking}")
+        if silent := part["causes"].get("judge silent", 0):
+            found.append(f"{self.name}: {silent} of {part['planned']} cases have no verdict: the judge sent no text")
+        return found
+
     def combine(self, scores: Mapping[str, float | None]) -> dict[str, Any]:
         return average.combined({name.removeprefix("mmau."): score for name, score in scores.items()})
 

@@ -177,6 +177,10 @@ class Case:
         """Fingerprint of everything about that model that may change its replies."""
         return self._model_of(role).fingerprint
 
+    def reported_of(self, role: str) -> str | None:
+        """That model's name as its endpoint reports it; None where it was not asked."""
+        return self._model_of(role).reported
+
     async def catalog(self) -> Mapping[str, Tool]:
         """The metadata of the real tools; empty without a tool server."""
         return await self.toolbox.catalog() if self.toolbox else {}

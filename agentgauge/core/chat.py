@@ -94,6 +94,7 @@ class ChatReply:
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
     reasoning: str | None = None  # what a thinking model's server gives apart from the text
+    model: str = field(default="", compare=False)  # the model's name as the endpoint reports it; empty: it reports none
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
 
@@ -124,7 +125,10 @@ class ChatModel(Protocol):
     """A model that answers requests. Implementations: the openai client, embedded models behind it, cassettes."""
 
     name: str
-    fingerprint: str  # of everything about the model that may change a reply; empty where that is not known
+    fingerprint: str
+    """Of everything that may change a reply and is known without asking, the address included: with ``reported`` a key
+    for replies that several runs use. Empty where it is not known."""
+    reported: str | None  # the model's name as its endpoint reported it at the start; None: it was not asked
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Send a request. Raises ModelFault if the endpoint fails and retries do not help."""

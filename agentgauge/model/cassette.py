@@ -27,6 +27,8 @@ _CATALOG: Key = ("catalog", "")
 class RecordingModel:
     """Forwards requests and records the replies."""
 
+    reported: str | None = None  # a cassette takes the place of kept replies
+
     def __init__(self, model: ChatModel, cassette: CassetteWriter) -> None:
         self.name = model.name
         self.fingerprint = model.fingerprint
@@ -51,6 +53,7 @@ class ReplayModel:
     """Answers from a cassette."""
 
     fingerprint = ""  # the recorded model is not known here
+    reported: str | None = None
 
     def __init__(self, cassette: CassetteReader, name: str) -> None:
         self.name = name

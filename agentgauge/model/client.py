@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,12 +21,20 @@ from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
+from agentgauge.model.transport.addressing import standing_headers, url_of
 
 CASE_HEADER = "x-agentgauge-case"
 """Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
 
 HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
+
+
+def fingerprint_of(spec: ModelSpec, environ: Mapping[str, str]) -> str:
+    """The fingerprint of ``ChatModel``: two servers may have different models of one name. An embedded model is the
+    same at every address."""
+    place = None if spec.embedded else [url_of(spec, ""), standing_headers(spec, None, environ)]
+    return hashlib.sha256(json.dumps([spec.fingerprint, place]).encode()).hexdigest()[:16]
 
 
 def case_header(case: CaseKey) -> str:
@@ -48,7 +58,8 @@ class OpenAIModel:
     ) -> None:
         """``on_reply`` is called when a request of a case has been answered."""
         self.name = spec.name
-        self.fingerprint = spec.fingerprint
+        self.fingerprint = fingerprint_of(spec, environ)
+        self.reported = spec.reported
         self.spec = spec
         self._on_reply = on_reply
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)

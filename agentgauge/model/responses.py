@@ -110,6 +110,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         reasoning=_joined(thoughts) or None,
         finish_reason=finish,
         usage=read_usage(data.get("usage"), spec.prices, COUNTS),
+        model=clean(model) if isinstance(model := data.get("model"), str) else "",
     )
 
 

@@ -53,6 +53,7 @@ class ModelSpec:
     transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
+    reported: str | None = None  # its name as the endpoint reports it; None: it was not asked
 
     @property
     def embedded(self) -> bool:

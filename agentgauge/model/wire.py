@@ -114,6 +114,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=clean(finish) if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
+        model=_string(data.get("model")),
     )
     received = _received(message, None if content is None else text)
     return reply if received == reply.message else replace(reply, received=received)

@@ -36,6 +36,7 @@ from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
+from agentgauge.run.shown_pictures import look_at_pictures
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
@@ -173,6 +174,7 @@ class Controller:
             self.settings.assignment.check(configs)
         if self.settings.launch:
             self.config.stash[DRIVER] = self._connected(configs)
+        state.notes += look_at_pictures(self.settings, self.folder, state.plan)
         tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self._services)

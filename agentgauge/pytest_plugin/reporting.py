@@ -179,7 +179,7 @@ class Reporting:
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.terminal import alarm, by_keyword, explanations
+        from agentgauge_reports.terminal import alarm, by_keyword, doubts, explanations
         from agentgauge_reports.text import fill
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0
@@ -188,7 +188,8 @@ class Reporting:
             for line in explanations(status, texts, width, full=verbose):
                 terminal.write_line(line)
         terminal.write_sep("=", "agentgauge")
-        for text, look in ((alarm(summary), {"red": True, "bold": True}), (meaning(summary), {})):
+        loud = {"red": True, "bold": True}
+        for text, look in ((alarm(summary), loud), *((text, loud) for text in doubts(summary)), (meaning(summary), {})):
             if text:
                 for line in (*fill("", text, width), ""):
                     terminal.write_line(line, **look)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ from agentgauge.model.batch.counts import Counts
 from agentgauge.run.pending_tools import PendingToolBox
 from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
+from agentgauge.run.shown_pictures import reported_names
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
 
@@ -138,6 +139,7 @@ class Clients:
         assert spec is not None, "only a replayed or rescored run has no model to reach"
         if spec.embedded:
             spec = spec.served_at(self._addresses()[role or "model"])
+        spec = replace(spec, reported=reported_names(self._folder.path).get(role))
         model = self._batch_model(spec) or self._live_model(spec, None if role else self.on_reply)
         if self._settings.record:
             model = RecordingModel(model, CassetteWriter(self._settings.record, self._placeholders()))

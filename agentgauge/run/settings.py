@@ -206,6 +206,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
     """The settings that run.json and a cassette store, so that a later run can start from them. ``tools``: the identity
     of each.
     """
+    roles = {name: spec.fingerprint for name, spec in settings.roles.items()}  # a name alone says little
     return {
         "model": asdict(settings.model),
         **({"agent": asdict(settings.agent)} if settings.agent else {}),
@@ -214,6 +215,7 @@ def stored_settings(settings: Settings, tools: Mapping[str, Mapping[str, Any]]) 
         "attempts": settings.attempts,
         "scoring": settings.scoring,
         "options": dict(settings.options),
+        **({"roles": roles} if roles else {}),
         "tools": dict(tools),
     }
 

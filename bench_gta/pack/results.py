@@ -26,7 +26,8 @@ class Settings:
     """The settings of scoring a pack. A file of details holds the results of one such setting only."""
 
     judge: str
-    fingerprint: str = ""  # of the model and its settings; empty for rules
+    fingerprint: str = ""  # of the model, its address and its settings; empty for rules
+    reported: str | None = None  # what the endpoint calls the model; None: it was not asked
     prompt: str = ""  # version of the judge's prompt; empty for rules
     votes: int = 1
     scoring: Scoring = "parity"
@@ -40,6 +41,19 @@ class StoredResults:
 
     results: dict[str, Json] = field(default_factory=dict)
     interrupted_usd: dict[str, float] = field(default_factory=dict)  # by task id: paid for a judging that was cut short
+    reported: str | None = None  # what the judge's endpoint called its model; None: not known
+
+    def note_reported(self, out: Path, reported: str | None, *, force: bool) -> None:
+        """Note what it calls the model now, where that is known. Raises UsageProblem where it is another one, unless
+        ``force``."""
+        if reported is None:
+            return
+        if self.reported not in (None, reported) and not force:
+            raise UsageProblem(
+                f"{out} was made when the judge's endpoint called its model {self.reported!r}, not {reported!r}; give"
+                " another --out, keep its scores with --force-resume, or start afresh with --overwrite"
+            )
+        self.reported = reported
 
 
 def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> StoredResults:
@@ -62,6 +76,7 @@ def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> St
         ) from None
     if not force:
         _require_same(out, value, pack, settings)
+        stored.reported = value["settings"].get("reported")
     same_file = value.get("pack_sha1") == pack.sha1
     for task in pack.tasks:
         record = stored.results.get(str(task.task_id))
@@ -159,11 +174,15 @@ def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, 
             name: known[name] for name in ("Root Score", "Root Score (scored)", "Leaf SR", "Root SR", "Tasks", "Leaves")
         },
         "sensitivity": {"thresholds": list(SENSITIVITY), "rows": sensitivity(scores)},
-        "fallbacks": sum(number(_detail_of(record).get("fallbacks")) or 0 for record in records),
+        **{name: sum(number(_detail_of(record).get(name)) or 0 for record in records) for name in _COUNTS},
         "agent": _totals([agent_of(task) for task in pack.tasks if _finished(task, stored.results)]),
         "steps": step_figures([task.meta for task in pack.tasks]),
         "judge_usd": math.fsum([*paid, *(stored.interrupted_usd.get(task_id, 0.0) for task_id in ids)]),
     }
+
+
+_COUNTS = ("fallbacks", "votes", "stored_votes", "unreadable")
+"""Of a judge's replies: all that were no JSON, all, those of an earlier call, those without a score as asked for."""
 
 
 def _name(pack: Pack) -> str:

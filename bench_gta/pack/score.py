@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,14 +54,16 @@ async def score_pack(
     summary_out: Path,
     limits: Limits | None = None,
     spent: Callable[[], Usage] = Usage,
+    reported: Callable[[], str | None] = lambda: None,
     report: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
 ) -> Scored:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
-    ``spent``: what the judge has used so far, for costs and the budget. ``report`` gets every finished task. A task
-    that cannot be judged is recorded and tried again next time; UsageProblem (a missing key, say) ends the call. Raises
-    UsageProblem for results of another pack, and for files that must not be shown. Cancelling leaves both files whole;
-    what the judge has used until then is in them.
+    ``spent``: what the judge has used so far, for costs and the budget. ``reported``: what its endpoint calls its
+    model; None: not known. ``report`` gets every finished task. A task that cannot be judged is recorded and tried
+    again next time; UsageProblem (a missing key, say) ends the call. Raises UsageProblem for results of another pack,
+    and for files that must not be shown. Cancelling leaves both files whole; what the judge has used until then is in
+    them.
     """
     limits = limits or Limits()
     require_safe(pack)
@@ -71,6 +73,7 @@ async def score_pack(
     waiting = [task for task in pack.tasks if not is_done(stored.results.get(str(task.task_id)))]
     if limits.max_tasks is not None and len(waiting) > (most := max(limits.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {limits.max_tasks}: {len(waiting) - most} remain"
+    settings = replace(settings, reported=stored.reported)
     # both files are there from the beginning, so that a folder that cannot be written is reported before anything is
     # paid
     _write(pack, settings, stored, out, summary_out)
@@ -87,8 +90,10 @@ async def score_pack(
             stored.interrupted_usd[task_id] = stored.interrupted_usd.get(task_id, 0.0) + spent().usd - paid
             _write(pack, settings, stored, out, summary_out)
             raise
+        stored.note_reported(out, reported(), force=limits.force_resume)
         earlier = number(before.get("judge_usd")) or 0.0
         earlier += stored.interrupted_usd.pop(task_id, 0.0)
+        settings = replace(settings, reported=stored.reported)
         stored.results[task_id] = record | {"judge_usd": earlier + spent().usd - paid}
         judged.append(task.task_id)
         _write(pack, settings, stored, out, summary_out)
@@ -156,7 +161,9 @@ def graded(tree: Json, judged: Sequence[Json], *, sample_idx: int, strict: bool)
         {**node, "replies": leaf["replies"], "cached": leaf.get("cached", 0)}
         for node, leaf in zip(found["nodes"], judged, strict=True)
     ]
-    return {**found, "nodes": nodes, "fallbacks": read.fallbacks, "tree": _values(read.root)}
+    counts = {"fallbacks": read.fallbacks, "votes": read.votes, "stored_votes": read.stored}
+    counts["unreadable"] = sum(read.flaws.values())
+    return {**found, "nodes": nodes, **counts, "tree": _values(read.root)}
 
 
 def _values(value: Value) -> dict[str, Json]:

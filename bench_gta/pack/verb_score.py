@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json
+from agentgauge.model.client import fingerprint_of
 from agentgauge.model.presets import resolve
 from agentgauge.run.budget import parse_budget
 from bench_gta.pack.check import missing_files, require_of_set
@@ -60,6 +62,11 @@ def score(options: argparse.Namespace) -> int:
     counts, figures = scored.summary["summary"], scored.summary["figures"]
     if scored.stopped:
         print(f"stopped: {scored.stopped}")
+    if unreadable := scored.summary["unreadable"]:
+        lacking = "hold no score in the form asked for, and say nothing about the agent"
+        print(f"{unreadable} of {scored.summary['votes']} replies of the judge {lacking}")
+    if stored := scored.summary["stored_votes"]:
+        print(f"{stored} of {scored.summary['votes']} verdicts were stored ones (--judge-cache)")
     judged = f"{counts['n_done']} of {counts['n_total']} tasks are judged"
     print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
     for name in ("Root Score", "Leaf SR", "Root SR"):
@@ -132,7 +139,15 @@ async def _scored(
         made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=released, config=config)
     try:
         return await score_pack(
-            pack, made.judge, settings, out=out, summary_out=summary_out, limits=limits, spent=made.spent, report=report
+            pack,
+            made.judge,
+            settings,
+            out=out,
+            summary_out=summary_out,
+            limits=limits,
+            spent=made.spent,
+            reported=lambda: made.judge.reported,
+            report=report,
         )
     finally:
         await made.close()
@@ -142,7 +157,7 @@ def _fingerprint(judge: str, config: Config) -> str:
     if judge == RULES:
         return ""
     with _named_as_judge():
-        return resolve(judge, url=None, config=config, need_key=False).fingerprint
+        return fingerprint_of(resolve(judge, url=None, config=config, need_key=False), os.environ)
 
 
 @contextlib.contextmanager

@@ -40,20 +40,30 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
     )
     judged = output["judged"]
     otherwise = judged["judge"] != RULES and judged["everything"] is not strict
-    values |= {"fallbacks": float(result.fallbacks), "shown_otherwise": float(otherwise)}
+    unreadable = sum(result.flaws.values())
+    values |= {
+        "fallbacks": float(result.fallbacks),
+        "shown_otherwise": float(otherwise),
+        "votes": float(result.votes if judged["judge"] != RULES else 0),
+        "stored_votes": float(result.stored),
+        "unreadable": float(unreadable),
+    }
     passed = result.root.value >= thresholds.root
     labels = () if passed else _labels(output, values)
     return Score(passed, values, labels, "\n".join(lines(result, thresholds)))
 
 
 def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
-    """What may be behind a low score."""
+    """What may be behind a low score. Where no reply of the judge could be read, nothing is known of the agent."""
+    if 0 < values["votes"] == values["unreadable"]:
+        return ("unreadable_judgement",)
     answered = final_answer(output["assistant_outputs"]) != NO_ANSWER
     signs = {
         "no_answer": not answered,
         "no_files": not output.get("delivered", output.get("attached_files")),
         "tool_errors": values["tool_errors"] > 0,
         "partial": values["leaves_ok"] > 0,
+        "unreadable_judgement": values["unreadable"] > 0,
     }
     return tuple(label for label, holds in signs.items() if holds)
 
@@ -62,13 +72,16 @@ def failed(task: Mapping[str, Json]) -> Score:
     """A task that could not be run or judged: root score 0, all leaves failed (GTA-Workflow spec 5.7)."""
     count = len(leaves(parse(task.get("sub_tasks", []))))
     values = values_of(0.0, [0.0] * count, categories_of(task), status="error")
-    values |= {"fallbacks": 0.0, "shown_otherwise": 0.0}
+    values |= dict.fromkeys(("fallbacks", "shown_otherwise", "votes", "stored_votes", "unreadable"), 0.0)
     return Score(False, values, ("not_judged",), "it could not be run or judged")
 
 
 def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
-    """The tree as text: scores, requirements, and the judge's words at the leaves."""
+    """The tree as text: scores, requirements, and the judge's words at the leaves; before it what was wrong with the
+    judge's replies."""
     root = result.root
+    if result.flaws:
+        yield unreadable_replies(result)
     met = sum(leaf.value >= thresholds.leaf for leaf in leaf_values(root))
     yield (
         f"root score {root.value:.2f} of 10, {thresholds.root:g} are needed;"
@@ -85,6 +98,15 @@ def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
             if verdict.analysis:
                 line += f"\n{'  ' * value.depth}       judge: {_short(verdict.analysis)}"
         yield line
+
+
+def unreadable_replies(result: Scored) -> str:
+    """One sentence."""
+    kinds = ", ".join(f"{count} × {flaw}" for flaw, count in sorted(result.flaws.items()))
+    return (
+        f"{sum(result.flaws.values())} of {result.votes} replies of the judge hold no score in the form asked for"
+        f" ({kinds}): they count as 0 or by a number found in them, and say nothing about the agent"
+    )
 
 
 def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
@@ -107,7 +129,9 @@ def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
             f'<td style="color:{colour};text-align:right"><b>{value.value:.2f}</b></td>'
             f'<td style="width:64px">{bar}</td><td>{words}</td></tr>'
         )
+    unread = f"<p><b>{escape(unreadable_replies(result))}</b></p>" if result.flaws else ""
     return (
+        f"{unread}"
         '<table style="border-collapse:collapse;font:14px sans-serif" cellpadding="4">'
         f"<caption style='text-align:left'>Checkpoints, judged by {escape(judge)}: root score {result.root.value:.2f}"
         " of 10</caption>"

@@ -71,6 +71,7 @@ JUDGE = TaskOption(
     model=True,
     instead=(RULES,),
     requests=8.8,  # one for each leaf: 1,156 leaves of 132 tasks
+    pictures=True,
 )
 VOTES = TaskOption(
     "--judge-votes",
@@ -151,7 +152,9 @@ class Workflow(
     headline = "Root SR"
     published_dialects = ("react",)
     citation = citations.WORKFLOW
-    kinds = kinds(stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged")
+    kinds = kinds(
+        stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged, unreadable_judgement"
+    )
     skills = MappingProxyType(
         {
             "reasoning": ("logic",),
@@ -207,6 +210,7 @@ class Workflow(
             ask,
             template=template,
             identity=identity_of(case.fingerprint_of(JUDGE.name)),
+            reported=case.reported_of(JUDGE.name),
             votes=self.votes,
             released=case.settings.scoring == "parity",
             judgements=open_judgements(self.cache if case.settings.live else NONE),
@@ -226,7 +230,8 @@ class Workflow(
             column: {"threshold": threshold, "at": {str(row["threshold"]): row[column] for row in sensitivity(scores)}}
             for column, threshold in (("Leaf SR", self.thresholds.leaf), ("Root SR", self.thresholds.root))
         }
-        found["Root SR"]["shown_otherwise"] = sum(score.values["shown_otherwise"] for score in scores)
+        for name in ("shown_otherwise", "votes", "stored_votes", "unreadable"):  # scores of earlier versions lack some
+            found["Root SR"][name] = sum(score.values.get(name, 0.0) for score in scores)
         return found
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
@@ -295,6 +300,10 @@ class Workflow(
             return ()
         used = ", ".join(f"{column} from {metric['threshold']:g}" for column, metric in rows)
         notes = [f"thresholds (of 10, inclusive, our choice): {used}; at other ones:"]
+        root = metrics["Root SR"]
+        if stored := root.get("stored_votes", 0):
+            kept = "were stored ones, of the same model at the same address"
+            notes.insert(0, f"{stored:g} of {root['votes']:g} verdicts of the judge {kept} (--judge-cache)")
         for column, metric in rows:
             notes.append(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()))
         if otherwise := metrics["Root SR"].get("shown_otherwise", 0):
@@ -302,12 +311,25 @@ class Workflow(
             notes.insert(0, f"{otherwise:.0f} tasks were judged on {shown}")
         return notes
 
+    def doubts(self, part: Mapping[str, Any]) -> Sequence[str]:
+        root, found = part["metrics"].get("Root SR", {}), []
+        if unreadable := root.get("unreadable", 0):
+            found.append(
+                f"{self.name}: {unreadable:g} of {root['votes']:g} replies of the judge hold no score in the form asked"
+                " for; they count as 0 or by a number found in them, and say nothing about the agent"
+            )
+        if broken := part["causes"].get("judge", 0):
+            found.append(f"{self.name}: {broken} of {part['planned']} cases have no verdict: {_NO_REPLY}")
+        return found
+
     def published_rows(self) -> list[Mapping[str, Any]]:
         return reference_rows()
 
     def leaderboards(self) -> Sequence[Leaderboard]:
         return leaderboards()
 
+
+_NO_REPLY = "no reply of the judge could be used, although it was asked again"
 
 _RULED = "gta_workflow rules 1"
 """To be raised when ``_ruled`` refuses more, by whatever it calls: files that it has found right are not read again."""

@@ -29,6 +29,7 @@ _OPTIONS = {
     "language": "--language",
     "tasks": "--layer-num-total",
     **{part: f"--{part}-model" for part in get_args(Part)},
+    "models": "[models.NAME] table",
     **{name: f"--{name}" for name in ("temperature", "seed", "tools", "prompts")},
 }
 """Kept settings and the option of each."""
@@ -54,11 +55,12 @@ class Settings:
     replay: Path | None
 
     def kept(self) -> dict[str, Any]:
-        """The settings that shape a dialogue."""
+        """The settings that shape a dialogue. Those of models are not known in a replay."""
         return {
             "language": self.language,
             "tasks": len(self.sequences[0]),
             **{part: list(names) for part, names in self.cast.items()},
+            **({"models": {name: spec.fingerprint for name, spec in self.specs.items()}} if self.specs else {}),
             "temperature": self.temperature,
             "seed": self.seed,
             "tools": digest_of(self.lists),
@@ -122,7 +124,9 @@ def _begin(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give: str) -> None:
-    differing = [option for key, option in _OPTIONS.items() if asked[key] != known.get(key)]
+    both = {"models"} & asked.keys() & known.keys()  # a replay and folders of earlier versions do not know them
+    compared = _OPTIONS.keys() - {"models"} | both
+    differing = [option for key, option in _OPTIONS.items() if key in compared and asked[key] != known.get(key)]
     if "--language" in differing:  # the bundled tools and texts follow it
         differing = [option for option in differing if option not in ("--tools", "--prompts")]
     if differing:

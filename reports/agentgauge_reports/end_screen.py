@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import PublishedRows
+from agentgauge.core.capabilities import SAME, PublishedRows, options_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.groups import group_note
@@ -42,9 +42,22 @@ def meaning(summary: Mapping[str, Any]) -> str:
         return ""
     # an agent makes something else of what the model says
     sentences = [] if "agent" in summary["run"] else [BUILT_IN[model]]
+    if sentences and model == "oracle" and (others := _other_models(summary)):
+        sentences = [f"oracle answers with the gold: what it misses depends on the model of {', '.join(others)}"]
     if not any(data["official"] for data in summary["run"]["data"].values()):
         sentences.append("bundled samples, not the official data")
     return f"{'; '.join(sentences)}." if sentences else ""
+
+
+def _other_models(summary: Mapping[str, Any]) -> list[str]:
+    """The options that give models of endpoints a part in the run's cases, such as a judge."""
+    chosen = summary["run"].get("options", {})
+    options = {option.name: option for name in summary["tasks"] for option in options_of(find_task(name))}
+    return [
+        name
+        for name, option in options.items()
+        if option.model and chosen.get(name, SAME) not in (SAME, "oracle", *option.instead)
+    ]
 
 
 def next_steps(summary: Mapping[str, Any]) -> Iterator[str]:

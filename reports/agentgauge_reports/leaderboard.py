@@ -92,6 +92,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]
         counts = f"{done} of {part['planned']} cases scored, {part['broken']} broken, {part['missing']} missing"
+        yield from (f"- **{doubt}.**" for doubt in presentation_of(task).doubts(part))
         yield f"- `{task.name}`: {counts}."
         yield from (f"- {note}" for note in task_notes(task, part))
         if spent := cost(part.get("usage", {})):  # runs of earlier versions do not have it by task

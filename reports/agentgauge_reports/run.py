@@ -22,6 +22,7 @@ from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
+from agentgauge_reports.terminal import doubts
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
 """A figure without a value."""
@@ -50,7 +51,10 @@ def sum_up(
             cases = [case for case in plan if case[0] == name]
             tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
-    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
+    summary: dict[str, Any] = {"run": dict(about), "tasks": tasks, "capabilities": combined}
+    summary["usage"] = _usage(outlines.values())
+    if found := doubts(summary):
+        summary = {"doubts": found, **summary}
     for name, part in tasks.items():
         task = find_task(name)
         part["comparable"] = is_comparable(summary, task)

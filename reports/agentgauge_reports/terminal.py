@@ -79,6 +79,11 @@ def alarm(summary: Mapping[str, Any]) -> str:
     return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
 
 
+def doubts(summary: Mapping[str, Any]) -> list[str]:
+    """Why figures say less than they seem to: what must be read before them."""
+    return [doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)]
+
+
 def _ends(part: Mapping[str, Any]) -> str:
     return " · ".join(f"{part[status]} {status}" for status in ("passed", "wrong", "broken", "missing"))
 

@@ -419,7 +419,8 @@ def test_the_command_scores_resumes_and_compares(
         said = capsys.readouterr().out
         assert "task 12: 4.00" in said and "task 7" not in said
         assert pack(*command, "--overwrite") == 0
-        assert len(endpoint.requests) == 4, "replies are kept"
+        assert len(endpoint.requests) == 5, "replies are kept, and the endpoint is asked whose they are"
+        assert "4 of 4 verdicts were stored ones" in capsys.readouterr().out
     scores = made[0].with_name("pack_judge_scores.json")
     assert {number: record["score"] for number, record in stored(scores)["task_results"].items()} == {
         "7": 4,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.cli.main import main
+from agentgauge.model.vision_probe import NUMBER
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, response, said
 from tests.plugin.project import GTA, PYTEST, python, records, run_gta, summary, without_times
@@ -91,24 +92,27 @@ def test_the_bundled_tasks_pass_the_check_of_data(capsys):
 
 
 def test_a_judge_that_fails_half_way_costs_neither_the_agent_s_work_nor_paid_leaves_again(tmp_path):
-    with FilesServer(answers=[words(9), serve.status(500)]) as server:
+    seen = serve.data(response(said(NUMBER)))  # the answer to the first request, which asks what a picture shows
+    with FilesServer(answers=[seen, words(9), serve.status(500)]) as server:
         output = run_judged(server.url, "--judge-model", "seer", "--run-dir", "run", cwd=tmp_path, status=1)
-        assert len(server.asked) == 3 and "judge" in output
-    (broken,) = records(tmp_path / "run")
-    assert (broken["status"], len(list((tmp_path / "run" / "stages").rglob("*.json")))) == ("broken", 1)
-    asked = [event for event in broken["transcript"]["events"] if event["name"] == "oracle"]
-    with FilesServer(answers=[words(6)]) as server:
+        assert len(server.asked) == 4 and "judge" in output
+        (broken,) = records(tmp_path / "run")
+        assert (broken["status"], len(list((tmp_path / "run" / "stages").rglob("*.json")))) == ("broken", 1)
+        asked = [event for event in broken["transcript"]["events"] if event["name"] == "oracle"]
+        server.answers = [seen, words(6)]
+        server.server.requests.clear()
         run_judged(server.url, "--resume", "run", cwd=tmp_path)
-        assert len(server.asked) == 2  # the third leaf is known
-    (record,) = records(tmp_path / "run")
-    assert [
-        event for event in record["transcript"]["events"] if event["name"] == "oracle"
-    ] == asked  # told of, not asked again
-    assert sorted(record["transcript"]["output"]["judged"]["leaves"][0]) == ["cached", "id", "replies"]
-    assert values(tmp_path / "run")["Root Score"] == pytest.approx(7.0)
-    with FilesServer(answers=[serve.status(500)]) as server:
+        assert len(server.asked) == 3  # the third leaf is known
+        (record,) = records(tmp_path / "run")
+        assert [
+            event for event in record["transcript"]["events"] if event["name"] == "oracle"
+        ] == asked  # told of, not asked again
+        assert sorted(record["transcript"]["output"]["judged"]["leaves"][0]) == ["cached", "id", "replies"]
+        assert values(tmp_path / "run")["Root Score"] == pytest.approx(7.0)
+        server.answers = [seen, serve.status(500)]
+        server.server.requests.clear()
         run_judged(server.url, "--judge-model", "seer", "--run-dir", "again", cwd=tmp_path)
-        assert not server.asked  # an equal delivery has been judged
+        assert len(server.asked) == 1  # an equal delivery has been judged
 
 
 def test_stored_judgements_are_scored_again_and_replayed_without_asking(tmp_path):

@@ -22,6 +22,7 @@ class TaskOption:
     matters: bool = True  # the outcome of a case depends on it
     instead: tuple[str, ...] = ()  # of a model option, values that name no model: the benchmark itself has the role
     requests: float = 0.0  # of a model option: how many of a case's expected requests go to this role
+    pictures: bool = False  # of a model option: its model is shown pictures, so one that sees none is refused
 
 
 SAME = "same"

@@ -41,6 +41,11 @@ class Presentation(ABC):
         """Notes for a reader of the table, one sentence each. ``metrics``: as in ``summary.json``."""
         return ()
 
+    def doubts(self, part: Mapping[str, Any]) -> Sequence[str]:
+        """Why the figures say less than they seem to, one sentence each, shown before all figures: a judge whose
+        replies cannot be read. ``part``: the task's part of ``summary.json``."""
+        return ()
+
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
         """The files and pages of a case that reports show besides its transcript. Paths are as in ``output``."""
         return ()

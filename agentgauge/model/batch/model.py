@@ -20,7 +20,7 @@ from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
-from agentgauge.model.client import HEAVY, case_header
+from agentgauge.model.client import HEAVY, case_header, fingerprint_of
 from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
@@ -41,7 +41,8 @@ class BatchModel:
     ) -> None:
         """``journal``: the file of the run's batches. ``most``: requests of a batch."""
         self.name = spec.name
-        self.fingerprint = spec.fingerprint
+        self.fingerprint = fingerprint_of(spec, environ)
+        self.reported = spec.reported
         self._form = form
         self._spec = form.endpoint_spec(spec)
         patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), transport="lean")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
@@ -15,6 +16,13 @@ from agentgauge.core.types import Json
 USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept
 
 
+class Kept(NamedTuple):
+    """A judge's reply."""
+
+    reply: str
+    model: str  # what the endpoint called its model
+
+
 class Judgements:
     """A folder with one small file for each vote. Several processes may share it."""
 
@@ -22,17 +30,18 @@ class Judgements:
         """``folder``: None keeps nothing."""
         self._folder = folder
 
-    def find(self, key: str) -> str | None:
+    def find(self, key: str) -> Kept | None:
         """The reply kept under a key; None where there is none, or where the file is damaged."""
         if self._folder is None:
             return None
         try:
-            reply = json.loads(_file(self._folder, key).read_bytes())["reply"]
+            stored = json.loads(_file(self._folder, key).read_bytes())
+            kept = Kept(stored["reply"], stored["model"])
         except (OSError, ValueError, KeyError, TypeError):
             return None  # it is asked for again
-        return reply if isinstance(reply, str) else None
+        return kept if isinstance(kept.reply, str) else None
 
-    def keep(self, key: str, reply: str, metadata: Json) -> None:
+    def keep(self, key: str, kept: Kept, metadata: Json) -> None:
         """``metadata``: of the reply, for people. If the folder cannot be written, the run continues, and later runs
         ask the judge again."""
         if self._folder is None:
@@ -40,7 +49,7 @@ class Judgements:
         file = _file(self._folder, key)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, encoded({"reply": reply, "about": metadata}))
+            write_whole(file, encoded({"reply": kept.reply, "model": kept.model, "about": metadata}))
 
 
 def _file(folder: Path, key: str) -> Path:

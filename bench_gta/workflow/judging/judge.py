@@ -10,8 +10,10 @@ import asyncio
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from stat import S_ISREG
 
@@ -22,10 +24,10 @@ from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_cpu_slot
 from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
-from bench_gta.workflow.judging.cache import Judgements, key_of
+from bench_gta.workflow.judging.cache import Judgements, Kept, key_of
 from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
 from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer, leaf_fields
-from bench_gta.workflow.judging.replies import Unreadable, Verdict, median, read_reply
+from bench_gta.workflow.judging.replies import Verdict, flaw_of, median, read_reply
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
@@ -63,11 +65,13 @@ class Judge(ABC):
 
     name: str
     everything: bool  # wants all files that were really delivered, not the released list
+    reported: str | None = None  # what the endpoint of a model calls it; None: it was not asked, or there is none
 
     @abstractmethod
     async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
         """``{"id", "replies": one text per vote, "cached": votes that were known}`` for each leaf, in judging order.
 
+        Where a vote did not end as usual, also ``ends``: why each vote ended, as the endpoint says (``length``).
         ``scratch``: a folder for conversions; it is made where needed. Raises Fault for a failure that the agent did
         not cause, and DataProblem for a tree that cannot be judged.
         """
@@ -119,11 +123,15 @@ class ModelJudge(Judge):
         *,
         template: str,
         identity: Json,
+        reported: str | None = None,
         votes: int = 1,
         released: bool = True,
         judgements: Judgements | None = None,
+        introduce: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        """``identity``: of everything besides the request that may change a reply, for the cache.
+        """``identity``: of everything besides the request that may change a reply, for the cache. ``reported``: see
+        Judge. Where it is not known and a stored judgement fits, ``introduce`` finds it: a judgement counts for the
+        model that gave it. Without either (an embedded model) there is but one.
 
         ``released``: files are found and shown as in the released code, and every reply with content counts. Otherwise
         the judge is asked again after an unreadable reply. A reply without content is a fault of the judge in both
@@ -131,12 +139,14 @@ class ModelJudge(Judge):
         """
         self.name = name
         self.everything = not released
+        self.reported = reported
         self._ask = ask
         self._template = template
         self._identity = identity
         self._votes = votes
         self._released = released
         self._judgements = judgements or Judgements(None)
+        self._introduce = introduce
 
     async def judge(self, delivery: Delivery, *, scratch: Path) -> list[Json]:
         root = parse(delivery.tree)
@@ -149,24 +159,29 @@ class ModelJudge(Judge):
         rests_on = [_KEY, self._identity, self._released, programs.found(), shown_files]
         for one in asked:
             one.key = key_of([*rests_on, with_placeholders(one.prompt, delivery.tokens), one.number])
-            one.reply = self._judgements.find(one.key)
-            one.known = one.reply is not None
+        await self._recall(asked)
         for turn in range(TRIES):
             await self._round([one for one in asked if one.reply is None], shown, turn)
         for one in asked:
             if one.reply is None:
                 lacking = "content" if self._released else "readable score"
-                last = repr(one.last[:80])
+                last = f"{one.last[:80]!r}{_CUT if one.end == 'length' else one.beside}"
                 raise Fault(f"judge {self.name}: no {lacking} in {TRIES} replies, the last was {last}", cause="judge")
         groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
-        return [
-            {"id": node.id, "replies": [one.reply for one in group], "cached": sum(one.known for one in group)}
-            for node, group in zip(nodes, groups, strict=True)
-        ]
+        return [_judged(node, group) for node, group in zip(nodes, groups, strict=True)]
 
     def _prompt(self, node: Node, delivery: Delivery) -> str:
         fields = leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)
         return self._template.format(task=fields.task, answer=fields.final_answer, requirement=fields.requirement)
+
+    async def _recall(self, votes: Sequence[_Vote]) -> None:
+        """Take the replies that this very judge has given before."""
+        found = [(one, kept) for one in votes if (kept := self._judgements.find(one.key))]
+        if found and self.reported is None and self._introduce:
+            self.reported = await self._introduce()
+        for one, kept in found:
+            if self.reported in (None, kept.model):
+                one.reply, one.known = kept.reply, True
 
     async def _round(self, votes: Sequence[_Vote], shown: _Shown, turn: int) -> None:
         """Ask for these votes, AT_ONCE at a time and begun in their order: a cassette counts requests. What is paid for
@@ -178,12 +193,18 @@ class ModelJudge(Judge):
                 parts = await shown.parts()
                 content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
                 reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
-            one.last = reply.text
+            one.last, one.end = reply.text, reply.finish_reason
+            one.beside = " beside its reasoning" if reply.reasoning else ""
+            if self._introduce:
+                self.reported = reply.model
             has_content = reply.text or reply.refusal  # a refusal is the judge's word, with a score of 0 as released
-            if has_content and (self._released or _readable(reply.text)):
+            readable = not flaw_of(reply.text)
+            if has_content and (self._released or readable):
                 one.reply = reply.text
-                if reply.text and not shown.troubled:  # what trouble of this machine has changed must not stay
-                    self._judgements.keep(one.key, reply.text, {"judge": self.name, "vote": one.number})
+                # what trouble of this machine has changed must not stay, and the next run may get a better reply
+                if readable and not shown.troubled:
+                    kept = Kept(reply.text, reply.model)
+                    self._judgements.keep(one.key, kept, {"judge": self.name, "vote": one.number})
 
         outcomes = await asyncio.gather(*map(ask, votes), return_exceptions=True)
         for outcome in outcomes:
@@ -201,6 +222,17 @@ class _Vote:
     reply: str | None = None
     known: bool = False
     last: str = ""  # the last reply, readable or not
+    end: str = ""  # why it ended
+    beside: str = ""  # what came with it, for a message
+
+
+_CUT = ", cut at the judge's token limit; give it a higher max_tokens"
+
+
+def _judged(node: Node, votes: Sequence[_Vote]) -> Json:
+    leaf = {"id": node.id, "replies": [one.reply for one in votes], "cached": sum(one.known for one in votes)}
+    ends = [one.end for one in votes]
+    return leaf if set(ends) <= {"", "stop"} else {**leaf, "ends": ends}
 
 
 class _Shown:
@@ -270,21 +302,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _readable(text: str) -> bool:
-    try:
-        read_reply(text, strict=True)
-    except Unreadable:
-        return False
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A judged tree."""
 
     root: Value
     verdicts: tuple[Verdict, ...]  # one per leaf, in judging order
+    votes: int
+    stored: int  # votes that were known from an earlier run
     fallbacks: int  # votes that were not read as JSON
+    flaws: Mapping[str, int]  # what is wrong with replies that hold no score in the form asked for → how many
 
 
 def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
@@ -296,4 +323,17 @@ def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
     votes = [[read_reply(reply, strict=strict) for reply in leaf["replies"]] for leaf in judged]
     verdicts = tuple(median(leaf) for leaf in votes)
     root = aggregate(parse(tree), [verdict.score for verdict in verdicts])
-    return Scored(root, verdicts, sum(bool(vote.fallback) for leaf in votes for vote in leaf))
+    return Scored(
+        root=root,
+        verdicts=verdicts,
+        votes=sum(map(len, votes)),
+        stored=sum(leaf.get("cached", 0) for leaf in judged),
+        fallbacks=sum(bool(vote.fallback) for leaf in votes for vote in leaf),
+        flaws=Counter(flaw for leaf in judged for flaw in _flaws(leaf) if flaw),
+    )
+
+
+def _flaws(leaf: Mapping[str, Json]) -> Iterator[str]:
+    for reply, end in zip_longest(leaf["replies"], leaf.get("ends", ()), fillvalue=""):
+        flaw = flaw_of(reply)
+        yield "cut at the token limit" if flaw and end == "length" else flaw

@@ -39,6 +39,10 @@ class ManagedJudge:
         if self._model is not None:
             await self._model.close()
 
+    async def introduce(self) -> str:
+        """What the endpoint calls its model, from one short request. Raises ModelFault."""
+        return (await self.ask([{"role": "user", "content": "Reply with the word OK."}], 0)).model
+
     async def ask(self, messages: Sequence[Message], draw: int) -> ChatReply:
         """Raises ModelFault."""
         assert self._model is not None
@@ -68,7 +72,8 @@ def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool =
         model.name,
         made.ask,
         template=prompts.load_template(config.prompts),
-        identity=identity_of(spec.fingerprint),
+        identity=identity_of(model.fingerprint),
+        introduce=made.introduce,
         votes=votes,
         released=released,
         judgements=open_judgements(cache),

@@ -17,7 +17,12 @@ _PLAIN_NUMBER = re.compile(r"\s*\d{1,3}(?:\.\d{1,20})?\s*", re.ASCII)
 
 
 class Unreadable(AgentGaugeError):
-    """A judge's reply holds no score that the strict reader accepts. The judge may be asked again."""
+    """A judge's reply holds no score that the strict reader accepts. The judge may be asked again. ``kind``: what is
+    wrong with it, in words that count equal ones."""
+
+    def __init__(self, message: str, kind: str = "no readable score") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,16 @@ def read_reply(text: str, *, strict: bool = False) -> Verdict:
     return Verdict(0.0, "parse failed", "parse failed")
 
 
+def flaw_of(text: str) -> str:
+    """What is wrong with a reply that holds no score in the form asked for; empty for one that the strict reader
+    accepts."""
+    try:
+        _strict(text)
+    except Unreadable as problem:
+        return problem.kind if text.strip() else "empty or refused"
+    return ""
+
+
 def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Several votes as one: the median score, and the analysis of the vote nearest to it (the lower one in a tie).
     Raises ValueError without any vote."""
@@ -65,12 +80,12 @@ def _strict(text: str) -> Verdict:
     found = list(_objects_with_score(text))
     if not found:
         lacking = f"no JSON object with a 'score': {text[:80]!r}"
-        raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only")
+        raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only", "no JSON with a score")
     verdicts = [Verdict(_strict_score(reply["score"]), reply.get("analysis", ""), "") for reply in found]
     scores = {verdict.score for verdict in verdicts}
     if len(scores) > 1:
         several = ", ".join(map(str, sorted(scores)))
-        raise Unreadable(f"the judge's reply holds the scores {several}; exactly one is accepted")
+        raise Unreadable(f"the judge's reply holds the scores {several}; exactly one is accepted", "several scores")
     return verdicts[-1]
 
 
@@ -95,5 +110,6 @@ def _strict_score(score: Json) -> float:
     if isinstance(score, str) and _PLAIN_NUMBER.fullmatch(score):
         score = float(score)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
-        raise Unreadable(f"the judge's score is {str(score)[:40]!r}; accepted is a number from 0 to 10")
+        accepted = "a number from 0 to 10"
+        raise Unreadable(f"the judge's score is {str(score)[:40]!r}; accepted is {accepted}", f"a score not {accepted}")
     return float(score)

@@ -14,7 +14,7 @@ from typing import Any
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.end_screen import overview
 from agentgauge_reports.leaderboard import not_comparable
-from agentgauge_reports.terminal import alarm
+from agentgauge_reports.terminal import alarm, doubts
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable with the file that GitHub shows on the job's page."""
@@ -57,7 +57,7 @@ def job_summary(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str] =
 def _lines(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> Iterator[str]:
     yield f"## {_plain(str(summary['run']['model']))}"
     yield ""
-    if warning := alarm(summary):
+    for warning in filter(None, (alarm(summary), *doubts(summary))):
         yield from (f"> **{_plain(warning)}**", "")
     head, *rows = overview(summary)
     yield f"| {' | '.join(head)} |"

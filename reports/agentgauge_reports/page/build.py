@@ -23,7 +23,7 @@ from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.leaderboards import leaderboards
 from agentgauge_reports.radar import page_radar
 from agentgauge_reports.tables import breakdowns_of
-from agentgauge_reports.terminal import alarm
+from agentgauge_reports.terminal import alarm, doubts
 from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent
@@ -77,6 +77,7 @@ def write_page(
     summary = read.summary
     tables = {
         "alarm": alarm(summary),
+        "doubts": doubts(summary),
         "meaning": meaning(summary),
         "boards": leaderboards(summary),
         "breakdowns": breakdowns_of(summary),

@@ -65,7 +65,7 @@ def _figure(task: Task, part: Mapping[str, Any], name: str, figure: Mapping[str,
         is_count=name in shown.counts,
         is_comparable=part.get("comparable", False),
         limit=limit,
-        warning=mostly_broken(part),
+        warning="; ".join(filter(None, (mostly_broken(part), *shown.doubts(part)))),
         **{key: figure.get(key) for key in _NUMBERS},
     )
 

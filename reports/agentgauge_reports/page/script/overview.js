@@ -13,7 +13,7 @@ function header() {
   byId("heads").append(...data.boards.flatMap(({ benchmark, limit, top: figures }) => figures.map((top) =>
     make("a", { href: "#results", class: "total" }, make("b", {}, top.value, make("small", {}, top.interval && `95 %: ${top.interval}`)),
       put(make("span"), `${limited(`${benchmark}: ${top.name}`, limit)}${top.n === null ? "" : ` · ${counted(top.n, "sample")}`}`), top.why ? make("span", { class: "lacks" }, top.why) : ""))));
-  if (data.alarm) byId("heads").before(make("p", { class: "alarm", role: "alert" }, data.alarm));
+  for (const text of [data.alarm, ...data.doubts].filter(Boolean)) byId("heads").before(make("p", { class: "alarm", role: "alert" }, text));
   standing(sums);
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
