@@ -104,6 +104,7 @@ def run_json(
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
         "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
     }
     return {
         "format": FORMAT,

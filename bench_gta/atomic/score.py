@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
+from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.data import kind_of, user_turns
@@ -66,12 +66,12 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
     findings: list[Finding] = []
     for place, (expected, got) in enumerate(zip_longest(gold, prediction[: len(gold)])):
         labels = _step_labels(expected, got, fixes)
-        score = 1.0
+        wanted = shown_turn(expected)
         if not labels and reference and answer_turns[-1:] == [place]:
             score = score_answer(_text(got), reference, similar, fixes)
-            labels = ["wrong_answer"] if score < PASS_MARK else []
+            labels = [] if score >= PASS_MARK else ["wrong_answer" if _text(got).strip() else "no_answer"]
+            wanted = expected_answer(reference)
         if labels:
-            wanted = expected_answer(reference) if labels == ["wrong_answer"] else shown_turn(expected)
             came = "nothing" if got is None else shown_turn(got)
             findings.append(Finding(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
     return _verdict(findings, values)
@@ -82,17 +82,28 @@ def _step_labels(expected: Turn, got: Turn | None, fixes: Fixes) -> list[str]:
     if got is None:
         return ["stopped_early"]
     if kind(expected) == "answer":
-        return [] if kind(got) == "answer" and "error" not in got else [_fault(got) or "no_answer"]
+        if kind(got) == "answer" and "error" not in got:
+            return []
+        if fault := _fault(got):
+            return [fault]
+        return ["no_answer", *([_failure(got)] if kind(got) == "tool" and "error" in got else [])]
     if kind(got) != "tool":
         return ["stopped_early"]
     if _name(got) in (NO_ACTION, INVALID_ACTION):
         return [_fault(got)]
     labels = [] if _name(got) == _name(expected) else ["wrong_tool"]
     if "error" in got:
-        labels.append("argument_error")
+        labels.append(_failure(got))
     elif not labels and not same_arguments(_arguments(got), _arguments(expected), fixes):
         labels.append("wrong_argument")
     return labels
+
+
+def _failure(call: Turn) -> str:
+    """The word for a call that failed."""
+    error = call["error"]
+    message = str(error.get("msg")) if isinstance(error, Mapping) else ""
+    return "invalid_json" if message.startswith(NOT_AN_OBJECT) else "argument_error"
 
 
 def _fault(got: Turn) -> str:
@@ -206,13 +217,12 @@ def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
     """Further labels of a failed end-to-end case: what may have led to it."""
     calls = list(_calls(steps))
     if set(map(_name, _calls(wanted))) - set(map(_name, calls)):
-        yield "missing_tool" if calls else "stopped_early"
+        yield "stopped_early" if all(map(_fault, calls)) else "missing_tool"
     failed = [call for call in calls if "error" in call]
     for label in ("no_action", "invalid_action"):
         if any(_fault(call) == label for call in failed):
             yield label
-    if any(not _fault(call) for call in failed):
-        yield "argument_error"
+    yield from dict.fromkeys(_failure(call) for call in failed if not _fault(call))
 
 
 def _where(steps: Sequence[Turn]) -> str:

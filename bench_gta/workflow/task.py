@@ -145,7 +145,12 @@ class Workflow(
     headline = "Root SR"
     published_dialects = ("react",)
     citation = citations.WORKFLOW
-    kinds = kinds(stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged")
+    kinds = kinds(
+        stopped_early="no_answer, no_files",
+        format="unreadable_calls",
+        failed_code="tool_errors",
+        judge="not_judged",
+    )
     skills = MappingProxyType(
         {
             "reasoning": ("logic",),

@@ -24,6 +24,7 @@ class SampleResult:
     group: str  # samples of one group depend on each other; "": independent of all others
     error: str | None  # why it is broken
     requests: int
+    cut_replies: int | None  # of the tested model, cut at a token limit; None where it is not known
     prompt_tokens: int
     completion_tokens: int
     usd: float  # US dollars; 0 where the model's prices are not known
@@ -47,6 +48,7 @@ class CallResult:
     arguments: str | None  # of a tool's call, as JSON
     output: str  # the model's text, or the texts that the tool gave
     tool_calls: str | None  # that the model asked for, as JSON
+    finish_reason: str | None  # why the model's reply ended, as received; None where it is not known
     error: str | None
 
 
