@@ -91,12 +91,12 @@ class ChatReply:
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str | None = None
-    finish_reason: str = "stop"  # as received; empty: the endpoint gave none
+    finish_reason: str = "stop"  # as received
     usage: Usage = field(default_factory=Usage)
     reasoning: str | None = None  # what a thinking model's server gives apart from the text
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
-    max_tokens: int | None = None  # the limit that the request set; None: it set none
+    max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
 
     @property
     def message(self) -> dict[str, Any]:

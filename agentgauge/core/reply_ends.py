@@ -84,10 +84,11 @@ def with_ends(score: Score, events: Sequence[Event]) -> Score:
     replies = [event for event in events if event.kind == "model" and "reply" in event.detail]
     own = [event for event in replies if not event.detail.get("role")]
     signs = {CUT: any(map(_is_cut, own)), REFUSED: any(map(_is_refused, own))}
-    lines = _sentences(own, "", score.explanation)
+    told_empty = any("empty" in label for label in score.labels)  # the benchmark says so itself
+    lines = _sentences(own, "", told_empty=told_empty)
     for role in dict.fromkeys(str(event.detail["role"]) for event in replies if event.detail.get("role")):
         theirs = [event for event in replies if event.detail.get("role") == role]
-        lines += _sentences(theirs, f" of {role}", score.explanation)
+        lines += _sentences(theirs, f" of {role}")
     labels = (*(label for label, holds in signs.items() if holds), *score.labels)
     text = "\n".join([*lines, *([score.explanation] if score.explanation else [])])
     return replace(score, labels=tuple(dict.fromkeys(labels)), explanation=text)
@@ -105,13 +106,13 @@ def _is_empty(event: Event) -> bool:
     return not (str(event.detail["reply"]).strip() or event.detail.get("tool_calls") or event.detail.get("refusal"))
 
 
-def _sentences(replies: Sequence[Event], whose: str, explanation: str) -> list[str]:
-    """``whose``: follows the number of replies. ``explanation``: the benchmark's, which may say that one is empty."""
+def _sentences(replies: Sequence[Event], whose: str, *, told_empty: bool = False) -> list[str]:
+    """``whose``: follows the number of replies. ``told_empty``: nothing is said of empty replies."""
     numbers: dict[str, list[int]] = {}
     for number, event in enumerate(replies, 1):
         if end := _end(event):
             numbers.setdefault(end, []).append(number)
-    if "empty" in explanation:
+    if told_empty:
         numbers.pop(_EMPTY, None)
     return [_sentence(found, len(replies), whose, end) for end, found in numbers.items()]
 

@@ -120,7 +120,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         tool_calls=read_tool_calls(message.get("tool_calls")),
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
-        finish_reason=clean(finish) if isinstance(finish, str) else "",
+        finish_reason=clean(finish) if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
     )
     received = _received(message, None if content is None else text)

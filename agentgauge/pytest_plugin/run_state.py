@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.run_folder import selection
 from agentgauge.run.coordination.stopping import StopFile
@@ -63,6 +64,10 @@ class RunState:
             return "interrupted (Ctrl-C or SIGTERM)"
         with suppress(OSError):  # no file: nothing has stopped the workers
             return StopFile(self.folder.path).reason()
+        if self.settings.rescore:  # the same cases are missing as there
+            with suppress(UsageProblem):  # a run that was killed has no summary
+                return str(RunFolder(self.settings.rescore).read_json("summary.json").get("why_missing", ""))
+            return ""
         return self.missing_reason or "pytest ended before them"
 
     def stop(self, reason: str) -> None:

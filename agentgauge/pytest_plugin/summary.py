@@ -71,7 +71,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
         # pytest itself reports how a project's own tests ended
         tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
         if count := sum(part[word] for part in tasks):
-            why = f": {state.why_missing}" if word == "missing" else ""
+            why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
     if state.settings.gates:
         from agentgauge_reports.comparison.regression import check_gate

@@ -314,11 +314,11 @@ def _model(
         return ModelFacts(**earlier["model"]), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
     spec = resolve(name, url=url, config=file)
-    given: dict[str, Any] = {field: value for field, value in sampling.items() if value is not None}
-    for field in given:
-        if taken := [key for key in spec.extra_body if key in (LIMITS if field in LIMITS else (field,))]:
+    given: dict[str, Any] = {setting: value for setting, value in sampling.items() if value is not None}
+    for setting, value in given.items():
+        if taken := [key for key in spec.extra_body if key in (LIMITS if setting in LIMITS else (setting,))]:
             raise UsageProblem(
-                f"--{field.replace('_', '-')} {given[field]} has no effect, because extra_body of the model {name} sets"
+                f"--{setting.replace('_', '-')} {value} has no effect, because extra_body of the model {name} sets"
                 f" {taken[0]}; leave one of the two out"
             )
     spec = replace(spec, **given)

@@ -188,8 +188,10 @@ class Solver:
             return None  # the transcript is damaged
 
     async def _score(self, task: Task, sample: Sample, transcript: Transcript) -> Score:
-        """The task's score, with what the ends of the replies say about a wrong case. At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some
-        0.1 ms."""
+        """The task's score, with what the ends of the replies say about a wrong case.
+
+        Computed at once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case
+        some 0.1 ms."""
         similarity = self.similarity[task.name]
 
         def score() -> Score:

@@ -97,8 +97,7 @@ class Line:
 def encoded_line(record: Record) -> bytes:
     """Equal records give equal bytes, without secrets. A lone surrogate, which a model may write, stays an escape."""
     data = record.to_json()
-    if record.transcript:
-        counts = count_replies(record.transcript.events)
+    if record.transcript and (counts := count_replies(record.transcript.events)):
         data["transcript"] = {"usage": data["transcript"]["usage"], "replies": counts, **data["transcript"]}
     line = dumps(data, _JSON).encode("utf-8", "backslashreplace") + b"\n"
     return line if len(line) < LONG else _compressed(line)

@@ -20,6 +20,7 @@ _SENTENCES = {
     "wrong_tool": "the wrong tool was called",
     "missing_tool": "a tool that is needed was not called",
     "wrong_argument": "the arguments are wrong",
+    "unreadable_call": "no call can be read from the reply, although it looks like one",
     "invalid_json": "the arguments of a call are not a JSON object",
     "argument_error": "a call was refused or failed",
     "stopped_early": "no tool was called",

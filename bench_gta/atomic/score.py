@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
+from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.data import kind_of, user_turns
@@ -88,7 +89,7 @@ def _step_labels(expected: Turn, got: Turn | None, fixes: Fixes) -> list[str]:
             return [fault]
         return ["no_answer", *([_failure(got)] if kind(got) == "tool" and "error" in got else [])]
     if kind(got) != "tool":
-        return ["stopped_early"]
+        return ["unreadable_call" if looks_like_call(_text(got)) else "stopped_early"]
     if _name(got) in (NO_ACTION, INVALID_ACTION):
         return [_fault(got)]
     labels = [] if _name(got) == _name(expected) else ["wrong_tool"]
@@ -202,11 +203,14 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
         missing = {_name(turn) for turn in drawings} - {_name(call) for call in drawn}
         came = "; ".join(map(shown_turn, drawn)) or "no drawing"
         labels = ["missing_drawing" if missing else "wrong_drawing", *_trouble(steps, wanted)]
+        if looks_like_call(final_answer(steps, fixes)):
+            labels.insert(0, "unreadable_call")
         return _verdict([Finding(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
     if values["answer_score"] >= PASS_MARK:
         return _verdict([], values)
     answer = final_answer(steps, fixes)
-    labels = ["wrong_answer" if answer else "no_answer", *_trouble(steps, wanted)]
+    first = "unreadable_call" if looks_like_call(answer) else "wrong_answer" if answer else "no_answer"
+    labels = [first, *_trouble(steps, wanted)]
     came = quoted(answer) if answer else "no answer"
     if answer and kind_of_query == "subjective":
         came += f" (similarity {values['answer_score']:.2f}, needed {PASS_MARK})"

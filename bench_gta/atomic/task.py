@@ -98,7 +98,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
         wrong_argument="argument_error, wrong_drawing",
         missing_call="missing_tool, missing_drawing",
         stopped_early="no_answer, no_action",
-        format="invalid_json",
+        format="unreadable_call, invalid_json",
         judge="similarity server, similarity timeout",
         data="missing file",
     )

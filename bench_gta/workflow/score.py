@@ -53,9 +53,8 @@ _SENTENCES = {
     "no_answer": "there is no final answer",
     "no_files": "no file was delivered",
     "unreadable_calls": "replies held no call that could be read",
-    "tool_errors": "calls of tools failed",
 }
-"""Labels in words, for those that the scores do not show."""
+"""Labels in words, those that say why a judge saw little."""
 
 
 def _unreadable(prediction: Sequence[Sequence[Json]]) -> int:

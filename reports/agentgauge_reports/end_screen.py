@@ -19,7 +19,7 @@ FEW = 3
 
 BUILT_IN = {
     "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
-    "oracle": "oracle answers with the gold: no model can solve a case that oracle misses",
+    "oracle": "oracle answers with the gold: what it gets wrong lies in data, tools, dialect or scoring, not in a model",
 }
 """Name of an embedded model → what its figures mean. No other model can have these names."""
 

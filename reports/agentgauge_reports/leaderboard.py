@@ -9,8 +9,8 @@ from agentgauge.core.capabilities import PublishedRows, RealTools, Similarity, p
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.notices import cut_replies, not_attempted
 from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.notices import cut_replies, not_attempted
 from agentgauge_reports.text import cost
 
 

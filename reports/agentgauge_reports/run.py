@@ -40,8 +40,9 @@ def sum_up(
 ) -> dict[str, Any]:
     """Write the files of a run besides its records. Returns the summary.
 
-    ``why_missing``: why planned cases were not attempted, if any were not. ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
-    the same to the byte, apart from ``usage.seconds``.
+    ``why_missing``: why planned cases were not attempted, if any were not; empty where that is not known. ``about``
+    describes the run and holds nothing that differs between two equal runs, so that their summaries are the same to
+    the byte, apart from ``usage.seconds``.
     """
     planned = {name for name, _, _ in plan}
     tasks = {}
@@ -52,7 +53,7 @@ def sum_up(
             tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
     summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
-    if any(part["missing"] for part in tasks.values()):
+    if why_missing and any(part["missing"] for part in tasks.values()):
         summary["why_missing"] = why_missing
     for name, part in tasks.items():
         task = find_task(name)
@@ -148,7 +149,7 @@ def summarise(
         **({"breakdowns": [table.to_json() for table in tables]} if tables else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "usage": _spent(found.values()),
-        "replies": add_counts([outline.replies for outline in found.values()]),
+        **({"replies": replies} if (replies := add_counts([one.replies for one in found.values()])) else {}),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),

@@ -179,9 +179,8 @@ def _message(reply: ChatReply, number: int) -> dict[str, Any]:
 
 
 def _finish(reply: ChatReply) -> str:
-    """As received; what some servers leave out or call ``stop`` is filled in."""
-    usual = "tool_calls" if reply.tool_calls else "stop"
-    return usual if reply.finish_reason in ("", "stop") else reply.finish_reason
+    """As received; some servers say ``stop`` beside calls."""
+    return "tool_calls" if reply.tool_calls and reply.finish_reason == "stop" else reply.finish_reason
 
 
 def _usage(reply: ChatReply) -> dict[str, int]:

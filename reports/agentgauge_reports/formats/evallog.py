@@ -73,7 +73,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:
                 shutil.copyfileobj(summaries, entry)
-            status = "cancelled" if "why_missing" in loaded.summary else "success"
+            status = "cancelled" if not_attempted(loaded.summary) else "success"
             ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
             archive.writestr(_entry("header.json"), json.dumps(started | ended))
         scratch.replace(target)
@@ -108,7 +108,7 @@ def _spec(run: Run) -> dict[str, Any]:
         "config": {"epochs": about["attempts"]},
         "packages": {"agentgauge": about["agentgauge"]},
         "metadata": {key: about[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")}
-        | ({"missing": not_attempted(run.summary)} if "why_missing" in run.summary else {}),
+        | ({"missing": missing} if (missing := not_attempted(run.summary)) else {}),
     }
 
 

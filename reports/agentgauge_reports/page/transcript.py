@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.task_registry import find_task
 from agentgauge.core.reply_ends import is_cut, limit_words
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.gold import side_by_side
