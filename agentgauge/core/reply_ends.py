@@ -84,7 +84,7 @@ def with_ends(score: Score, events: Sequence[Event]) -> Score:
     replies = [event for event in events if event.kind == "model" and "reply" in event.detail]
     own = [event for event in replies if not event.detail.get("role")]
     signs = {CUT: any(map(_is_cut, own)), REFUSED: any(map(_is_refused, own))}
-    told_empty = any("empty" in label for label in score.labels)  # the benchmark says so itself
+    told_empty = any(label.endswith("_reply") for label in score.labels)  # the benchmark says so itself
     lines = _sentences(own, "", told_empty=told_empty)
     for role in dict.fromkeys(str(event.detail["role"]) for event in replies if event.detail.get("role")):
         theirs = [event for event in replies if event.detail.get("role") == role]

@@ -102,8 +102,7 @@ class Reporting:
             state.ordinary_failures += status is None
             most = self.config.option.maxfail or 0
             if 0 < most <= state.failures:
-                count = "1 failure" if state.failures == 1 else f"{state.failures} failures"
-                state.stop_workers(f"{'-x' if most == 1 else f'--maxfail={most}'} ended the run after {count}")
+                state.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
         if status is None or state.progress is None or _is_rerun(report):
             return
         properties: dict[str, Any] = dict(report.user_properties)

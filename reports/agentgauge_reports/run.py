@@ -52,7 +52,12 @@ def sum_up(
             cases = [case for case in plan if case[0] == name]
             tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
-    summary = {"run": dict(about), "tasks": tasks, "capabilities": combined, "usage": _usage(outlines.values())}
+    summary: dict[str, Any] = {
+        "run": dict(about),
+        "tasks": tasks,
+        "capabilities": combined,
+        "usage": _usage(outlines.values()),
+    }
     if why_missing and any(part["missing"] for part in tasks.values()):
         summary["why_missing"] = why_missing
     for name, part in tasks.items():

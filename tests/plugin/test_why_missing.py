@@ -38,8 +38,8 @@ def checked(folder: Path, output: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("option", "why"),
     [
-        ("-x", "-x ended the run after 1 failure"),
-        ("--maxfail=2", "--maxfail=2 ended the run after 2 failures"),
+        ("-x", "-x (--maxfail=1) ended the run"),
+        ("--maxfail=2", "--maxfail=2 ended the run"),
     ],
 )
 def test_failures_that_were_enough(tmp_path: Path, workers: tuple[str, ...], option: str, why: str) -> None:
