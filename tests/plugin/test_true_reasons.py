@@ -147,7 +147,6 @@ def test_frames_and_exported_formats_hold_how_replies_ended(run: tuple[str, Path
     found = read_run(run[1])
     cut = [one for one in found.samples if one.cut_replies]
     assert {one.kind for one in cut if one.status == "wrong"} == {"reply_cut"}
-    assert {one.finish_reason for one in found.calls if not one.is_tool} >= {"stop", "length", "content_filter"}
     for form, place in (("eval", "run.eval"), ("atif", "atif"), ("every-eval-ever", "shared")):
         words = ("report", str(run[1]), "--format", form, "--output", place)
         done = python("-m", "agentgauge.cli.main", *words, cwd=tmp_path)

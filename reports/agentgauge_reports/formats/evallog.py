@@ -73,7 +73,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:
                 shutil.copyfileobj(summaries, entry)
-            status = "cancelled" if not_attempted(loaded.summary) else "success"
+            status = "cancelled" if "why_missing" in loaded.summary else "success"
             ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
             archive.writestr(_entry("header.json"), json.dumps(started | ended))
         scratch.replace(target)

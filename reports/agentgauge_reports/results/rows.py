@@ -48,7 +48,6 @@ class CallResult:
     arguments: str | None  # of a tool's call, as JSON
     output: str  # the model's text, or the texts that the tool gave
     tool_calls: str | None  # that the model asked for, as JSON
-    finish_reason: str | None  # why the model's reply ended, as received; None where it is not known
     error: str | None
 
 

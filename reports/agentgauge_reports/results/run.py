@@ -133,7 +133,6 @@ def _call(case: CaseOutline, number: int, event: Event) -> CallResult:
         arguments=_json(detail.get("arguments")),
         output="\n".join(texts) if is_tool else str(detail.get("reply") or ""),
         tool_calls=_json(detail.get("tool_calls")),
-        finish_reason=detail.get("finish_reason"),
         error=event.error,
     )
 
