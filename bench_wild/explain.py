@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from agentgauge.core.explanations import compared, cut, load_arguments, shown, shown_call, shown_text
+from agentgauge.core.explanations import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
 from bench_wild.labels import ASK, PREPARE
 from bench_wild.release2025.evaluator import BadCall
@@ -38,10 +38,10 @@ _ARGUMENT_SENTENCES: Mapping[str, str] = {
     "wrong_value": "a value is wrong",
 }
 _ACTION_SENTENCES: Mapping[str, str] = {
-    "empty_reply": "the reply is empty",
+    "empty_reply": "the reply has neither content nor calls",
     "stopped_early": "a text came where a further call was expected",
     "no_call": "a text came where a call was expected",
-    "unreadable_call": "the call cannot be read",
+    "unreadable_call": "no call can be read from the reply, although it looks like one",
     "unknown_tool": "the reply calls a tool that is not offered",
     "no_question": "a call came where a question to the user was expected",
     "needless_call": "a call came where none was needed",
@@ -72,6 +72,8 @@ def _action_label(step: Step, offered: Collection[str]) -> str:
     if not step.calls:
         if not step.content:
             return "empty_reply"
+        if looks_like_call(step.content):
+            return "unreadable_call"
         return "stopped_early" if step.place else "no_call"
     if step.reason.startswith("parse"):
         return "unreadable_call"

@@ -19,6 +19,9 @@ NO_ACTION = "NoAction"
 INVALID_ACTION = "InvalidAction"
 """The tool's name in a record if the tool is unknown or not offered."""
 
+NOT_AN_OBJECT = "invalid json format: "
+"""The beginning of the message about arguments that are not a JSON object, which follow it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -70,9 +73,9 @@ def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") ->
     try:
         arguments = read_json(text)
     except ValueError:
-        return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
+        return CallError(tool.name, raw, "ARGS_ERROR", f"{NOT_AN_OBJECT}{text}", id)
     if not isinstance(arguments, dict):
-        return CallError(tool.name, raw, "ARGS_ERROR", f"invalid json format: {text}", id)
+        return CallError(tool.name, raw, "ARGS_ERROR", f"{NOT_AN_OBJECT}{text}", id)
     if isinstance(tool, SchemaTool):
         try:
             tool.check(arguments)

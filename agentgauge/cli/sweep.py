@@ -26,9 +26,9 @@ from agentgauge.run.several.parent import (
 def main(argv: Sequence[str]) -> int:
     parser = CommandParser(
         prog="agentgauge sweep",
-        description="Run every combination of the models, dialects, temperatures and attempts that a TOML file lists:"
-        " one run for each, some side by side, one comparison and one leaderboard at the end. The same command again"
-        " goes on: finished runs are kept.",
+        description="Run every combination of the models, dialects, temperatures, token limits and attempts that a TOML"
+        " file lists: one run for each, some side by side, one comparison and one leaderboard at the end. The same"
+        " command again goes on: finished runs are kept.",
         epilog="example: agentgauge sweep examples/sweep.toml --dry-run",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="TOML file with a list of models")

@@ -13,6 +13,7 @@ from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.conversation import Conversation, SimulatedUser
 from agentgauge.core.errors import AgentGaugeError, ModelFault
 from agentgauge.core.redaction import redact
+from agentgauge.core.reply_ends import is_cut, limit_of
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
 
@@ -131,7 +132,10 @@ class Case:
             self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
             raise
         self.usage += reply.usage
-        detail["reply"] = reply.text
+        detail |= {"reply": reply.text, "finish_reason": reply.finish_reason}
+        if is_cut(reply.finish_reason):
+            limits = (reply.max_tokens, request.max_tokens, usual.max_tokens)  # older cassettes lack the first
+            detail["max_tokens"] = limit_of(reply.finish_reason, *limits)
         if reply.tool_calls:
             detail["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
         if reply.refusal:

@@ -91,12 +91,13 @@ class ChatReply:
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str | None = None
-    finish_reason: str = "stop"
+    finish_reason: str = "stop"  # as received
     usage: Usage = field(default_factory=Usage)
     reasoning: str | None = None  # what a thinking model's server gives apart from the text
     model: str = field(default="", compare=False)  # the model's name as the endpoint reports it; empty: it reports none
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+    max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
 
     @property
     def message(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ calls, values and texts cut to a readable length.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from agentgauge.core.types import Json
@@ -34,6 +35,23 @@ def load_arguments(arguments: Json) -> Json:
         return json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
         return arguments
+
+
+_CALL_MARKS = re.compile(
+    r"""
+    <(?:tool_?call|function[_=]|\|python_tag\|)  # of families that mark calls
+    | \[TOOL_CALLS\] | ^functools\[
+    | ^Action:[ \t]*\w                           # ReAct
+    | \{\s*"(?:name|function|tool)"\s*:\s*"?\w    # a call as JSON
+    | ^\s*\[?\w+\(\w+\s*=                        # a call as Python
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def looks_like_call(text: str | None) -> bool:
+    """Whether a text from which no call was read looks like one: cut, faulty, or in another dialect than the run's."""
+    return bool(text and _CALL_MARKS.search(text))
 
 
 def shown_text(text: str | None) -> str:

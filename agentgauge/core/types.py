@@ -73,7 +73,9 @@ class Event:
     name: str  # model name or tool name
     start: float  # seconds since the epoch
     seconds: float
-    detail: Mapping[str, Json]  # model: messages (new ones only), reply, role if any; tool: arguments, result, cached
+    # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any;
+    # tool: arguments, result, cached
+    detail: Mapping[str, Json]
     error: str | None = None  # the message that the model got, or the fault
 
 
@@ -156,6 +158,7 @@ class Record:
             transcript = dict(transcript)
             transcript["events"] = tuple(Event(**event) for event in transcript["events"])
             transcript["usage"] = Usage(**transcript["usage"])
+            transcript.pop("replies", None)  # of a stored line: see agentgauge.store.jsonl
             fields["transcript"] = Transcript(**transcript)
         if score := fields.get("score"):
             fields["score"] = Score(**{**score, "labels": tuple(score["labels"])})

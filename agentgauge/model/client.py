@@ -92,9 +92,10 @@ class OpenAIModel:
             paid += wire.paid_in_vain(data, reply, spec.prices, form.COUNTS)
             return reply
 
+        body = form.request_body(spec, request)
         outcome: ChatReply | Failure = await self._endpoint.post(
             form.PATH,
-            form.request_body(spec, request),
+            body,
             read,
             headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
         )
@@ -105,7 +106,7 @@ class OpenAIModel:
             raise self._endpoint.fault(outcome, paid)
         if self._on_reply and request.case:
             self._on_reply(request.case)
-        return replace(outcome, usage=paid + outcome.usage) if paid.requests else outcome
+        return replace(outcome, usage=paid + outcome.usage, max_tokens=wire.sent_limit(body))
 
     async def close(self) -> None:
         await self._uploaded.close()

@@ -25,6 +25,8 @@ Number = TypeVar("Number", int, float)
 PATH = "/chat/completions"
 COUNTS = ("prompt_tokens", "completion_tokens")
 """The format's names for the tokens of prompt and reply."""
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""The fields of bodies that limit the tokens of a reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
@@ -64,6 +66,12 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     if request.template and "chat_template_kwargs" in spec.extra_body:
         body["chat_template_kwargs"] = {**request.template, **spec.extra_body["chat_template_kwargs"]}
     return body
+
+
+def sent_limit(body: Mapping[str, Any]) -> int | None:
+    """The limit of the reply that a request's body sets, in tokens, whatever the endpoint calls it; None: it sets
+    none."""
+    return first(*(limit for key in LIMITS if isinstance(limit := body.get(key), int)))
 
 
 def first(*values: Number | None) -> Number | None:

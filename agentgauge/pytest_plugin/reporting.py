@@ -116,11 +116,13 @@ class Reporting:
         if report.failed:
             state.failures += 1
             state.ordinary_failures += status is None
-            if 0 < (self.config.option.maxfail or 0) <= state.failures:
-                state.stop_workers(f"stopping after {state.failures} failures")
+            most = self.config.option.maxfail or 0
+            if 0 < most <= state.failures:
+                state.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
         if status is None or state.progress is None or _is_rerun(report):
             return
         properties: dict[str, Any] = dict(report.user_properties)
+        state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
             state.stop(str(reason))
         if report.when == "call" or report.failed:
@@ -179,6 +181,7 @@ class Reporting:
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
+        from agentgauge_reports.notices import cut_replies
         from agentgauge_reports.terminal import alarm, by_keyword, doubts, explanations
         from agentgauge_reports.text import fill
 
@@ -189,7 +192,9 @@ class Reporting:
                 terminal.write_line(line)
         terminal.write_sep("=", "agentgauge")
         loud = {"red": True, "bold": True}
-        for text, look in ((alarm(summary), loud), *((text, loud) for text in doubts(summary)), (meaning(summary), {})):
+        first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary))]
+        cut = [(line, {"yellow": True}) for line in cut_replies(summary)]
+        for text, look in (*first, *cut, (meaning(summary), {})):
             if text:
                 for line in (*fill("", text, width), ""):
                     terminal.write_line(line, **look)

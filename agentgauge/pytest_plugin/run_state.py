@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.run_folder import selection
 from agentgauge.run.coordination.stopping import StopFile
@@ -34,6 +35,7 @@ class RunState:
     failures: int = 0  # reports of benchmark cases and ordinary tests
     ordinary_failures: int = 0
     stop_reason: str | None = None
+    missing_reason: str = ""  # why a case was not attempted, as its worker says
     service_problem: str = ""  # why a service did not start, or is gone for good
     interrupted: bool = False
     gates: list[dict[str, str | None]] = field(default_factory=list)
@@ -52,6 +54,21 @@ class RunState:
     @property
     def folder(self) -> RunFolder:
         return RunFolder(self.settings.run_dir)
+
+    @property
+    def why_missing(self) -> str:
+        """Why cases that were planned have not been attempted, at the end of the run."""
+        if reason := self.service_problem or self.stop_reason:
+            return reason
+        if self.interrupted:
+            return "interrupted (Ctrl-C or SIGTERM)"
+        with suppress(OSError):  # no file: nothing has stopped the workers
+            return StopFile(self.folder.path).reason()
+        if self.settings.rescore:  # the same cases are missing as there
+            with suppress(UsageProblem):  # a run that was killed has no summary
+                return str(RunFolder(self.settings.rescore).read_json("summary.json").get("why_missing", ""))
+            return ""
+        return self.missing_reason or "pytest ended before them"
 
     def stop(self, reason: str) -> None:
         """Stop the run gracefully."""

@@ -49,6 +49,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         index_of=lambda task: task.data.index(settings.roots[task.name]),
         scoring=settings.scoring,
         similarity=settings.similarity,
+        why_missing=state.why_missing,
     )
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())
@@ -73,7 +74,8 @@ def _judge(state: RunState, exitstatus: int) -> int:
         # pytest itself reports how a project's own tests ended
         tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
         if count := sum(part[word] for part in tasks):
-            state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}")
+            why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
+            state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
     if state.settings.gates:
         from agentgauge_reports.comparison.regression import check_gate
         from agentgauge_reports.limited import limit_of

@@ -71,6 +71,8 @@ class Worker:
             item.user_properties += [("agentgauge.tokens", result.tokens), ("agentgauge.usd", result.usd)]
             if result.at >= self._started:  # else an earlier run has finished it
                 item.user_properties.append(("agentgauge.seconds", result.seconds))
+        elif result and result.status == "missing":
+            item.user_properties.append(("agentgauge.missing", result.error))
         if problem := self._problem or (self._runner.problem if self._runner else ""):
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True

@@ -13,6 +13,7 @@ _EXCLUSIVE = (
     ("rescore", "model", "a rescored run calls no model"),
     ("rescore", "model_url", "a rescored run calls no model"),
     ("rescore", "temperature", "a rescored run calls no model"),
+    ("rescore", "max_tokens", "a rescored run calls no model"),
     ("rescore", "agent", "a rescored run starts no agent"),
     ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),
@@ -23,6 +24,7 @@ _EXCLUSIVE = (
     ("batch", "replay", "a replayed run sends no requests"),
     ("batch", "rescore", "a rescored run sends no requests"),
     ("replay", "temperature", "a replayed run calls no model"),
+    ("replay", "max_tokens", "a replayed run calls no model"),
 )
 
 

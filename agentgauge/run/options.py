@@ -32,6 +32,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         action="append",
     ),
     "--temperature": described("T", "sampling temperature of the tested model (default: the model's)", type=float),
+    "--max-tokens": described("N", "most tokens of a reply of the tested model (default: the model's)", type=int),
     "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
     "--agent": described(
         "COMMAND",

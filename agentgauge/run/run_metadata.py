@@ -105,6 +105,7 @@ def run_json(
         "gates": [gate.text for gate in settings.gates],
         "temperature": settings.temperature,
         "limit": _limit(settings),
+        "max_tokens": settings.max_tokens,
     }
     return {
         "format": FORMAT,

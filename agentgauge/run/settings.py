@@ -31,6 +31,7 @@ from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import LIMITS
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.exclusive_options import refuse_together
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
@@ -91,6 +92,7 @@ class Settings:
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
     file: FileConfig
     temperature: float | None  # as given by --temperature
+    max_tokens: int | None  # as given by --max-tokens
     shared: Shared | None  # with the runs of other models beside this one
 
     @property
@@ -132,7 +134,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         {**earlier.get("options", {}), **{name: value for name, value in given.items() if value is not None}}
     )
     temperature = _checked_temperature(option.temperature, resumed.get("temperature"))
-    model, spec = _model(option, earlier, file, temperature)
+    max_tokens = _at_least_one("--max-tokens", option.max_tokens) or resumed.get("max_tokens")
+    model, spec = _model(option, earlier, file, temperature=temperature, max_tokens=max_tokens)
     batch = bool(option.batch or resumed.get("batch"))
     if spec and batch:
         check_batches(spec)
@@ -189,6 +192,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
         file=file,
         temperature=temperature,
+        max_tokens=max_tokens,
         shared=shared,
     )
 
@@ -296,9 +300,13 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
 
 
 def _model(
-    option: Namespace, earlier: Mapping[str, Any], file: FileConfig, temperature: float | None
+    option: Namespace,
+    earlier: Mapping[str, Any],
+    file: FileConfig,
+    **sampling: float | None,
 ) -> tuple[ModelFacts, ModelSpec | None]:
-    """The model's facts, and how to reach it where it will be asked."""
+    """The model's facts, and how to reach it where it will be asked. ``sampling``: fields of the spec that options
+    set; None: the option was not given."""
     name = option.model or (earlier["model"]["name"] if earlier else DEFAULT_MODEL)
     if option.replay or option.rescore:
         if name != earlier["model"]["name"]:
@@ -308,8 +316,14 @@ def _model(
         return ModelFacts(**earlier["model"]), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
     spec = resolve(name, url=url, config=file)
-    if temperature is not None:
-        spec = replace(spec, temperature=temperature)
+    given: dict[str, Any] = {setting: value for setting, value in sampling.items() if value is not None}
+    for setting, value in given.items():
+        if taken := [key for key in spec.extra_body if key in (LIMITS if setting in LIMITS else (setting,))]:
+            raise UsageProblem(
+                f"--{setting.replace('_', '-')} {value} has no effect, because extra_body of the model {name} sets"
+                f" {taken[0]}; leave one of the two out"
+            )
+    spec = replace(spec, **given)
     return ModelFacts(spec.name, url, spec.fingerprint, spec.temperature, spec.max_tokens), spec
 
 

@@ -23,6 +23,7 @@ from agentgauge.core.checkpoint import CheckpointFile
 from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.index import Index, Row
 from agentgauge.core.path_placeholders import PathPlaceholders
+from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
@@ -89,7 +90,7 @@ class Solver:
                 why = "the run that is scored again has no transcript of this case"
                 record = replace(record, status="missing", error=why)
             if record.transcript and record.status == "wrong":
-                score = await self._score(planned.task, sample, record.transcript.output)
+                score = await self._score(planned.task, sample, record.transcript)
                 record = replace(record, status="passed" if score.passed else "wrong", score=score)
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
             text, cause = _why_broken(error)
@@ -155,7 +156,8 @@ class Solver:
         if fault is not None:
             record = replace(record, error=str(fault), cause=fault.cause)
         else:
-            score = await self._score(planned.task, case.sample, output)
+            assert record.transcript is not None
+            score = await self._score(planned.task, case.sample, record.transcript)
             record = replace(record, status="passed" if score.passed else "wrong", score=score)
         return replace(record, finished=time.time())
 
@@ -185,16 +187,19 @@ class Solver:
         except UNREADABLE:
             return None  # the transcript is damaged
 
-    async def _score(self, task: Task, sample: Sample, output: Json) -> Score:
-        """At once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case some
-        0.1 ms."""
+    async def _score(self, task: Task, sample: Sample, transcript: Transcript) -> Score:
+        """The task's score, with what the ends of the replies say about a wrong case.
+
+        Computed at once, or in threads that the benchmark's slow scores have to themselves: a thread costs every case
+        some 0.1 ms."""
         similarity = self.similarity[task.name]
 
         def score() -> Score:
-            return checked(task, task.score(sample, output, self.settings.scoring, similarity))
+            return checked(task, task.score(sample, transcript.output, self.settings.scoring, similarity))
 
         slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
-        return await in_thread_pool(f"score {task.name}", score) if slow else score()
+        found = await in_thread_pool(f"score {task.name}", score) if slow else score()
+        return with_ends(found, transcript.events)
 
 
 def _why_broken(error: Exception) -> tuple[str, str]:

@@ -26,12 +26,14 @@ from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.conversation import Conversation
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.explanations import shown_call
 from agentgauge.core.function_tools.functions import Function, as_json, tools_of
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.metrics import DEFAULT, Metric, Metrics
 from agentgauge.short_form.sample_files import SampleFiles
 
+_SHOWN = 500  # characters of an answer in an explanation
 _METHODS: Mapping[str, tuple[str, ...]] = {"run": ("case",), "score": ("sample", "answer"), "oracle": ("sample",)}
 """What a class of the short form may have, and what each method is given."""
 
@@ -71,12 +73,7 @@ class ShortTask(Task, Presentation, OwnOptions, Prompts):
         conversation = output.get("conversation")
         score = self._author.score(sample, Conversation.from_json(conversation) if conversation else output["value"])
         if isinstance(score, bool):
-            score = Score(
-                score,
-                explanation=""
-                if score
-                else f"answered {str(conversation['text'] if conversation else output)[:500]!r}",
-            )
+            score = Score(score, explanation="" if score else _outcome(output))
         if not isinstance(score, Score):
             raise TypeError(f"score of {self.name} returned {score!r}; return a Score, or True or False")
         return self._metrics.scored(score)
@@ -205,6 +202,24 @@ def _reply(gold: Json, name: str) -> ChatReply:
         )
     calls = tuple(ToolCall(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in listed)
     return ChatReply(tool_calls=calls, finish_reason="tool_calls")
+
+
+def _outcome(output: Mapping[str, Json]) -> str:
+    """What a benchmark's ``run`` came to, for an author's score that does not explain itself."""
+    said = output.get("conversation")
+    if said is None:
+        return f"answered {str(output)[:_SHOWN]!r}"
+    text = f"answered {said['text'][:_SHOWN]!r}" if said["text"].strip() else "gave no answer"
+    match said["ended"]:
+        case "turns":
+            turns = "its only turn" if said["turns"] == 1 else f"all its {said['turns']} turns"
+            return f"used {turns} without an answer"
+        case "call":
+            last = said["calls"][-1]
+            return f"ended with a call: {shown_call(last['name'], last['arguments'])}"
+        case "user":
+            return f"{text}; then the user ended the conversation"
+    return text
 
 
 def _one_by_one(reply: ChatReply) -> list[ChatReply]:

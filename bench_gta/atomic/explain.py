@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
 from agentgauge.core.explanations import compared, cut, shown_call, shown_text
 from agentgauge.core.types import Json
 
@@ -13,16 +14,18 @@ SHOWN = 3  # findings that an explanation spells out; the rest is counted
 
 _SENTENCES = {
     "wrong_answer": "the answer is wrong",
-    "no_answer": "there is no final answer",
+    "no_answer": "there is no final answer",  # perhaps a call in its place, which is shown
     "missing_drawing": "a drawing is missing",
     "wrong_drawing": "a drawing is not as wanted",
     "wrong_tool": "the wrong tool was called",
     "missing_tool": "a tool that is needed was not called",
     "wrong_argument": "the arguments are wrong",
-    "argument_error": "a tool refused its arguments or failed",
+    "unreadable_call": "no call can be read from the reply, although it looks like one",
+    "invalid_json": "the arguments of a call are not a JSON object",
+    "argument_error": "a call was refused or failed",
     "stopped_early": "no tool was called",
     "no_action": "a reply was neither a call nor an answer",
-    "invalid_action": "a reply named a tool that does not exist",
+    "invalid_action": "a reply named a tool that is not on offer",
 }
 """Labels in words."""
 
@@ -49,11 +52,13 @@ def explain(findings: Sequence[Finding]) -> str:
 
 
 def calls_made(names: Sequence[str]) -> str:
-    """``after 3 tool calls (2 × OCR, Calculator)``."""
-    if not names:
-        return "at the end"
-    counted = (f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items())
-    return f"after {len(names)} tool call{'s' * (len(names) != 1)} ({', '.join(counted)})"
+    """``after 3 tool calls (2 × OCR, Calculator) and 1 reply without a usable call``."""
+    tools = [name for name in names if name not in (NO_ACTION, INVALID_ACTION)]
+    counted = (f"{count} × {name}" if count > 1 else name for name, count in Counter(tools).items())
+    parts = [f"{len(tools)} tool call{'s' * (len(tools) != 1)} ({', '.join(counted)})"] if tools else []
+    if failed := len(names) - len(tools):
+        parts.append(f"{'1 reply' if failed == 1 else f'{failed} replies'} without a usable call")
+    return f"after {' and '.join(parts)}" if parts else "at the end"
 
 
 def shown_turn(turn: Mapping[str, Json]) -> str:

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
+from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
+from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.data import kind_of, user_turns
@@ -66,12 +67,12 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
     findings: list[Finding] = []
     for place, (expected, got) in enumerate(zip_longest(gold, prediction[: len(gold)])):
         labels = _step_labels(expected, got, fixes)
-        score = 1.0
+        wanted = shown_turn(expected)
         if not labels and reference and answer_turns[-1:] == [place]:
             score = score_answer(_text(got), reference, similar, fixes)
-            labels = ["wrong_answer"] if score < PASS_MARK else []
+            labels = [] if score >= PASS_MARK else ["wrong_answer" if _text(got).strip() else "no_answer"]
+            wanted = expected_answer(reference)
         if labels:
-            wanted = expected_answer(reference) if labels == ["wrong_answer"] else shown_turn(expected)
             came = "nothing" if got is None else shown_turn(got)
             findings.append(Finding(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
     return _verdict(findings, values)
@@ -82,17 +83,28 @@ def _step_labels(expected: Turn, got: Turn | None, fixes: Fixes) -> list[str]:
     if got is None:
         return ["stopped_early"]
     if kind(expected) == "answer":
-        return [] if kind(got) == "answer" and "error" not in got else [_fault(got) or "no_answer"]
+        if kind(got) == "answer" and "error" not in got:
+            return []
+        if fault := _fault(got):
+            return [fault]
+        return ["no_answer", *([_failure(got)] if kind(got) == "tool" and "error" in got else [])]
     if kind(got) != "tool":
-        return ["stopped_early"]
+        return ["unreadable_call" if looks_like_call(_text(got)) else "stopped_early"]
     if _name(got) in (NO_ACTION, INVALID_ACTION):
         return [_fault(got)]
     labels = [] if _name(got) == _name(expected) else ["wrong_tool"]
     if "error" in got:
-        labels.append("argument_error")
+        labels.append(_failure(got))
     elif not labels and not same_arguments(_arguments(got), _arguments(expected), fixes):
         labels.append("wrong_argument")
     return labels
+
+
+def _failure(call: Turn) -> str:
+    """The word for a call that failed."""
+    error = call["error"]
+    message = str(error.get("msg")) if isinstance(error, Mapping) else ""
+    return "invalid_json" if message.startswith(NOT_AN_OBJECT) else "argument_error"
 
 
 def _fault(got: Turn) -> str:
@@ -191,11 +203,14 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
         missing = {_name(turn) for turn in drawings} - {_name(call) for call in drawn}
         came = "; ".join(map(shown_turn, drawn)) or "no drawing"
         labels = ["missing_drawing" if missing else "wrong_drawing", *_trouble(steps, wanted)]
+        if looks_like_call(final_answer(steps, fixes)):
+            labels.insert(0, "unreadable_call")
         return _verdict([Finding(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
     if values["answer_score"] >= PASS_MARK:
         return _verdict([], values)
     answer = final_answer(steps, fixes)
-    labels = ["wrong_answer" if answer else "no_answer", *_trouble(steps, wanted)]
+    first = "unreadable_call" if looks_like_call(answer) else "wrong_answer" if answer else "no_answer"
+    labels = [first, *_trouble(steps, wanted)]
     came = quoted(answer) if answer else "no answer"
     if answer and kind_of_query == "subjective":
         came += f" (similarity {values['answer_score']:.2f}, needed {PASS_MARK})"
@@ -206,13 +221,12 @@ def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
     """Further labels of a failed end-to-end case: what may have led to it."""
     calls = list(_calls(steps))
     if set(map(_name, _calls(wanted))) - set(map(_name, calls)):
-        yield "missing_tool" if calls else "stopped_early"
+        yield "stopped_early" if all(map(_fault, calls)) else "missing_tool"
     failed = [call for call in calls if "error" in call]
     for label in ("no_action", "invalid_action"):
         if any(_fault(call) == label for call in failed):
             yield label
-    if any(not _fault(call) for call in failed):
-        yield "argument_error"
+    yield from dict.fromkeys(_failure(call) for call in failed if not _fault(call))
 
 
 def _where(steps: Sequence[Turn]) -> str:

@@ -98,10 +98,11 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     published_dialects = ("react",)
     citation = citations.ATOMIC
     kinds = kinds(
+        wrong_tool="invalid_action",
         wrong_argument="argument_error, wrong_drawing",
         missing_call="missing_tool, missing_drawing",
         stopped_early="no_answer, no_action",
-        format="invalid_action",
+        format="unreadable_call, invalid_json",
         judge="similarity server, similarity timeout",
         data="missing file",
     )

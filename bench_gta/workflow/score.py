@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.judging.judge import RULES, Scored, scored
@@ -50,7 +51,32 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
     }
     passed = result.root.value >= thresholds.root
     labels = () if passed else _labels(output, values)
-    return Score(passed, values, labels, "\n".join(lines(result, thresholds)))
+    root, *tree = lines(result, thresholds)
+    signs = "; ".join(_SENTENCES[label] for label in labels if label in _SENTENCES)
+    return Score(passed, values, labels, "\n".join([root, *([signs] if signs else []), *tree]))
+
+
+_SENTENCES = {
+    "no_answer": "there is no final answer",
+    "no_files": "no file was delivered",
+    "unreadable_calls": "replies held no call that could be read",
+}
+"""Labels in words, those that say why a judge saw little."""
+
+
+def _unreadable(prediction: Sequence[Sequence[Json]]) -> int:
+    """The recorded calls that are none: no tool on offer was named, or the arguments are not a JSON object."""
+    failed = [step for turn in prediction for step in turn if isinstance(step, Mapping) and step.get("error")]
+    return sum(map(_is_unreadable, failed))
+
+
+def _is_unreadable(step: Mapping[str, Json]) -> bool:
+    calls, error = step.get("tool_calls"), step["error"]
+    function = calls[0].get("function") if isinstance(calls, list) and calls and isinstance(calls[0], Mapping) else None
+    if not isinstance(function, Mapping):
+        return False
+    message = str(error.get("msg")) if isinstance(error, Mapping) else ""
+    return function.get("name") in (NO_ACTION, INVALID_ACTION) or message.startswith(NOT_AN_OBJECT)
 
 
 def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
@@ -58,10 +84,12 @@ def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
     if 0 < values["votes"] == values["unreadable"]:
         return ("unreadable_judgement",)
     answered = final_answer(output["assistant_outputs"]) != NO_ANSWER
+    unreadable = _unreadable(output["prediction"])
     signs = {
         "no_answer": not answered,
         "no_files": not output.get("delivered", output.get("attached_files")),
-        "tool_errors": values["tool_errors"] > 0,
+        "unreadable_calls": unreadable > 0,
+        "tool_errors": values["tool_errors"] > unreadable,
         "partial": values["leaves_ok"] > 0,
         "unreadable_judgement": values["unreadable"] > 0,
     }

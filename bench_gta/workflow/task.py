@@ -153,7 +153,10 @@ class Workflow(
     published_dialects = ("react",)
     citation = citations.WORKFLOW
     kinds = kinds(
-        stopped_early="no_answer, no_files", failed_code="tool_errors", judge="not_judged, unreadable_judgement"
+        stopped_early="no_answer, no_files",
+        format="unreadable_calls",
+        failed_code="tool_errors",
+        judge="not_judged, unreadable_judgement",
     )
     skills = MappingProxyType(
         {

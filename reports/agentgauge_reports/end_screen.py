@@ -21,7 +21,7 @@ FEW = 3
 
 BUILT_IN = {
     "baseline": "baseline follows fixed rules and learns nothing: its figures are a floor that a model should beat",
-    "oracle": "oracle answers with the gold: no model can solve a case that oracle misses",
+    "oracle": "oracle answers with the gold: what it gets wrong is a matter of data, tools, dialect or scoring",
 }
 """Name of an embedded model → what its figures mean. No other model can have these names."""
 

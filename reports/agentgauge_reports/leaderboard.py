@@ -12,6 +12,7 @@ from agentgauge.core.tools import by_state
 from agentgauge_reports.groups import group_note
 from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
 from agentgauge_reports.limited import limit_of
+from agentgauge_reports.notices import cut_replies, not_attempted
 from agentgauge_reports.text import cost
 
 
@@ -19,6 +20,8 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     """A Markdown page with one table per benchmark and published edition."""
     model = summary["run"]["model"]
     parts = [f"# {model}", ""]
+    if lacking := not_attempted(summary):
+        parts += [f"{lacking}.", ""]
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         ours = figures(summary, tasks)
@@ -88,6 +91,7 @@ def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> li
 
 def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
     """What a reader must know before comparing the rows."""
+    yield from (f"- {note}." for note in cut_replies(summary, [task.name for task in tasks]))
     for task in tasks:
         part = summary["tasks"][task.name]
         done = part["passed"] + part["wrong"]

@@ -102,6 +102,7 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
         index_of=lambda task: indices[task.name],
         scoring=settings["scoring"],
         similarity=similarity,
+        why_missing="; ".join(dict.fromkeys(filter(None, (shard.summary.get("why_missing") for shard in shards)))),
     )
 
 

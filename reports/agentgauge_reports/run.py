@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgauge.core.capabilities import Breakdowns, CombinedScores, headline_of, presentation_of
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
+from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
@@ -37,11 +38,13 @@ def sum_up(
     index_of: Callable[[Task], Any],
     scoring: Scoring,
     similarity: Mapping[str, str],
+    why_missing: str = "",
 ) -> dict[str, Any]:
     """Write the files of a run besides its records. Returns the summary.
 
-    ``about`` describes the run and holds nothing that differs between two equal runs, so that their summaries are
-    the same to the byte, apart from ``usage.seconds``.
+    ``why_missing``: why planned cases were not attempted, if any were not; empty where that is not known. ``about``
+    describes the run and holds nothing that differs between two equal runs, so that their summaries are the same to
+    the byte, apart from ``usage.seconds``.
     """
     planned = {name for name, _, _ in plan}
     tasks = {}
@@ -51,10 +54,16 @@ def sum_up(
             cases = [case for case in plan if case[0] == name]
             tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
     combined = _combined(tasks)
-    summary: dict[str, Any] = {"run": dict(about), "tasks": tasks, "capabilities": combined}
-    summary["usage"] = _usage(outlines.values())
+    summary: dict[str, Any] = {
+        "run": dict(about),
+        "tasks": tasks,
+        "capabilities": combined,
+        "usage": _usage(outlines.values()),
+    }
     if found := doubts(summary):
         summary = {"doubts": found, **summary}
+    if why_missing and any(part["missing"] for part in tasks.values()):
+        summary["why_missing"] = why_missing
     for name, part in tasks.items():
         task = find_task(name)
         part["comparable"] = is_comparable(summary, task)
@@ -159,6 +168,7 @@ def summarise(
         **({"breakdowns": [table.to_json() for table in tables]} if tables else {}),
         "stops": sum(bool(score.stops) for score in scored.values()),
         "usage": _spent(found.values()),
+        **({"replies": replies} if (replies := add_counts([one.replies for one in found.values()])) else {}),
         "causes": dict(sorted(Counter(records[case].cause or "unknown" for case in broken).items())),
         **({"uncounted": {"cases": len(uncounted), "why": uncounted[0]}} if uncounted else {}),
         "labels": dict(sorted(Counter(label for score in scored.values() for label in score.labels).items())),

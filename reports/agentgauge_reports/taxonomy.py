@@ -17,10 +17,9 @@ TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 """Name → words for a person, in the order of tables."""
 
 CAUSES = kinds(
-    endpoint="no choices, failed, files in a batch",
+    endpoint="no choices, failed, files in a batch, user silent",
     agent="agent failed",
     tool="no services, memory, closed, ToolFault",
-    judge="user silent",
     sandbox="no process, no room, no program, no folder, SandboxFault",
     data="not scorable, ReplayMiss, Fault",
     disk="disk full",

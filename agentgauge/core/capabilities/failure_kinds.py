@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 FAULTS: Mapping[str, str] = {
+    "reply_cut": "Reply was cut",
     "wrong_tool": "Wrong tool",
     "wrong_argument": "Wrong argument",
     "missing_call": "Missing call",

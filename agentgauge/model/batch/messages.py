@@ -19,7 +19,13 @@ DEFAULT_MAX_TOKENS = 8192
 _CONVERTED = ("model", "messages", "tools", "tool_choice", "temperature", "max_tokens", "max_completion_tokens", "stop")
 _IGNORED = ("seed", "chat_template_kwargs")
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
-_STOPS = {"max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
+_STOPS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 Block = dict[str, Any]
@@ -144,7 +150,7 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
     elif reply["content"] is None:
         reply["content"] = ""
     stop = message.get("stop_reason")
-    choice = {"index": 0, "message": reply, "finish_reason": _STOPS.get(str(stop), "stop")}
+    choice = {"index": 0, "message": reply, "finish_reason": _STOPS.get(str(stop), stop)}
     return {"choices": [choice], "usage": _usage(message.get("usage"))}
 
 

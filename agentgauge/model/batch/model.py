@@ -113,7 +113,10 @@ class BatchModel:
             return result
         reply = wire.read_reply(result, self._spec, request.stop)
         paid.append(wire.paid_in_vain(result, reply, self._spec.prices))
-        return reply
+        if isinstance(reply, Failure):
+            return reply
+        body = wire.request_body(self._spec, replace(request, messages=()))  # what limits a reply is beside messages
+        return replace(reply, max_tokens=wire.sent_limit(self._form.request_body(body)))
 
     async def _encoded(self, request: ChatRequest) -> tuple[str, bytes]:
         """The body of a request, and the digest that finds it in a batch of an earlier session: of the body, the case

@@ -6,8 +6,8 @@
 
 A key is an fnmatch pattern for ``task/sample``; the first that fits is used. The list is indexed by the turn of the
 case; its last reply repeats. A reply is a text, or an object with ``text``, ``tool_calls`` (arguments as an object or
-as raw text) and ``refusal``, or an object with ``message``: an assistant message that is sent as it stands, however odd
-it is.
+as raw text), ``refusal`` and ``finish_reason``, or an object with ``message``: an assistant message that is sent as it
+stands, however odd it is.
 
 A client that names no case, such as an agent's own, gets the replies of the pattern ``*``. Its turn is the number of
 assistant messages that it sends.
@@ -67,21 +67,23 @@ def _reply(path: Path, where: str, data: Any) -> ChatReply:
         return ChatReply(text=data)
     if isinstance(data, dict) and set(data) == {"message"} and isinstance(data["message"], dict):
         return ChatReply(received=data["message"])
-    if not isinstance(data, dict) or not data or set(data) - {"text", "tool_calls", "refusal"}:
+    if not isinstance(data, dict) or not data or set(data) - {"text", "tool_calls", "refusal", "finish_reason"}:
         raise UsageProblem(
-            f"the script {path}: {where} must be a text, an object with text, tool_calls or refusal, or one with a"
-            " message as an object"
+            f"the script {path}: {where} must be a text, an object with text, tool_calls, refusal or finish_reason, or"
+            " one with a message as an object"
         )
     text, refusal, calls = data.get("text") or "", data.get("refusal"), data.get("tool_calls") or []
-    if not isinstance(text, str) or not isinstance(refusal, str | None) or not isinstance(calls, list):
+    finish = data.get("finish_reason", "tool_calls" if calls else "stop")
+    texts = isinstance(text, str) and isinstance(refusal, str | None) and isinstance(finish, str)
+    if not texts or not isinstance(calls, list):
         raise UsageProblem(
-            f"the script {path}: {where} must have a text as text and as refusal, and a list as tool_calls"
+            f"the script {path}: {where} must have a text as text, refusal and finish_reason, and a list as tool_calls"
         )
     return ChatReply(
         text=text,
         tool_calls=tuple(_call(path, f"{where}.tool_calls[{n}]", call) for n, call in enumerate(calls)),
         refusal=refusal,
-        finish_reason="tool_calls" if calls else "stop",
+        finish_reason=finish,
     )
 
 

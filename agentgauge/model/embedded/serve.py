@@ -121,7 +121,7 @@ def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str
         message["refusal"] = reply.refusal
     prompt = count_tokens(json.dumps([request.messages, request.tools], ensure_ascii=False))
     written = count_tokens(reply.text + "".join(call.name + call.arguments for call in reply.tool_calls))
-    finish = "tool_calls" if reply.tool_calls else reply.finish_reason
+    finish = "tool_calls" if reply.tool_calls and reply.finish_reason == "stop" else reply.finish_reason
     return {
         "id": f"chatcmpl-{identity}",
         "object": "chat.completion",

@@ -179,7 +179,8 @@ def _message(reply: ChatReply, number: int) -> dict[str, Any]:
 
 
 def _finish(reply: ChatReply) -> str:
-    return "tool_calls" if reply.tool_calls else reply.finish_reason
+    """As received; some servers say ``stop`` beside calls."""
+    return "tool_calls" if reply.tool_calls and reply.finish_reason == "stop" else reply.finish_reason
 
 
 def _usage(reply: ChatReply) -> dict[str, int]:

@@ -82,6 +82,7 @@ def _options(settings: Settings) -> list[str]:
         "model": settings.model.name,
         "model-url": settings.model.url,
         "temperature": settings.temperature,
+        "max-tokens": settings.max_tokens,
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,

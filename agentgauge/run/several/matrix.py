@@ -1,4 +1,5 @@
-"""The file of ``agentgauge sweep``: models, dialects, temperatures and attempts, whose combinations are runs."""
+"""The file of ``agentgauge sweep``: models, dialects, temperatures, token limits and attempts, whose combinations are
+runs."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ _LISTS: Mapping[str, tuple[type, ...]] = {
     "models": (str,),
     "dialects": (str,),
     "temperatures": (int, float),
+    "max_tokens": (int,),
     "attempts": (int,),
     "arguments": (str,),
 }
-_LEAST = {"temperatures": 0, "attempts": 1}
+_LEAST = {"temperatures": 0, "max_tokens": 1, "attempts": 1}
 _SINGLE: Mapping[str, type] = {"folder": str, "budget": str, "in_flight": int, "side_by_side": int}
 
 
@@ -32,6 +34,7 @@ class Sweep:
     models: tuple[str, ...]
     dialects: tuple[str, ...] = ()
     temperatures: tuple[float, ...] = ()
+    max_tokens: tuple[int, ...] = ()
     attempts: tuple[int, ...] = ()
     arguments: tuple[str, ...] = ()  # of pytest, for every run
     folder: str = ""  # of the runs
@@ -44,6 +47,7 @@ class Sweep:
         known = (
             ("dialect", "{}", self.dialects),
             ("temperature", "t{:g}", self.temperatures),
+            ("max-tokens", "m{}", self.max_tokens),
             ("attempts", "k{}", self.attempts),
         )
         given = [(option, form, values) for option, form, values in known if values]

@@ -31,7 +31,8 @@ def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) 
     """The result of a case as Allure reads it. Its attachments are written."""
     data = _outline(run, case, attachments)
     if case.status == "missing":
-        return data | {"statusDetails": {"message": "not attempted"}}
+        why = run.summary.get("why_missing")  # runs of earlier versions do not say it
+        return data | {"statusDetails": {"message": line(f"not attempted: {why}", 500) if why else "not attempted"}}
     record = read(case)
     if kind := kind_of(case):
         explanation = record.error if case.status == "broken" else record.score and record.score.explanation

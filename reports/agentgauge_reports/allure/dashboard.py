@@ -16,6 +16,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run
+from agentgauge_reports.notices import broken, cut_replies, not_attempted
 
 DASHBOARD = "dashboard"
 """Folder of the dashboard, below that of the results."""
@@ -91,22 +92,20 @@ def make_dashboard(run: Run, folder: Path) -> list[str]:
 def title(run: Run) -> str:
     """The title of a run, with the counts by which Allure's colours must be read."""
     counts = _counts(run)
-    faults = counts["broken"] + counts["missing"]
-    return named(f"{counts['wrong']} wrong answers, {faults} faults", limit_of(run.summary))
+    lacking = f", {counts['missing']} missing" if counts["missing"] else ""
+    return named(f"{counts['wrong']} wrong answers, {counts['broken']} faults{lacking}", limit_of(run.summary))
 
 
 def meaning(run: Run) -> str:
     """What Allure's statuses mean in a run of a benchmark, with this run's counts."""
     counts = _counts(run)
-    faults = counts["broken"] + counts["missing"]
     cases = named(f"{counts['passed']} of {counts['planned']} cases", limit_of(run.summary))
     sentence = (
         f"{cases} passed. {counts['wrong']} have a wrong answer: Allure calls"
-        " these failed, but they are results of the model and no faults of the run."
+        " these failed, but they are results of the model and no faults of the run"
     )
-    if not faults:
-        return f"{sentence} No case is broken or missing."
-    return f"{sentence} {counts['broken']} broken and {counts['missing']} missing cases are faults of the run."
+    more = [text for text in (broken(run.summary), not_attempted(run.summary)) if text]
+    return ". ".join([sentence, *(more or ["No case is broken or missing"]), *cut_replies(run.summary)]) + "."
 
 
 def _counts(run: Run) -> dict[str, int]:

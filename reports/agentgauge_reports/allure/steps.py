@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.reply_ends import is_cut, limit_words
 from agentgauge.core.types import Event
 from agentgauge_reports.safe_text import clean, cut, line
 
@@ -87,11 +88,18 @@ def _parts(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
             has_result = False
             calls = [f"→ {call['name']}({call['arguments']})" for call in detail.get("tool_calls", ())]
             yield (
-                f"{clean(event.name)} {seconds}",
+                f"{clean(event.name)} {seconds}{_cut_words(detail)}",
                 "\n".join([*filter(None, [detail.get("reply")]), *calls]) or "(empty)",
             )
         if event.error:
             yield "error", event.error
+
+
+def _cut_words(detail: Mapping[str, Any]) -> str:
+    """That a reply was cut, and where; empty for another."""
+    if not is_cut(str(detail.get("finish_reason", ""))):
+        return ""
+    return f", cut at {limit_words(detail.get('max_tokens'))}"
 
 
 def _text(value: Any) -> str:

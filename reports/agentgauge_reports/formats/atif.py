@@ -116,6 +116,8 @@ def _step(message: Message) -> dict[str, Any]:
         return step | {"is_copied_context": True}
     if message.reasoning:
         step["reasoning_content"] = message.reasoning
+    if message.finish_reason:
+        step["extra"] = {"finish_reason": message.finish_reason}
     return step | {"timestamp": datetime.fromtimestamp(message.start, UTC).isoformat(), "llm_call_count": 1}
 
 

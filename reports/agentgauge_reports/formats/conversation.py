@@ -37,6 +37,7 @@ class Message:
     model: str = ""  # of a reply: the model. Empty for a message in the model's name, such as the gold of earlier steps
     asked_as: str = ""  # of a reply, and of a request's messages: the role of a model other than the tested one
     reasoning: str = ""
+    finish_reason: str = ""  # of a reply, as received; empty where it is not known
     start: float = 0.0  # of a reply, seconds since the epoch
 
 
@@ -100,6 +101,7 @@ def _reply(event: Event, asked_as: str) -> Message:
         model=event.name,
         asked_as=asked_as,
         reasoning=str(detail.get("reasoning") or ""),
+        finish_reason=str(detail.get("finish_reason") or ""),
         start=event.start,
     )
 

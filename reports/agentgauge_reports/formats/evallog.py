@@ -18,6 +18,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.reply_ends import is_cut, is_filtered
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
 from agentgauge_reports.formats.conversation import Message, conversation, last_reply
@@ -25,6 +26,7 @@ from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import run_id
 from agentgauge_reports.leaderboards import presentable
 from agentgauge_reports.load import CaseOutline, Run, load_run
+from agentgauge_reports.notices import not_attempted
 from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.taxonomy import kind_of
 from agentgauge_reports.unshown import Unshown
@@ -71,7 +73,8 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
             summaries.seek(0)
             with archive.open(_entry("summaries.json"), "w") as entry:
                 shutil.copyfileobj(summaries, entry)
-            ended = {"status": "success", "results": _results(loaded, attempted), "stats": _stats(loaded)}
+            status = "cancelled" if "why_missing" in loaded.summary else "success"
+            ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
             archive.writestr(_entry("header.json"), json.dumps(started | ended))
         scratch.replace(target)
         unshown.notes += [gold.note] if gold.note else []
@@ -104,7 +107,8 @@ def _spec(run: Run) -> dict[str, Any]:
         "model": run.model,
         "config": {"epochs": about["attempts"], **({"limit": about["limit"]} if about.get("limit") else {})},
         "packages": {"agentgauge": about["agentgauge"]},
-        "metadata": {key: about[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")},
+        "metadata": {key: about[key] for key in ("dialect", "scoring", "options", "prompts", "data", "tools")}
+        | ({"missing": missing} if (missing := not_attempted(run.summary)) else {}),
     }
 
 
@@ -154,7 +158,7 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
         "input": user_texts[0] if user_texts else "",
         "target": target,
         "messages": messages,
-        "output": _output(run.model, [_message(message) for message in own if message.model]),
+        "output": _output(run.model, [message for message in own if message.model]),
         "scores": score,
         "metadata": {"task": case.task, "sample": case.sample, "tags": list(case.tags), "node": run.nodes.get(case.id)},
         "model_usage": {run.model: _tokens(case.usage.prompt_tokens, case.usage.completion_tokens)},
@@ -184,11 +188,20 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _output(model: str, replies: list[dict[str, Any]]) -> dict[str, Any]:
-    choices = [
-        {"message": last, "stop_reason": "tool_calls" if last.get("tool_calls") else "stop"} for last in replies[-1:]
-    ]
-    return {"model": model, "choices": choices}
+def _output(model: str, replies: list[Message]) -> dict[str, Any]:
+    return {
+        "model": model,
+        "choices": [{"message": _message(last), "stop_reason": _stop_reason(last)} for last in replies[-1:]],
+    }
+
+
+def _stop_reason(reply: Message) -> str:
+    """Why a reply ended, in inspect_ai's words."""
+    if is_cut(reply.finish_reason):
+        return "max_tokens"
+    if is_filtered(reply.finish_reason):
+        return "content_filter"
+    return "tool_calls" if reply.calls else "stop"
 
 
 def _message(message: Message) -> dict[str, Any]:

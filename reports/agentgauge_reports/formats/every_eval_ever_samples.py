@@ -74,6 +74,7 @@ class Instances:
                 "attempt": str(case.attempt),
                 "status": case.status,
                 "kind": kind_of(case),
+                "finish_reasons": " ".join(message.finish_reason for message in own if message.model),
                 "labels": " ".join(case.score.labels if case.score else ()),
                 "tags": " ".join(case.tags),
                 "explanation": record.score.explanation if record.score else "",

@@ -17,6 +17,7 @@ from typing import Any
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning
 from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.notices import broken, cut_replies, not_attempted
 from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
 from agentgauge_reports.page.files import Files
@@ -79,6 +80,8 @@ def write_page(
         "alarm": alarm(summary),
         "doubts": doubts(summary),
         "meaning": meaning(summary),
+        "cut": list(cut_replies(summary)),
+        "faulty": [text for text in (broken(summary), not_attempted(summary)) if text],
         "boards": leaderboards(summary),
         "breakdowns": breakdowns_of(summary),
     }

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.reply_ends import is_cut, limit_words
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.page.files import Files
@@ -105,6 +106,8 @@ def _steps(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
             replies.add(role, detail, event)
         extra = {key: detail[key] for key in ("reasoning", "refusal") if detail.get(key)}
         extra |= {"role": role} if role else {}
+        if is_cut(str(detail.get("finish_reason", ""))):
+            extra["cut"] = f"cut at {limit_words(detail.get('max_tokens'))}"
         calls = list(detail.get("tool_calls", ()))
         step = {"is": "model", "name": event.name, "reply": detail.get("reply"), "calls": calls}
         yield {**step, "error": event.error, "at": number, **extra}

@@ -24,6 +24,7 @@ class SampleResult:
     group: str  # samples of one group depend on each other; "": independent of all others
     error: str | None  # why it is broken
     requests: int
+    cut_replies: int | None  # of the tested model, cut at a token limit; None where it is not known
     prompt_tokens: int
     completion_tokens: int
     usd: float  # US dollars; 0 where the model's prices are not known

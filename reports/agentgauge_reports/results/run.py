@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.types import Event, Record
 from agentgauge.store.jsonl import UNREADABLE, CaseId
 from agentgauge_reports.load import CaseOutline, Reader, Run, load_run
@@ -107,6 +108,7 @@ def _sample(case: CaseOutline) -> SampleResult:
         group=case.score.group if case.score else "",
         error=case.error,
         requests=case.usage.requests,
+        cut_replies=sum(tested.get("cut", {}).values()) if (tested := case.replies.get(TESTED)) else None,
         prompt_tokens=case.usage.prompt_tokens,
         completion_tokens=case.usage.completion_tokens,
         usd=case.usage.usd,

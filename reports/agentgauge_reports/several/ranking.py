@@ -11,6 +11,7 @@ from agentgauge_reports.headlines import Headline, headline
 from agentgauge_reports.leaderboard import by_benchmark, figures, not_comparable, table, task_notes
 from agentgauge_reports.leaderboards import published_editions, published_in
 from agentgauge_reports.limited import limit_of, named
+from agentgauge_reports.notices import cut_replies
 from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]
@@ -101,6 +102,7 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
         counts = {key: sum(part[key] for part in parts) for key in ("planned", "broken", "missing")}
         notes = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
         notes += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
+        notes += cut_replies(summaries[name], [task.name for task in own])
         if reasons := list(not_comparable(summaries[name], own)):
             notes.append(f"**not comparable:** {', '.join(reasons)}")
         found.append(f"- `{name}`: {'; '.join(notes)}.")

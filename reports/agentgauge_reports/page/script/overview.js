@@ -26,8 +26,8 @@ function header() {
 function standing(sums) {
   const reasons = [...new Set(data.boards.flatMap((board) => board.reasons.map(([, reason]) => reason)))];
   const apart = data.boards.some((board) => board.editions.length) ? reasons.length ? `Not comparable with published rows, for ${counted(reasons.length, "reason")}${data.meaning ? "" : `, such as ${reasons[0]}`}.` : "Comparable with published rows." : "";
-  const faults = [2, 3].filter((status) => sums[status]).map((status) => counted(sums[status], `${STATUSES[status]} case`)).join(" and ");
-  const faulty = faults && !data.alarm ? `${faults}: faults of the run, not answers of the model${sums[2] ? "; “clean” figures leave broken cases out" : ""}.` : "";
+  const faulty = data.faulty.length && !data.alarm ? `${data.faulty.join(". ")}${sums[2] ? "; “clean” figures leave broken cases out" : ""}.` : "";
+  for (const sentence of data.cut) byId("standing").append(make("p", {}, make("b", {}, `${sentence}.`)));
   byId("standing").append(data.meaning ? put(make("p"), data.meaning) : "", make("p", {}, apart ? put(make("a", { href: "#results" }), apart) : "", faulty ? ` ${faulty}` : ""));
   const most = [...data.faults].sort(([, one], [, other]) => sum(other) - sum(one)).slice(0, 3);
   if (most.length) byId("standing").append(make("p", {}, "Most frequent failures: ", ...most.flatMap(([kind, counts], place) => [place ? " · " : "", faultLink(kind, `${data.kinds[kind][1]} (${whole.format(sum(counts))})`)])));

@@ -26,6 +26,7 @@ function stepBlock(step, took, files) {
     text(step.refusal, "error");
     for (const call of step.calls || []) block.append(callBlock(call));
     if (!step.reply && !(step.calls || []).length && !step.error) block.append(make("p", { class: "quiet" }, "(an empty reply)"));
+    if (step.cut) block.append(make("p", { class: "quiet" }, `(${step.cut})`));
   } else {
     block.append(callBlock({ name: step.name, arguments: step.arguments }));
     shown.push(asText(step.arguments));
