@@ -52,7 +52,6 @@ from bench_gta.workflow.metrics import (
     PUBLISHED,
     THRESHOLD,
     leaderboards,
-    reference_rows,
     sensitivity,
 )
 from bench_gta.workflow.predictions import write
@@ -295,9 +294,6 @@ class Workflow(
             shown = "files as the other --scoring shows them; a new run would show other files"
             notes.insert(0, f"{otherwise:.0f} tasks were judged on {shown}")
         return notes
-
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        return reference_rows()
 
     def leaderboards(self) -> Sequence[Leaderboard]:
         return leaderboards()
