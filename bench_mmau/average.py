@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, titles_and_keys
+from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of, titles_and_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,47 +97,7 @@ def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str
     }
 
 
-# -- published rows
-
-_PUBLISHED: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "tool_single": (("table_8_tool_use", "single_step"),),
-    "tool_parallel": (("table_8_tool_use", "parallel"),),
-    "tool_double": (("table_8_tool_use", "multi_step_double"),),
-    "tool_triple": (("table_8_tool_use", "multi_step_triple"),),
-    "dag_reasoning": (("table_2_domain", "dag_qa"), ("leaderboard_readme", "tool_use_plan")),
-    "ds_e2e": (("table_9_ds_ml", "e2e"),),
-    "ds_codegen": (("table_9_ds_ml", "gpt4_qa"),),
-    "ds_oracle": (("table_9_ds_ml", "oracle_execution"),),
-    "ds_retry": (("table_9_ds_ml", "retry"),),
-    "contest_standard": (("table_10_code_contests", "e2e_standard"), ("leaderboard_readme", "code_contests")),
-    "contest_parsing": (("table_10_code_contests", "problem_parsing"),),
-    "contest_planner": (("table_10_code_contests", "planner_shift"),),
-    "contest_solver": (("table_10_code_contests", "solver_shift"),),
-    "contest_retry": (("table_10_code_contests", "retry"),),
-    "math_standard": (("table_7_math", "standard"), ("leaderboard_readme", "math")),
-    "math_comprehend": (("table_7_math", "comprehend_plus"),),
-    "math_planner": (("table_7_math", "planner_shift"),),
-    "math_solver": (("table_7_math", "solver_shift"),),
-}
-"""Where a task's published figures are: tables and columns."""
-
-
-def reference_rows(task: str, file: Path) -> list[dict[str, Any]]:
-    """The published rows of a task, in per cent: ``{"edition", "model", task: value}``."""
-    tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
-    # table 8 spells some names with other blanks than the rest
-    spelled = {_closed_up(row["model"]): row["model"] for row in tables["table_2_domain"]["rows"]}
-    return [
-        {
-            "edition": "leaderboard of the release" if table == "leaderboard_readme" else "paper",
-            "model": spelled.get(_closed_up(row["model"]), row["model"]),
-            # table 8 alone has fractions
-            task: None if row[column] is None else row[column] * (100.0 if table == "table_8_tool_use" else 1.0),
-        }
-        for table, column in _PUBLISHED.get(task, ())
-        for row in tables[table]["rows"]
-    ]
-
+# -- published tables
 
 _PAPER = "arXiv:2407.18961"
 
@@ -180,8 +140,10 @@ _TABLES = (
     (
         "table_8_tool_use",
         "tool use",
-        "Single-step | Parallel | Multi-step, double | Multi-step, triple",
-        "tool_single tool_parallel tool_double tool_triple",
+        "Single-step | Parallel | Multi-step, double | Multi-step, triple | Single-step, 2nd condition = b_single_step"
+        " | Parallel, 2nd condition = b_parallel | Multi-step, double, 2nd condition = b_multi_step_double"
+        " | Multi-step, triple, 2nd condition = b_multi_step_triple",
+        "tool_single tool_parallel tool_double tool_triple - - - -",
     ),
     (
         "table_9_ds_ml",
@@ -202,13 +164,14 @@ _TABLES = (
         "dag_reasoning tool_use math_standard contest_standard",
     ),
 )
-"""Name in the file, title, columns, and the figures of ours: a part of ``combined``, or the task of each column."""
+"""Name in the file, title, columns, and the figures of ours: a part of ``combined``, or the task of each column (``-``:
+none)."""
 
 
 @cache
 def leaderboards(file: Path) -> list[Leaderboard]:
     """The published tables."""
-    tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
+    published = json.loads(file.read_text(encoding="utf-8"))
     found = []
     for table, title, titles, ours in _TABLES:
         columns = titles_and_keys(titles)
@@ -220,18 +183,17 @@ def leaderboards(file: Path) -> list[Leaderboard]:
                 "README of the reference implementation" if of_release else _PAPER,
                 "2024" if of_release else "2024-07",
                 tuple(Column(key, name, *figure) for (name, key), figure in zip(columns, figures, strict=True)),
-                tables[table]["rows"],
+                published["tables"][table]["rows"],
                 100.0 if table == "table_8_tool_use" else 1.0,  # it alone has fractions
+                footnotes_of(published, table),
             )
         )
     return found
 
 
 def _figure(name: str) -> tuple[str, str]:
+    if name == "-":
+        return "", ""
     if name == "tool_use":
         return "domains", name
     return f"mmau.{name}", "Pass Rate" if name in _PASS_RATE else "Accuracy"
-
-
-def _closed_up(name: str) -> str:
-    return name.lower().replace(" ", "").replace("-", "")

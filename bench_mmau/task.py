@@ -192,9 +192,6 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
     def combine(self, scores: Mapping[str, float | None]) -> dict[str, Any]:
         return average.combined({name.removeprefix("mmau."): score for name, score in scores.items()})
 
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        return list(average.reference_rows(self.name.removeprefix("mmau."), _HERE / "reference" / "mmau.json"))
-
     def leaderboards(self) -> Sequence[Leaderboard]:
         return average.leaderboards(_HERE / "reference" / "mmau.json")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import Leaderboard, columns_of
+from agentgauge.core.capabilities import Column, Leaderboard, columns_of, footnotes_of
 
 CITATION = """\
 @inproceedings{yu2026wildtoolbench,
@@ -41,16 +41,29 @@ _TABLES = (
 )
 
 
+_SUBTYPES = (
+    Column("overall", "Overall", "wild", "Subsequent Turn"),
+    *columns_of("wild", "Partial Information | Coreferential Reference | Long-Range Dependency"),
+)
+_PAPER = ("arXiv:2604.06185, ICLR 2026", "2026")
+
+
 def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
     """``published``: the content of ``reference/wild.json``."""
-    return [
+    printed = [
         Leaderboard(
             f"WildToolBench, {title} ({words})",
-            "arXiv:2604.06185, ICLR 2026",
-            "2026",
+            *_PAPER,
             columns_of("wild", columns),
             published[edition][table],
+            footnotes=footnotes_of(published, f"{edition}.{table}"),
         )
         for edition, words in (("full", "all models"), ("main_body", "main body"))
         for table, title, columns in _TABLES
+    ]
+    drawn = "turn_subtypes_from_figure"
+    title = "WildToolBench, turn subtypes (read from a figure, one decimal)"
+    return [
+        *printed,
+        Leaderboard(title, *_PAPER, _SUBTYPES, published[drawn], footnotes=footnotes_of(published, drawn)),
     ]

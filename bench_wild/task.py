@@ -303,16 +303,6 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
         """The session."""
         return tags[-1]
 
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        published = _published()
-        rows: dict[tuple[str, str], dict[str, Any]] = {}
-        for edition, title in (("full", "paper, all models"), ("main_body", "paper, main body")):
-            for listed in published[edition].values():
-                for row in listed:
-                    merged = rows.setdefault((title, row["model"]), {"edition": title, "model": row["model"]})
-                    merged |= {column: row[name] for name, column in PUBLISHED_AS.items() if name in row}
-        return list(rows.values())
-
     def leaderboards(self) -> Sequence[Leaderboard]:
         return leaderboards(_published())
 

@@ -15,10 +15,10 @@ AgentGaugeError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.core.redaction import redact, without_logins
-from agentgauge.core.types import Usage
+from agentgauge.core.types import Json, Usage
 
 
 class AgentGaugeError(Exception):
@@ -53,11 +53,19 @@ class Fault(AgentGaugeError):
 
 class ModelFault(Fault):
     """The model endpoint failed, and retrying did not help. ``usage``: that of billed answers that could not be
-    used."""
+    used. ``traceback``: of a benchmark's ``oracle``, which failed (agentgauge.core.tracebacks)."""
 
-    def __init__(self, message: str, *, cause: str = "", usage: Usage = Usage()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause: str = "",
+        usage: Usage = Usage(),  # noqa: B008 - frozen
+        traceback: Sequence[Mapping[str, Json]] = (),
+    ) -> None:
         super().__init__(message, cause=cause)
         self.usage = usage
+        self.traceback = traceback
 
 
 class ToolFault(Fault):

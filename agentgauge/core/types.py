@@ -5,7 +5,7 @@ All of them are frozen and made of plain data, so that they can cross process bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -126,6 +126,7 @@ class Record:
     tags: tuple[str, ...] = ()
     worker: str = "main"
     finished: float = 0.0  # seconds since the epoch
+    traceback: Sequence[Mapping[str, Json]] = ()  # of a mistake in the benchmark's code: see agentgauge.core.tracebacks
 
     @property
     def answered(self) -> bool:
@@ -140,6 +141,8 @@ class Record:
         The transcript comes last, so that all other fields can be read without it: see agentgauge.store.jsonl.
         """
         data = _fields(self)
+        if not self.traceback:
+            del data["traceback"]
         transcript, score = data.pop("transcript"), data.pop("score")
         data["score"] = score and _fields(score)
         data["transcript"] = transcript and {

@@ -97,7 +97,8 @@ class Endpoint:
     def fault(self, failure: Failure, paid: Usage = Usage()) -> ModelFault:  # noqa: B008 - frozen
         """``paid``: the usage of failed attempts."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
-        return ModelFault(f"model {self._spec.name}: {failure.message}{tries}", cause=failure.cause, usage=paid)
+        message = f"model {self._spec.name}: {failure.message}{tries}"
+        return ModelFault(message, cause=failure.cause, usage=paid, traceback=failure.traceback)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
         """Delete these within ``seconds``, with one attempt each. Failures are ignored."""
@@ -204,6 +205,8 @@ class Endpoint:
         if status == 400 and code == "content_filter":
             # Azure's filter answers in the model's place. It would do so at every resume: a refusal, not a fault.
             return _failure(FILTERED, error_text(data), "final")
+        if self._spec.embedded and isinstance(error, Mapping) and error.get("traceback"):
+            return replace(_failure("internal error", error_text(data), "final"), traceback=error["traceback"])
         kind = failure_kind(status)
         if code == "insufficient_quota":
             kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills

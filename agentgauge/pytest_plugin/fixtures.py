@@ -73,10 +73,14 @@ def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
 
     A fault that is not the model's is raised here, in set-up, so that pytest reports an error and no failure.
     """
+    from agentgauge.core.tracebacks import traceback_text
+
     result = request.config.stash[WORKER].result(request.node)
     outcome = Outcome(result)
     if result.status == "missing":
         pytest.skip(outcome.record.error or "not attempted")
     if result.status == "broken":
-        pytest.fail(outcome.record.error or "broken for an unknown reason", pytrace=False)
+        record = outcome.record
+        traceback = traceback_text(record.traceback, request.config.option.tbstyle)
+        pytest.fail("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))), pytrace=False)
     return outcome

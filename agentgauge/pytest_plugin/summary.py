@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tracebacks import author_traceback, place_of, traceback_text
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
@@ -41,16 +43,24 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     if all(case in outlines for case in state.plan):
         remove_notes(folder.path)
     state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
-    state.summary = summarize(
-        folder,
-        state.plan,
-        outlines,
-        about=describe(settings, tasks, state.tools),
-        index_of=lambda task: task.data.index(settings.roots[task.name]),
-        scoring=settings.scoring,
-        similarity=settings.similarity,
-        why_missing=state.why_missing,
-    )
+    try:
+        state.summary = summarize(
+            folder,
+            state.plan,
+            outlines,
+            about=describe(settings, tasks, state.tools),
+            index_of=lambda task: task.data.index(settings.roots[task.name]),
+            scoring=settings.scoring,
+            similarity=settings.similarity,
+            why_missing=state.why_missing,
+        )
+    except Exception as error:
+        if isinstance(error, OSError | UsageProblem) or not (mistake := author_traceback(error)):
+            raise
+        what = f"{type(error).__name__} at {place_of(error)}: {error}"
+        advice = f"correct it, then score the stored answers with --rescore={folder.path}"
+        trace = traceback_text(mistake, state.config.option.tbstyle)
+        raise UsageProblem(f"no summary, because code of the benchmark failed: {what}; {advice}\n{trace}") from error
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())
     unshown = Unshown()

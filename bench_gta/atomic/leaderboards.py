@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard
+from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of
 
 COLUMNS = (
     *(Column(key, key, "gta_atomic.step", f"{key}Acc") for key in ("Inst", "Tool", "Arg", "Summ")),
@@ -25,6 +25,6 @@ _EDITIONS = (
 def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
     """``published``: the content of ``reference/gta_atomic.json``."""
     return [
-        Leaderboard(title, source, date, COLUMNS, listed["rows"])
+        Leaderboard(title, source, date, COLUMNS, listed["rows"], footnotes=footnotes_of(published, listed["id"]))
         for (title, source, date), listed in zip(_EDITIONS, published["leaderboards"], strict=True)
     ]

@@ -109,7 +109,6 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     dialects = ("native", "react", *FAMILIES)
 
     keys: ClassVar[Mapping[str, str]]  # the evaluator's key → column
-    published_as: ClassVar[Mapping[str, str]]  # name in the published tables → column
     mode: ClassVar[_Mode]
 
     def prompt_version(self, folder: Path | None) -> str:
@@ -133,14 +132,6 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     def category(self, tags: Sequence[str]) -> str:
         """Its categories: ``perception + logic``."""
         return " + ".join(name for name in CATEGORIES if name in tags) or self.title
-
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        return [
-            {"edition": board["title"], "model": row["model"]}
-            | {column: row.get(name) for name, column in self.published_as.items()}
-            for board in _published()["leaderboards"]
-            for row in board["rows"]
-        ]
 
     def leaderboards(self) -> Sequence[Leaderboard]:
         return leaderboards(_published())
@@ -211,7 +202,6 @@ class StepByStep(_GtaAtomic):
     columns = tuple(STEP_COLUMNS.values())
     published = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
     keys = STEP_COLUMNS
-    published_as: ClassVar[Mapping[str, str]] = {name.removesuffix("Acc"): name for name in published}
     expected_requests = 3.2  # 729 predicted turns of 229 queries
     mode = _Mode(run_step, score_step, broken_step, step_stop, step_metrics, step_formula, oracle.answer_step)
 
@@ -233,7 +223,6 @@ class EndToEnd(_GtaAtomic, GtaTools, ExternalAgents):
     published = ("P", "O", "L", "C", "AnsAcc", "AnsAcc+I")
     headline = "AnsAcc"
     keys = E2E_COLUMNS
-    published_as: ClassVar[Mapping[str, str]] = {name.replace("Acc", ""): name for name in published}
     expected_requests = 3.4  # 557 tool calls of 229 queries, and an answer to each
     mode = _Mode(run_e2e, score_e2e, broken_e2e, e2e_stop, e2e_metrics, e2e_formula, oracle.answer_e2e)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.capabilities import Leaderboard, columns_of
+from agentgauge.core.capabilities import Leaderboard, columns_of, footnotes_of
 from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Json, Score
 from bench_gta.tools import WORKFLOW_CATEGORIES
@@ -132,18 +132,20 @@ def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
     ]
 
 
-def reference_rows() -> list[Mapping[str, Any]]:
-    """The published main table: ``{"edition", "model", column: value}``."""
-    published = _published()
-    edition = f"{published['benchmark']}, {published['leaderboard_date']}"
-    return [_row(edition, row) for row in published["main_results"]]
-
-
 def leaderboards() -> list[Leaderboard]:
     """The published main table as it was printed."""
     titles = "Tool SR | P-SR | O-SR | L-SR | C-SR | Root Score | Leaf SR | Root SR"
-    columns, rows = columns_of("gta_workflow", titles), _published()["main_results"]
-    return [Leaderboard("GTA-Workflow (GTA-2), main results", "arXiv:2604.15715", "2026-04", columns, rows)]
+    published, table = _published(), "main_results"
+    return [
+        Leaderboard(
+            "GTA-Workflow (GTA-2), main results",
+            "arXiv:2604.15715",
+            "2026-04",
+            columns_of("gta_workflow", titles),
+            published[table],
+            footnotes=footnotes_of(published, table),
+        )
+    ]
 
 
 def harness_rows() -> list[Mapping[str, Any]]:

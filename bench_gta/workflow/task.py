@@ -53,7 +53,6 @@ from bench_gta.workflow.metrics import (
     PUBLISHED,
     THRESHOLD,
     leaderboards,
-    reference_rows,
     sensitivity,
 )
 from bench_gta.workflow.predictions import write
@@ -324,9 +323,6 @@ class Workflow(
         if broken := part["causes"].get("judge", 0):
             found.append(f"{self.name}: {broken} of {part['planned']} cases have no verdict: {_NO_REPLY}")
         return found
-
-    def published_rows(self) -> list[Mapping[str, Any]]:
-        return reference_rows()
 
     def leaderboards(self) -> Sequence[Leaderboard]:
         return leaderboards()

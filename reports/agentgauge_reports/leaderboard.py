@@ -3,43 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from agentgauge.core.capabilities import PublishedRows, RealTools, Similarity, presentation_of
+from agentgauge.core.capabilities import Leaderboard, PublishedRows, RealTools, Similarity, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
 from agentgauge_reports.groups import group_note
-from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.leaderboards import is_part_of, leaderboards_of, mostly_broken, our_figures, published_table
 from agentgauge_reports.limited import limit_of
 from agentgauge_reports.notices import cut_replies, not_attempted
 from agentgauge_reports.text import cost
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
-    """A Markdown page with one table per benchmark and published edition."""
+    """A Markdown page: for each benchmark the run's figures, and the published tables that have figures of its tasks,
+    with the run's row if it is comparable."""
     model = summary["run"]["model"]
     parts = [f"# {model}", ""]
     if lacking := not_attempted(summary):
         parts += [f"{lacking}.", ""]
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
-        ours = figures(summary, tasks)
         if combined := summary["capabilities"].get(benchmark, {}):
             parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
         ours_is = ", ".join(filter(None, ["this run", limit_of(summary, [task.name for task in tasks])]))
-        our_row = {"model": f"**{model} ({ours_is})**", **ours}
+        name = f"**{model} ({ours_is})**"
         apart = bool(not_comparable(summary, tasks))
-        editions = published_editions(tasks)
-        for edition, published in editions.items():
-            source, date = published_in(tasks, edition)
-            caption = source if date in source else f"{source}, {date}"
-            parts += [f"### {edition}", "", *([f"Published rows: {caption}.", ""] if source else [])]
-            parts += [*table(list(ours), published if apart else [our_row, *published]), ""]
-        if not editions or apart:
-            title = ["### This run (not comparable with the published rows)", ""] if editions else []
-            parts += [*title, *table(list(ours), [our_row]), ""]
+        boards = boards_of(summary, benchmark, tasks)
+        if apart or not boards or in_no_table(summary, tasks, boards):
+            title = "This run (not comparable with the published rows)" if apart else "This run"
+            parts += [f"### {title}", ""] if boards else []
+            ours = figures(summary, tasks)
+            parts += [*table(list(ours), [{"model": name, "values": ours}]), ""]
+        for board in boards:
+            parts += published_section(board, [] if apart else [our_row(name, board, benchmark, summary)])
     return "\n".join(parts)
+
+
+def boards_of(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> list[Leaderboard]:
+    """The published tables of a benchmark that have figures of the run's tasks."""
+    return [board for board in leaderboards_of(tasks) if is_part_of(board, benchmark, summary)]
+
+
+def in_no_table(summary: Mapping[str, Any], tasks: Sequence[Task], boards: Sequence[Leaderboard]) -> list[str]:
+    """The run's columns that no published table has."""
+    shown = {(column.part, column.name) for board in boards for column in board.columns}
+    return [title for title, (task, name) in our_columns(summary, tasks).items() if (task.name, name) not in shown]
+
+
+def our_row(name: str, board: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's row in a published table, in the shape of a published one."""
+    ours = our_figures(board, benchmark, summary)
+    return {"model": name, "values": {title: figure["value"] for title, figure in ours.items()}}
+
+
+def published_section(board: Leaderboard, ours: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A published table in Markdown, below our rows, with its source and footnotes."""
+    printed = published_table(board)
+    caption = board.source if board.date in board.source else f"{board.source}, {board.date}"
+    return [
+        *(f"### {board.title}", ""),
+        *([f"Published rows: {caption}.", ""] if board.source else []),
+        *table(printed["columns"], [*ours, *printed["rows"]], printed["marks"]),
+        "",
+        *footnotes(printed),
+    ]
+
+
+def footnotes(printed: Mapping[str, Any]) -> list[str]:
+    """The footnotes of a published table as a list in Markdown, where a star would begin a list of its own."""
+    signed = [(sign.replace("*", "\\*"), text) for sign, text in printed["footnotes"]]
+    lines = [f"- {sign} {text}" if sign else f"- {text}" for sign, text in signed]
+    return [*lines, ""] if lines else []
 
 
 def by_benchmark(summary: Mapping[str, Any]) -> dict[str, list[Task]]:
@@ -162,12 +199,20 @@ def is_comparable(summary: Mapping[str, Any], task: Task) -> bool:
     return isinstance(task, PublishedRows) and not not_comparable(summary, [task])
 
 
-def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A table of Markdown. ``rows``: column → figure, and ``model``."""
-    head = ["| model | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    return head + [
-        f"| {row['model']} | " + " | ".join(number(row.get(column)) for column in columns) + " |" for row in rows
-    ]
+def table(
+    columns: Sequence[str], rows: Sequence[Mapping[str, Any]], marks: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """A table of Markdown. ``rows``: ``{"model", "values": {column: figure}}``, and ``marks`` with the signs of
+    footnotes at its figures; ``marks``: those at the titles."""
+    head = "| model | " + " | ".join(column + marks.get(column, "") for column in columns) + " |"
+    return [head, "|---" * (len(columns) + 1) + "|", *(_line(columns, row) for row in rows)]
+
+
+def _line(columns: Sequence[str], row: Mapping[str, Any]) -> str:
+    marks = row.get("marks", {})
+    cells = [row["model"] + marks.get("model", "")]
+    cells += [number(row["values"].get(column)) + marks.get(column, "") for column in columns]
+    return f"| {' | '.join(cells)} |"
 
 
 def number(value: float | None, *, count: bool = False) -> str:

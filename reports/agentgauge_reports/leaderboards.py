@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, PublishedRows, presentation_of
+from agentgauge.core.capabilities import Column, Footnote, Leaderboard, PublishedRows, presentation_of
 from agentgauge.core.task import Task
+
+_SIGNS = "†‡§‖¶"
+"""Of footnotes, in their order. The star is left to publications."""
 
 
 def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:
@@ -34,30 +38,73 @@ def published_editions(tasks: Sequence[Task]) -> dict[str, list[dict[str, Any]]]
     return {edition: list(rows.values()) for edition, rows in found.items()}
 
 
-def published_in(tasks: Sequence[Task], edition: str) -> tuple[str, str]:
-    """Source and date of an edition of ``PublishedRows.published_rows``: those of the leaderboard of that name,
-    else of the benchmark's first; empty without one."""
-    known = leaderboards_of(tasks)
-    named = [one for one in known if edition in one.title]
-    return next(((one.source, one.date) for one in named or known), ("", ""))
+def published_table(board: Leaderboard) -> dict[str, Any]:
+    """A published table as reports show it::
+
+    {"table", "source", "date", "columns": [title], "marks": {column title: signs of footnotes},
+     "rows": [{"model", "this_run": False, "values": {column title: value or None},
+               "marks": {column title, or "model": signs}}],
+     "footnotes": [[sign, or "" for the whole table; text]]}
+    """
+    signed = _signed(board)
+    return {
+        "table": board.title,
+        "source": board.source,
+        "date": board.date,
+        "columns": [column.title for column in board.columns],
+        "marks": _marks(board, signed, ""),
+        "rows": [
+            {
+                "model": row["model"],
+                "this_run": False,
+                "values": {column.title: _scaled(row.get(column.key), board.factor) for column in board.columns},
+                "marks": _marks(board, signed, row["model"]),
+            }
+            for row in board.rows
+        ],
+        "footnotes": [[sign, note.text] for sign, note in signed],
+    }
 
 
-def rows_of(board: Leaderboard) -> list[dict[str, Any]]:
-    """The published rows: ``{"model", "this_run": False, "values": {column title: value or None}}``, in order."""
-    return [
-        {
-            "model": row["model"],
-            "this_run": False,
-            "values": {column.title: _scaled(row.get(column.key), board.factor) for column in board.columns},
-        }
-        for row in board.rows
-    ]
+def _signed(board: Leaderboard) -> list[tuple[str, Footnote]]:
+    """Footnotes with the sign that stands at their figures, in the order in which a reader meets these. Footnotes to
+    the whole table are the last, and have none."""
+    models = [row["model"] for row in board.rows]
+    keys = [column.key for column in board.columns]
+
+    def place(note: Footnote) -> tuple[bool, int, int]:
+        row = min(map(models.index, note.models), default=-1)
+        return not (note.models or note.columns), row, min(map(keys.index, note.columns), default=-1)
+
+    signs = (sign * times for times in count(1) for sign in _SIGNS)
+    ordered = sorted(board.footnotes, key=place)
+    return [(note.mark or (next(signs) if note.models or note.columns else ""), note) for note in ordered]
+
+
+def _marks(board: Leaderboard, signed: Sequence[tuple[str, Footnote]], model: str) -> dict[str, str]:
+    """The signs at a row's figures and at its name; ``model`` empty: at the titles of the columns."""
+    found: dict[str, str] = {}
+    for sign, note in signed:
+        if sign and (model in note.models if note.models else not model):
+            titles = [column.title for column in board.columns if column.key in note.columns] or ["model"]
+            found |= {title: found.get(title, "") + sign for title in titles}
+    return found
 
 
 def our_figures(board: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Column title → ``{"value", "low", "high", "n"}`` of this run, for the columns that it has figures of."""
     found = {column.title: _figure(summary, benchmark, column) for column in board.columns}
     return {title: figure for title, figure in found.items() if figure}
+
+
+def is_part_of(board: Leaderboard, benchmark: str, summary: Mapping[str, Any]) -> bool:
+    """Whether the run has one of the table's figures, with or without a value."""
+    combined = summary["capabilities"].get(benchmark, {})
+    return any(
+        column.name in combined.get(column.part, {})
+        or column.name in summary["tasks"].get(column.part, {}).get("metrics", {})
+        for column in board.columns
+    )
 
 
 def mostly_broken(part: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 from agentgauge.core.capabilities import Leaderboard, presentation_of
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.leaderboard import by_benchmark, not_comparable, number
-from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, rows_of
+from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, number
+from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, published_table
 from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.results.spreadsheet import write_rows
@@ -42,12 +42,11 @@ def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
 
 
 def tables_of(summary: Mapping[str, Any]) -> list[Table]:
-    """``{"benchmark", "table", "source", "date", "columns", "not_comparable", "rows"}`` of each table; the first row is
-    the run's.
+    """Each published table, in the shape of ``published_table``, with ``"benchmark"`` and ``"not_comparable"``; the
+    first row is the run's.
 
-    A row: ``{"model", "this_run", "values": {column: number or None}}``; the run's has ``"intervals": {column: [low,
-    high]}`` and ``"limit"`` as well, the latter as of ``limit_of``. Values are in the published unit: per cent, but
-    Root Score, which is 0 to 10.
+    The run's row has ``"intervals": {column: [low, high]}`` and ``"limit"``, as of ``limit_of``, as well. Values are in
+    the published unit: per cent, but Root Score, which is 0 to 10.
     """
     return [
         _table(published, benchmark, summary, ours)
@@ -60,25 +59,23 @@ def tables_of(summary: Mapping[str, Any]) -> list[Table]:
 def _table(
     published: Leaderboard, benchmark: str, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]
 ) -> Table:
-    columns = [column.title for column in published.columns]
+    printed = published_table(published)
     names = [task.name for task in by_benchmark(summary)[benchmark]]
     our_row = {
         "model": summary["run"]["model"],
         "this_run": True,
         "limit": limit_of(summary, names),
-        "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in columns},
+        "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in printed["columns"]},
+        "marks": {},
         "intervals": {
             name: [_rounded(one["low"]), _rounded(one["high"])] for name, one in ours.items() if one["low"] is not None
         },
     }
     return {
         "benchmark": benchmark,
-        "table": published.title,
-        "source": published.source,
-        "date": published.date,
-        "columns": columns,
+        **printed,
         "not_comparable": _reasons(published, benchmark, summary),
-        "rows": [our_row, *rows_of(published)],
+        "rows": [our_row, *printed["rows"]],
     }
 
 
@@ -141,22 +138,24 @@ def _rounded(value: float | None) -> float | None:
 
 def _markdown(table: Table) -> list[str]:
     reasons = "; ".join(table["not_comparable"])
+    titles = [name + table["marks"].get(name, "") for name in table["columns"]]
     return [
         *(f"## {table['table']}", "", f"Published rows: {table['source']}, {table['date']}.", ""),
         *([f"Our row is not comparable: {reasons}.", ""] if reasons else []),
-        *_grid("model", table["columns"], ([_name(row), *_cells(table, row)] for row in table["rows"])),
+        *_grid("model", titles, ([_name(row), *_cells(table, row)] for row in table["rows"])),
+        *footnotes(table),
     ]
 
 
 def _name(row: Mapping[str, Any]) -> str:
     name = str(row["model"]).replace("|", "\\|")
     limit = f", {row['limit']}" if row.get("limit") else ""
-    return f"**{name} (this run{limit})**" if row["this_run"] else name
+    return f"**{name} (this run{limit})**" if row["this_run"] else name + row["marks"].get("model", "")
 
 
 def _cells(table: Table, row: Mapping[str, Any]) -> list[str]:
-    """Values with their intervals."""
-    ends = {name: f" ({low:.1f}–{high:.1f})" for name, (low, high) in row.get("intervals", {}).items()}
+    """Values with their intervals, or with the signs of footnotes."""
+    ends = {name: f" ({low:.1f}–{high:.1f})" for name, (low, high) in row.get("intervals", {}).items()} | row["marks"]
     return [number(row["values"][column]) + ends.get(column, "") for column in table["columns"]]
 
 
@@ -189,15 +188,36 @@ def _grid(first: str, columns: Sequence[str], body: Iterable[Sequence[str]]) -> 
 
 
 def _csv(table: Table) -> str:
-    """A line of names and one for each row."""
+    """A line of names and one for each row. The last column holds the footnotes, since a figure with a sign would be no
+    number in a spreadsheet."""
     same = [table[key] for key in ("benchmark", "table", "source", "date")]
     return _csv_block(
-        ["benchmark", "table", "source", "date", "this_run", "model", *table["columns"]],
+        ["benchmark", "table", "source", "date", "this_run", "model", *table["columns"], "footnotes"],
         (
-            [*same, int(row["this_run"]), named(row["model"], row.get("limit", "")), *_csv_values(table, row)]
+            [
+                *(*same, int(row["this_run"]), named(row["model"], row.get("limit", ""))),
+                *(*_csv_values(table, row), _csv_footnotes(table, row)),
+            ]
             for row in table["rows"]
         ),
     )
+
+
+def _csv_footnotes(table: Table, row: Mapping[str, Any]) -> str:
+    """Those to figures of the row, with their columns, and those to the columns and to the table."""
+    if row["this_run"]:
+        return ""
+    found = []
+    for sign, text in table["footnotes"]:
+        at = [
+            name
+            for name in ("model", *table["columns"])
+            for marks in (row, table)
+            if sign and sign in marks["marks"].get(name, "")
+        ]
+        if at or not sign:
+            found.append(f"{', '.join(at)}: {text}" if at else text)
+    return " ".join(found)
 
 
 def _breakdown_csv(table: Table) -> str:

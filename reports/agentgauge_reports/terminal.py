@@ -9,6 +9,7 @@ from typing import Any
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tracebacks import HEADING
 from agentgauge_reports.keywords import passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, combined_value, interval, not_comparable, number, task_notes
 from agentgauge_reports.leaderboards import mostly_broken
@@ -177,8 +178,9 @@ def explanations(status: str, texts: Sequence[tuple[str, str]], width: int = WID
     texts of models and programs do not steer the terminal."""
     for node, text in texts if full else texts[:SHOWN]:
         yield f"{status}  {node}"
-        lines = clean(text).splitlines()
-        for line in lines if full else lines[:LINES]:
+        text, heading, trace = text.partition(f"\n{HEADING}")  # a mistake of the benchmark's author, who needs it all
+        lines, below = clean(text).splitlines(), clean(heading + trace).splitlines()[1:]
+        for line in [*(lines if full else lines[:LINES]), *below]:
             shown = f"{_INDENT}{line}"
             is_cut = status == "wrong" and not full and len(shown) > width  # a fault's line ends with what to do
             yield f"{shown[: width - 1]}…" if is_cut else shown

@@ -31,6 +31,7 @@ NAMES = [
     "Entry",
     "ExternalAgents",
     "Fault",
+    "Footnote",
     "Index",
     "Leaderboard",
     "MetricFormula",

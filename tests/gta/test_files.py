@@ -12,7 +12,7 @@ import pytest
 from agentgauge.cli.main import main
 from agentgauge.core.errors import DataProblem
 from bench_gta.atomic.files import prediction_files
-from bench_gta.atomic.task import EndToEnd, StepByStep
+from bench_gta.atomic.task import StepByStep
 
 Write = Callable[..., Path]
 
@@ -164,12 +164,3 @@ def test_the_result_names_the_evaluators_keys_and_the_columns(
         ("9", True),
     ]
     assert json.dumps(result)
-
-
-def test_published_rows_carry_the_columns_of_their_task() -> None:
-    step, e2e = StepByStep().published_rows(), EndToEnd().published_rows()
-    assert len(step) == len(e2e) == 42
-    best = next(row for row in e2e if row["model"] == "gpt-4-1106-preview")
-    assert (best["AnsAcc"], best["AnsAcc+I"]) == (46.59, 44.9)
-    assert set(step[0]) == {"edition", "model", *StepByStep.published}
-    assert set(e2e[0]) == {"edition", "model", *EndToEnd.published}

@@ -428,14 +428,5 @@ def test_check_names_broken_lines_too(tmp_path: Path) -> None:
         WildData().check(tmp_path / "none")
 
 
-def test_published_rows() -> None:
-    task = Wild()
-    rows = task.published_rows()
-    assert set(task.published) <= set(task.columns)
-    (gpt,) = (row for row in rows if (row["edition"], row["model"]) == ("paper, all models", "GPT-4o"))
-    assert (gpt["Single-Tool"], gpt["Session"]) == (60.16, 11.72)
-    assert gpt["Optimal"] is not None
-
-
 def test_a_case_is_told_under_its_session() -> None:
     assert Wild().category(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"

@@ -207,6 +207,10 @@ def _check_leaderboards(task: Task, boards: Iterable[Leaderboard]) -> None:
         own = [column.name for column in board.columns if column.part == task.name]
         if strange := _outside(own, presentation_of(task).columns):
             raise _Wrong(f"has a leaderboard {board.title!r} with {strange}, which is none of its columns")
+        keys, models = {column.key for column in board.columns}, {row["model"] for row in board.rows}
+        for note in board.footnotes:
+            if strange := _outside(note.columns, keys) or _outside(note.models, models):
+                raise _Wrong(f"has a leaderboard {board.title!r} with a footnote to {strange}, which it does not have")
 
 
 def _check_options(options: object) -> None:

@@ -13,8 +13,10 @@ from agentgauge.core.capabilities.failure_kinds import BREAKS as BREAKS
 from agentgauge.core.capabilities.failure_kinds import FAULTS as FAULTS
 from agentgauge.core.capabilities.failure_kinds import kinds as kinds
 from agentgauge.core.capabilities.leaderboards import Column as Column
+from agentgauge.core.capabilities.leaderboards import Footnote as Footnote
 from agentgauge.core.capabilities.leaderboards import Leaderboard as Leaderboard
 from agentgauge.core.capabilities.leaderboards import columns_of as columns_of
+from agentgauge.core.capabilities.leaderboards import footnotes_of as footnotes_of
 from agentgauge.core.capabilities.leaderboards import titles_and_keys as titles_and_keys
 from agentgauge.core.capabilities.oracle import Oracle as Oracle
 from agentgauge.core.capabilities.own_options import SAME as SAME

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,25 @@ class Column:
 
     key: str  # in the rows
     title: str  # as printed
-    part: str  # a task; or a part of what ``CombinedScores.combine`` makes: "domains"
-    name: str  # the task's metric; or a score of that part
+    part: str = (
+        ""  # a task; or a part of what ``CombinedScores.combine`` makes: "domains"; empty: no run has the figure
+    )
+    name: str = ""  # the task's metric; or a score of that part
+
+
+@dataclass(frozen=True, slots=True)
+class Footnote:
+    """What a reader must know about some figures of a published table: that they are inconsistent, and how that is
+    known.
+
+    With ``models`` and ``columns`` it belongs to these figures, with one of the two to the names of rows or columns,
+    with neither to the whole table. Published figures stay as they are printed.
+    """
+
+    text: str
+    models: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # keys
+    mark: str = ""  # that the publication prints at the figures; empty: reports choose a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +45,19 @@ class Leaderboard:
     columns: tuple[Column, ...]  # in the order in which they were printed
     rows: Sequence[Mapping[str, Any]]  # ``{"model": name, key of a column: value or None}``, as printed
     factor: float = 1.0  # of the printed values, to the unit of ours
+    footnotes: tuple[Footnote, ...] = ()
+
+
+def footnotes_of(published: Mapping[str, Any], table: str) -> tuple[Footnote, ...]:
+    """The footnotes of a table, from a file of published tables: ``{"footnotes": [{"tables", "note", and perhaps
+    "models", "columns", "mark"}]}``.
+    """
+    listed: Iterable[Mapping[str, Any]] = published["footnotes"]
+    return tuple(
+        Footnote(one["note"], tuple(one.get("models", ())), tuple(one.get("columns", ())), one.get("mark", ""))
+        for one in listed
+        if table in one["tables"]
+    )
 
 
 def columns_of(task: str, titles: str) -> tuple[Column, ...]:

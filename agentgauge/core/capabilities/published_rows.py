@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,17 +11,17 @@ from agentgauge.core.capabilities.own_options import Chosen
 
 
 class PublishedRows(ABC):
-    """Capability: the task has published figures."""
+    """Capability: the task has published figures, as ``published_rows`` or as ``leaderboards``."""
 
     published_dialects: tuple[str, ...]  # that they were made with; the first one made most of them
 
-    @abstractmethod
     def published_rows(self) -> list[Mapping[str, Any]]:
-        """Published rows: ``{"edition", "model", column: value}``."""
+        """Published rows: ``{"edition", "model", column: value}``. Reports make a table of each edition."""
+        return []
 
     def leaderboards(self) -> Sequence[Leaderboard]:
-        """The benchmark's published tables as they were printed, for ``report --table``. Each task of the benchmark
-        returns the same tables. Without tables, reports make one of each edition of ``published_rows``."""
+        """The benchmark's published tables as they were printed; reports show these instead of ``published_rows``. Each
+        task of the benchmark returns the same tables."""
         return ()
 
     def not_comparable(self, chosen: Chosen) -> Sequence[str]:

@@ -11,7 +11,6 @@ import dataclasses
 import inspect
 import json
 import re
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,6 +20,7 @@ from typing import Any, ClassVar
 from agentgauge.core.errors import AgentGaugeError, ToolFault, UsageProblem
 from agentgauge.core.function_tools.typed_schema import Shape, hints_of, object_schema, read_object, shape_of
 from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
+from agentgauge.core.tracebacks import place_of
 from agentgauge.core.types import Json
 
 Function = Callable[..., Any]
@@ -137,11 +137,9 @@ class FunctionBox:
         except AgentGaugeError:
             raise
         except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
             kind = type(error).__name__
             raise ToolFault(
-                f"the tool {name} raised {kind} at {where}: {error}; raise ToolError for a mistake of the"
+                f"the tool {name} raised {kind} at {place_of(error)}: {error}; raise ToolError for a mistake of the"
                 " model, because any other exception counts as a defect of the benchmark",
                 cause=f"{name}: {kind}",
             ) from error

@@ -29,6 +29,7 @@ from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
 from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.tracebacks import Link, author_traceback, place_of
 from agentgauge.model.client import CASE_HEADER
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.oracle import Oracle
@@ -147,14 +148,17 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
         except (ValueError, AgentGaugeError) as error:
             return _error(400, str(error))
         except Exception as error:
-            # A defect of ours, or data that a task did not expect: the server lives on, and its log says why.
+            # A mistake of a benchmark's oracle, or a defect of ours: the server lives on, and its log says why.
             traceback.print_exc()
-            return _error(500, f"{type(error).__name__}: {error}")
+            text = f"{type(error).__name__}: {error}"
+            if mistake := author_traceback(error):
+                return _error(422, f"internal error at {place_of(error)}: {text}", mistake)
+            return _error(500, text)
         identity = hashlib.sha256((header or "").encode() + b"\0" + raw).hexdigest()[:24]
         return web.json_response(completion(model, chat, reply, identity))
 
-    def _error(status: int, message: str) -> web.Response:
-        error = {"message": message, "type": "embedded_model_error", "code": None}
+    def _error(status: int, message: str, traceback: Sequence[Link] = ()) -> web.Response:
+        error = {"message": message, "type": "embedded_model_error", "code": None, "traceback": traceback}
         return web.json_response({"error": error}, status=status)
 
     async def models(_request: web.Request) -> web.Response:

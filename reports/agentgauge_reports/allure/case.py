@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
 from agentgauge_reports.allure.attach import SPACE, Attachments
 from agentgauge_reports.allure.dashboard import DASHBOARD
@@ -37,7 +38,8 @@ def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) 
     if kind := kind_of(case):
         explanation = record.error if case.status == "broken" else record.score and record.score.explanation
         message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
-        data["statusDetails"] = {"message": message}
+        trace = cut(traceback_text(record.traceback, "short"), attachments.limits.transcript)
+        data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
     return data | _told(_name(run, case), record, attachments, run.summary["run"]["scoring"])
 
 

@@ -25,6 +25,11 @@ _ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "–": "--",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "‖": r"$\|$",
+    "¶": r"\P{}",
 }
 
 Cells = Sequence[str]
@@ -100,23 +105,28 @@ def _published(table: Mapping[str, Any]) -> list[str]:
     else:
         caption += f" Published rows: {escaped(table['source'])}, {escaped(table['date'])}."
         rows += [["\\midrule"], *(_row(row, columns) for row in others)]
+    marks, notes = ({}, []) if reasons else (table["marks"], table["footnotes"])
+    titles = [escaped(name + marks.get(name, "")) for name in columns]
     label = re.sub(r"\W+", "-", table["table"].lower()).strip("-")
-    return _table(caption, label, "l" + "r" * len(columns), ["Model", *map(escaped, columns)], rows)
+    below = [f"{sign} {text}".strip() for sign, text in notes]
+    return _table(caption, label, "l" + "r" * len(columns), ["Model", *titles], rows, below)
 
 
 def _row(row: Mapping[str, Any], columns: Sequence[str]) -> Cells:
-    return [
-        escaped(named(row["model"], row.get("limit", ""))),
-        *(escaped(number(row["values"][name])) for name in columns),
-    ]
+    marks = row["marks"]
+    name = named(row["model"], row.get("limit", "")) + marks.get("model", "")
+    cells = (number(row["values"][name]) + marks.get(name, "") for name in columns)
+    return [escaped(name), *map(escaped, cells)]
 
 
 def _interval(low: float | None, high: float | None) -> str:
     return escaped(interval(low, high))
 
 
-def _table(caption: str, label: str, columns: str, head: Cells, rows: Iterable[Cells]) -> list[str]:
-    """A float. A row of one cell is a rule."""
+def _table(
+    caption: str, label: str, columns: str, head: Cells, rows: Iterable[Cells], notes: Sequence[str] = ()
+) -> list[str]:
+    """A float, with notes below the table. A row of one cell is a rule."""
     return [
         "",
         "\\begin{table}",
@@ -130,6 +140,8 @@ def _table(caption: str, label: str, columns: str, head: Cells, rows: Iterable[C
         *(row[0] if len(row) == 1 else _line(row) for row in rows),
         "\\bottomrule",
         "\\end{tabular}",
+        *(["\\par\\footnotesize\\raggedright"] if notes else []),
+        *(f"{escaped(note)}\\par" for note in notes),
         "\\end{table}",
     ]
 

@@ -1,23 +1,25 @@
-"""Our row between the published ones: the columns of ``leaderboard.md``, per benchmark and edition."""
+"""Our row between the published ones: the tables of ``leaderboard.md``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.capabilities import headline_of, presentation_of
+from agentgauge.core.capabilities import Column, Leaderboard, headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge_reports.headlines import Headline, headlines, leading
 from agentgauge_reports.leaderboard import (
+    boards_of,
     by_benchmark,
     combined_value,
+    in_no_table,
     interval,
     not_comparable,
     number,
     our_columns,
     task_notes,
 )
-from agentgauge_reports.leaderboards import mostly_broken, published_editions, published_in
+from agentgauge_reports.leaderboards import mostly_broken, published_table
 from agentgauge_reports.limited import limit_of
 
 
@@ -25,28 +27,26 @@ def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
         {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
-         "columns": [name], "help": [task of each column], "headline": place of a column,
-         "ours": [{"value", "interval", "n", "broken"}], one per column, as texts,
-         "editions": [{"title", "source", "date", "rows": [{"model", "cells": [text]}]}],
+         "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
          "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
-
-    A cell is as in ``leaderboard.md``: two decimals, a dash where nothing is published.
     """
     return [_leaderboard(benchmark, tasks, summary) for benchmark, tasks in by_benchmark(summary).items()]
 
 
 def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, Any]) -> dict[str, Any]:
-    columns = our_columns(summary, tasks)
     combined = summary["capabilities"].get(benchmark, {})
+    boards = boards_of(summary, benchmark, tasks)
+    editions = [_edition(board, tasks, summary, combined) for board in boards]
+    if unpublished := in_no_table(summary, tasks, boards):
+        ours = our_columns(summary, tasks)
+        columns = [Column(title, title, ours[title][0].name, ours[title][1]) for title in unpublished]
+        title = "figures without published rows" if boards else ""
+        editions.append(_edition(Leaderboard(title, "", "", tuple(columns), []), tasks, summary, combined))
     return {
         "benchmark": benchmark,
         "limit": limit_of(summary, [task.name for task in tasks]),
         "top": [_top(figure, combined) for figure in headlines(summary, benchmark, tasks) if figure],
-        "columns": list(columns),
-        "headline": _headline(tasks, list(columns.values())),
-        "help": [f"{task.name}: {presentation_of(task).title}" for task, _ in columns.values()],
-        "ours": [_ours(summary["tasks"][task.name], name, task) for task, name in columns.values()],
-        "editions": [_edition(tasks, title, rows, list(columns)) for title, rows in published_editions(tasks).items()],
+        "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
         "reasons": [
@@ -70,29 +70,59 @@ def _made(score: Mapping[str, Any]) -> str:
     return combined_value(score) + (f" ({ends})" if ends else "")
 
 
-def _headline(tasks: Sequence[Task], columns: Sequence[tuple[Task, str]]) -> int:
-    """The column that rows are sorted by: that of the first task which names its own, else of the first task."""
-    task = leading(tasks)
-    wanted = (task, headline_of(task))
-    return columns.index(wanted) if wanted in columns else 0
+def _edition(
+    board: Leaderboard, tasks: Sequence[Task], summary: Mapping[str, Any], combined: Mapping[str, Any]
+) -> dict[str, Any]:
+    """``{"title", "source", "date", "columns": [name], "help": [what each column is a figure of], "marks": {name: signs
+    of footnotes}, "headline": place of a column, "ours": [{"value", "interval", "n", "broken", "clean"}] as texts, one
+    per column, "rows": [{"model", "cells": [text], "marks": {column, or "model": signs}}], "footnotes": [[sign,
+    text]]}``.
 
-
-def _ours(part: Mapping[str, Any], name: str, task: Task) -> dict[str, Any]:
-    metric = part["metrics"][name]
-    if mostly_broken(part):
-        return {"value": "–", "interval": "", "n": metric["n"], "broken": part["broken"], "clean": ""}
+    A cell is as in ``leaderboard.md``: two decimals, a dash where nothing is published.
+    """
+    printed = published_table(board)
+    columns = printed["columns"]
+    named = {task.name: task for task in tasks}
+    task = leading(tasks)  # rows are sorted by its headline
+    wanted = (task.name, headline_of(task))
+    places = [place for place, column in enumerate(board.columns) if (column.part, column.name) == wanted]
     return {
-        "value": number(metric["value"], count=name in presentation_of(task).counts),
-        "interval": interval(metric["low"], metric["high"]),
-        "n": metric["n"],
-        "broken": part["broken"],
-        "clean": number(metric["value_clean"]) if "value_clean" in metric else "",
+        **{key: printed[key] for key in ("source", "date", "columns", "marks", "footnotes")},
+        "title": board.title,
+        "help": [_help(column, named) for column in board.columns],
+        "headline": places[0] if places else 0,
+        "ours": [_ours(column, named, summary, combined) for column in board.columns],
+        "rows": [
+            {
+                "model": row["model"],
+                "cells": [number(row["values"][column]) for column in columns],
+                "marks": row["marks"],
+            }
+            for row in printed["rows"]
+        ],
     }
 
 
-def _edition(
-    tasks: Sequence[Task], title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+def _help(column: Column, tasks: Mapping[str, Task]) -> str:
+    if task := tasks.get(column.part):
+        return f"{task.name}: {presentation_of(task).title}"
+    return f"combined from several tasks: {column.name}" if column.name else "no task has this figure"
+
+
+def _ours(
+    column: Column, tasks: Mapping[str, Task], summary: Mapping[str, Any], combined: Mapping[str, Any]
 ) -> dict[str, Any]:
-    source, date = published_in(tasks, title)
-    cells = [{"model": row["model"], "cells": [number(row.get(column)) for column in columns]} for row in rows]
-    return {"title": title, "source": source, "date": date, "rows": cells}
+    found = {"value": "–", "interval": "", "n": None, "broken": 0, "clean": ""}
+    if score := combined.get(column.part, {}).get(column.name):
+        return found | {"value": number(score["value"]), "interval": interval(score.get("low"), score.get("high"))}
+    part = summary["tasks"].get(column.part, {})
+    if not (metric := part.get("metrics", {}).get(column.name)):
+        return found
+    found |= {"n": metric["n"], "broken": part["broken"]}
+    if mostly_broken(part):
+        return found
+    return found | {
+        "value": number(metric["value"], count=column.name in presentation_of(tasks[column.part]).counts),
+        "interval": interval(metric["low"], metric["high"]),
+        "clean": number(metric["value_clean"]) if "value_clean" in metric else "",
+    }

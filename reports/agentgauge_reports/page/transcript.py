@@ -9,6 +9,7 @@ from typing import Any
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.reply_ends import is_cut, limit_words
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Event, Json, Record, Scoring
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.gold import side_by_side
@@ -36,7 +37,7 @@ def transcript(record: Record, files: Files, scoring: Scoring) -> tuple[dict[str
         "steps": steps,
         "asked": _asked(steps),
         "verdict": score.explanation if score else "",
-        "error": record.error,
+        "error": "\n".join(filter(None, (record.error, traceback_text(record.traceback, "short")))) or None,
         "cause": record.cause,
         "labels": list(score.labels) if score else [],
         "values": {name: value for name, value in score.values.items() if value} if score else {},

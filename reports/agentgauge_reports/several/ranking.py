@@ -8,8 +8,17 @@ from typing import Any
 from agentgauge.core.task import Task
 from agentgauge.run.progress import short_count
 from agentgauge_reports.headlines import Headline, headline
-from agentgauge_reports.leaderboard import by_benchmark, figures, not_comparable, table, task_notes
-from agentgauge_reports.leaderboards import published_editions, published_in
+from agentgauge_reports.leaderboard import (
+    boards_of,
+    by_benchmark,
+    figures,
+    in_no_table,
+    not_comparable,
+    our_row,
+    published_section,
+    table,
+    task_notes,
+)
 from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.notices import cut_replies
 from agentgauge_reports.text import WIDTH, aligned, dollars
@@ -68,30 +77,43 @@ def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_
 
 
 def joint_leaderboard(summaries: Summaries) -> str:
-    """A Markdown page with the rows of all runs beside the published ones, one table per benchmark and edition."""
+    """A Markdown page with the rows of all runs beside the published ones, a section for each benchmark."""
     parts = [f"# {', '.join(summaries)}", ""]
     for benchmark, of_runs in headlines(summaries).items():
         tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
-        limits = {name: limit_of(summaries[name], [task.name for task in own]) for name, own in tasks.items()}
-        rows = {
-            name: {"model": named(f"**{name}**", limits[name]), **figures(summaries[name], tasks[name])}
-            for name in tasks
+        boards = {
+            board.title: board for name, own in tasks.items() for board in boards_of(summaries[name], benchmark, own)
         }
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row if column != "model"))
-        comparable = [rows[name] for name in tasks if not not_comparable(summaries[name], tasks[name])]
-        apart = [row for row in rows.values() if row not in comparable]
+        comparable = [name for name, own in tasks.items() if not not_comparable(summaries[name], own)]
+        apart = [name for name in tasks if name not in comparable]
         parts += [f"## {benchmark}", "", *_notes(summaries, tasks), ""]
-        every = list(dict.fromkeys(task for found in tasks.values() for task in found))
-        editions = published_editions(every)
-        for edition, published in editions.items():
-            source, date = published_in(every, edition)
-            lines = [f"Published rows: {source}{'' if date in source else f', {date}'}.", ""] if source else []
-            parts += [f"### {edition}", "", *lines, *table(columns, [*comparable, *published]), ""]
-        if not editions:
-            parts += [*table(columns, list(rows.values())), ""]
+        for board in boards.values():
+            rows = [
+                our_row(_row_name(name, summaries[name], tasks[name]), board, benchmark, summaries[name])
+                for name in comparable
+            ]
+            parts += published_section(board, rows)
+        if not boards or any(in_no_table(summaries[name], tasks[name], [*boards.values()]) for name in comparable):
+            parts += [*(["### All runs", ""] if boards else []), *_figures_of(summaries, tasks, [*tasks]), ""]
         elif apart:
-            parts += ["### Runs that are not comparable with the published rows", "", *table(columns, apart), ""]
+            parts += ["### Runs that are not comparable with the published rows", ""]
+            parts += [*_figures_of(summaries, tasks, apart), ""]
     return "\n".join(parts)
+
+
+def _row_name(name: str, summary: Mapping[str, Any], tasks: Sequence[Task]) -> str:
+    return named(f"**{name}**", limit_of(summary, [task.name for task in tasks]))
+
+
+def _figures_of(summaries: Summaries, tasks: Mapping[str, Sequence[Task]], names: Sequence[str]) -> list[str]:
+    rows = [
+        {
+            "model": _row_name(name, summaries[name], tasks[name]),
+            "values": figures(summaries[name], tasks[name]),
+        }
+        for name in names
+    ]
+    return table(list(dict.fromkeys(column for row in rows for column in row["values"])), rows)
 
 
 def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[str]:

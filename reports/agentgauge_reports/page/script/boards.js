@@ -3,20 +3,18 @@
 function boards() {
   for (const board of data.boards) {
     const place = make("div");
-    const fullness = (edition) => edition.rows.reduce((sum, row) => sum + row.cells.filter((cell) => cell !== "–").length, 0);
-    const tabs = make("div", { class: "tabs", role: "group", "aria-label": `Editions of ${board.benchmark}` });
+    const tabs = make("div", { class: "tabs", role: "group", "aria-label": `Published tables of ${board.benchmark}` });
     const show = (edition, button) => {
       [...tabs.children].forEach((tab) => tab.setAttribute("aria-pressed", String(tab === button)));
       place.replaceChildren(boardTable(board, edition));
     };
-    const editions = board.editions.length ? board.editions : [{ title: "", source: "", date: "", rows: [] }];
-    for (const edition of editions) if (edition.title) tabs.append(make("button", { type: "button", onclick: (event) => show(edition, event.currentTarget) }, edition.title));
-    const first = editions.reduce((best, edition) => (fullness(edition) > fullness(best) ? edition : best));
+    for (const edition of board.editions) if (edition.title) tabs.append(make("button", { type: "button", onclick: (event) => show(edition, event.currentTarget) }, edition.title));
+    const first = board.editions.find((edition) => edition.ours.some((one) => one.value !== "–")) || board.editions[0];
     const listed = data.tasks.filter((task) => task.benchmark === board.benchmark);
     const count = (status) => listed.reduce((sum, task) => sum + task[status], 0);
     byId("boards").append(make("h3", {}, board.benchmark),
       make("p", { class: "quiet" }, `${whole.format(count("planned"))} cases in ${listed.length} ${listed.length === 1 ? "task" : "tasks"}; ${count("broken")} broken, ${count("missing")} missing.`), tabs, place);
-    show(first, tabs.children[editions.indexOf(first)]);
+    show(first, tabs.children[board.editions.indexOf(first)]);
     if (board.reasons.length) byId("boards").append(make("details", { class: "quiet why-apart" }, put(make("summary"), `Not comparable with these rows, for ${counted(board.reasons.length, "reason")}: ${board.reasons.map(([, reason]) => reason).join("; ")}`),
       make("ul", { class: "reasons" }, ...board.reasons.map(([tasks, reason]) => make("li", {}, put(make("span"), reason), make("span", { class: "quiet" }, ` (${tasks})`))))));
     if (board.made.length) byId("boards").append(make("details", {}, make("summary", {}, "Combined from several tasks"),
@@ -28,14 +26,21 @@ function boards() {
 function boardTable(board, edition) {
   const figure = (text) => (text === "–" ? NaN : Number(text));
   const apart = board.reasons.length > 0;
-  const ours = { class: apart ? "ours apart" : "ours", apart, keys: [`${data.model} `, ...board.ours.map((one) => figure(one.value))],
-    cells: [put(make("span"), `${data.model} (this run${board.limit ? `, ${board.limit}` : ""}${apart ? ", not comparable" : ""})`), ...board.ours.map((one) => make("span", { title: `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
-      one.value, make("small", {}, one.interval), make("small", {}, `n ${one.n}`), one.clean ? make("small", {}, `clean ${one.clean}`) : ""))] };
-  const rows = edition.rows.map((row) => ({ cells: [row.model, ...row.cells], keys: [row.model, ...row.cells.map(figure)] }));
-  const columns = [{ name: "model" }, ...board.columns.map((name, place) => ({ name, num: true, help: board.help[place] }))];
-  const told = [edition.title && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.date].filter(Boolean).join(", ");
-  return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: board.columns.length ? [board.headline + 1, true] : null, wrap: "tall" }),
+  const ours = { class: apart ? "ours apart" : "ours", apart, keys: [`${data.model} `, ...edition.ours.map((one) => figure(one.value))],
+    cells: [put(make("span"), `${data.model} (this run${board.limit ? `, ${board.limit}` : ""}${apart ? ", not comparable" : ""})`), ...edition.ours.map((one) => make("span", { title: one.n === null ? "" : `${one.n} samples, ${one.broken} broken cases${one.clean ? `; ${one.clean} without the broken ones` : ""}` },
+      one.value, make("small", {}, one.interval), one.n === null ? "" : make("small", {}, `n ${one.n}`), one.clean ? make("small", {}, `clean ${one.clean}`) : ""))] };
+  const signed = (text, marks) => (marks ? make("span", { title: notesAt(edition, marks) }, text, make("sup", {}, marks)) : text);
+  const rows = edition.rows.map((row) => ({ cells: [signed(row.model, row.marks.model), ...row.cells.map((cell, place) => signed(cell, row.marks[edition.columns[place]]))], keys: [row.model, ...row.cells.map(figure)] }));
+  const columns = [{ name: "model" }, ...edition.columns.map((name, place) => ({ name: `${name}${edition.marks[name] || ""}`, num: true, help: notesAt(edition, edition.marks[name]) || edition.help[place] }))];
+  const told = [rows.length && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.source.includes(edition.date) ? "" : edition.date].filter(Boolean).join(", ");
+  return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: edition.columns.length ? [edition.headline + 1, true] : null, wrap: "tall" }),
+    edition.footnotes.length ? make("ul", { class: "footnotes quiet" }, ...edition.footnotes.map(([sign, text]) => make("li", {}, sign ? make("b", {}, `${sign} `) : "", text))) : "",
     make("p", { class: "quiet" }, `${told ? `${told}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
+}
+
+// The footnotes whose signs stand at a figure.
+function notesAt(edition, marks = "") {
+  return edition.footnotes.filter(([sign]) => sign && marks.includes(sign)).map(([, text]) => text).join(" ");
 }
 
 function breakdowns() {

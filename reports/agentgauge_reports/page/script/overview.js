@@ -25,7 +25,7 @@ function header() {
 // Whether to believe the figures, and where the model fails.
 function standing(sums) {
   const reasons = [...new Set(data.boards.flatMap((board) => board.reasons.map(([, reason]) => reason)))];
-  const apart = data.boards.some((board) => board.editions.length) ? reasons.length ? `Not comparable with published rows, for ${counted(reasons.length, "reason")}${data.meaning ? "" : `, such as ${reasons[0]}`}.` : "Comparable with published rows." : "";
+  const apart = data.boards.some((board) => board.editions.some((edition) => edition.rows.length)) ? reasons.length ? `Not comparable with published rows, for ${counted(reasons.length, "reason")}${data.meaning ? "" : `, such as ${reasons[0]}`}.` : "Comparable with published rows." : "";
   const faulty = data.faulty.length && !data.alarm ? `${data.faulty.join(". ")}${sums[2] ? "; “clean” figures leave broken cases out" : ""}.` : "";
   for (const sentence of data.cut) byId("standing").append(make("p", {}, make("b", {}, `${sentence}.`)));
   byId("standing").append(data.meaning ? put(make("p"), data.meaning) : "", make("p", {}, apart ? put(make("a", { href: "#results" }), apart) : "", faulty ? ` ${faulty}` : ""));
