@@ -99,7 +99,10 @@ def test_every_task_keeps_the_shares_of_its_labels_within_one_group(name: str) -
 def test_sessions_of_the_official_size_keep_types_subtypes_and_positions(seed: int) -> None:
     """256 sessions of four turns, with as many types and subtypes as WildToolBench has."""
     draw = random.Random(seed)
-    types, later = ("single", "parallel", "sequential", "mixed", "clarify", "chat"), ("coreferential", "partial", "long")
+    types, later = (
+        ("single", "parallel", "sequential", "mixed", "clarify", "chat"),
+        ("coreferential", "partial", "long"),
+    )
     weights = [draw.random() + 0.05 for _ in types]
     kinds = [[draw.choices(types, weights)[0] for _ in range(4)] for _ in range(256)]
     rows = made(
@@ -135,7 +138,9 @@ def test_single_samples_differ_by_less_than_one_from_their_shares(labels: list[s
         assert farthest(rows, chosen, Made()) < 1
 
 
-@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=6), min_size=1))
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=6), min_size=1)
+)
 def test_parts_of_groups_of_any_size_contain_each_other(groups: list[list[tuple[str, str]]]) -> None:
     rows = made(groups)
     check(rows, Made(), range(1, len(rows) + 1))
