@@ -48,7 +48,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "auto|mini|DIR", "auto: official data if present, else bundled; mini: bundled; or a folder (default: auto)"
     ),
     "--attempts": described("K", "independent attempts per sample, each with its own seed (default: 1)", type=int),
-    "--limit": described("N", "at most N samples per task, spread evenly over the task (default: all)", type=int),
+    "--limit": described(
+        "N",
+        "at most N of the selected samples per task, in whole groups such as sessions, the same ones every time, with"
+        " the shares of the task's labels (default: all)",
+        type=int,
+    ),
     "--shard": described(
         "K/N", "run the K-th of N parts of the selected tests; agentgauge merge puts the parts together (default: all)"
     ),

@@ -146,6 +146,9 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     found = list(presentation_of(task).notes(part["metrics"]))
     if note := group_note(part.get("groups")):  # runs of earlier versions do not know which groups are whole
         found.append(f"{task.name}: {note}")
+    for k, figure in part.get("pass", {}).get("pass@k", {}).items():
+        if why := figure.get("why"):
+            found.append(f"{task.name}: pass@{k} and pass^{k} have no value: {why}")
     if count := part.get("stops"):  # runs of earlier versions do not count them
         cases = "1 case" if count == 1 else f"{count} cases"
         found.append(

@@ -205,7 +205,11 @@ def _pass_at_k(
     clean = pass_at_k(((sample, score) for (_, sample, _), score in scored.items()), most)
     broken = len(counted) - len(scored)
     return {
-        kind: {k: {**one, "broken": broken, **(_clean(clean[kind][k]) if broken else {})} for k, one in by_k.items()}
+        kind: {
+            k: {**one, "broken": broken, **(_clean(clean[kind][k]) if broken else {})}
+            | ({"why": f"no sample was tried {'once' if k == '1' else f'{k} times'}"} if one["value"] is None else {})
+            for k, one in by_k.items()
+        }
         for kind, by_k in found.items()
     }
 

@@ -141,7 +141,7 @@ def combined(summary: Mapping[str, Any]) -> Iterator[str]:
     """The combined scores of benchmarks, one line each."""
     for benchmark, parts in summary["capabilities"].items():
         for part, scores in parts.items():
-            limit = limit_of(summary, [task.name for task in by_benchmark(summary)[benchmark]])
+            limit = limit_of(summary, [task.name for task in by_benchmark(summary).get(benchmark, ())])
             yield named(f"{benchmark}, {part}", limit)
             for name, score in scores.items():
                 yield from fill(_INDENT, f"{name:34} {combined_value(score)}", hanging=" " * 35)

@@ -155,6 +155,27 @@ def test_a_figure_of_what_joining_makes_counts_groups() -> None:
     assert (metric.low, metric.high) == pytest.approx([100 * end for end in wilson(0.5, 4)])
 
 
+def test_an_incomplete_group_counts_in_figures_of_samples_alone() -> None:
+    def join(group: Sequence[Values]) -> Values:
+        return {**totals(group), "whole": 1.0, "whole right": math.prod(one["right"] for one in group)}
+
+    formula = MetricFormula(
+        lambda sums: {
+            "share": 100 * sums["right"] / sums["all"],
+            "whole": 100 * sums["whole right"] / sums["whole"] if sums.get("whole") else None,
+        },
+        {"share": ("all",), "whole": ("whole",)},
+        join=join,
+    )
+    given = scores([[1, 1], [1], [0, 1]])
+    assert formula.of_groups(given) == ["whole"]
+    found = estimate(given, formula, incomplete={"g1"})
+    assert (found["whole"].value, found["whole"].n, found["share"].value, found["share"].n) == (50, 2, 80, 5)
+    found = estimate(given, formula, incomplete={"g0", "g1", "g2"})
+    assert (found["whole"].value, found["whole"].n, found["share"].value) == (None, 0, 80)
+    assert FORMULA.of_groups(given) == []
+
+
 def test_attempts_are_averaged_before_anything_else() -> None:
     tries = [
         ("a", Score(True, {"x": 1.0}, group="g")),

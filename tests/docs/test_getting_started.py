@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = text("docs/getting-started.md")
 PROJECT = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT))
-WILD = ("{bench_wild}", "--limit=2")
+WILD = ("{bench_wild}", "--limit=8")
 FIGURE_TOO_LOW = 1
 
 RUNS = (

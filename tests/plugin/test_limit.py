@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -165,9 +166,9 @@ def test_several_models_say_it_in_each_row(project) -> None:
     assert "| **oracle** (--limit=2) |" in board and "| **baseline** (--limit=2) |" in board
 
 
-def test_several_benchmarks_say_it_in_each_row(tmp_path: Path) -> None:
-    result = run_gta(
-        "--model=oracle", "-m", "gta_atomic_e2e or gta_workflow", "--limit=2", "--run-dir=run", cwd=tmp_path
-    )
+def test_several_tasks_say_it_in_each_row(tmp_path: Path) -> None:
+    words = ("--model=oracle", "-m", "gta_atomic_e2e or gta_workflow", "--limit=2", "--run-dir=run")
+    result = run_gta(*words, cwd=tmp_path)
     assert "gta_atomic.e2e (--limit=2): 2 planned" in result.output
-    assert "GTA-Workflow" not in result.output or "(--limit=2)" in result.output
+    listed = [line for line in result.output.splitlines() if re.match(r"GTA-\S+ .*\d", line)]
+    assert len(listed) == 2 and all("(--limit=2)" in line for line in listed), result.output

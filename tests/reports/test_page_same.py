@@ -24,7 +24,7 @@ def test_resumed_rescored_and_replayed_runs_have_the_same_page(tmp_path):
         assert done.status == 0, done.output
 
     one, two, three, four = (tmp_path / name for name in ("one", "two", "three", "four"))
-    chosen = ("bench_wild", "--limit", "6")
+    chosen = ("bench_wild", "--limit", "8")
     run(*chosen, f"--record={tmp_path}/tape.jsonl", f"--run-dir={one}")
     run(*chosen, f"--rescore={one}", f"--run-dir={two}")
     run(*chosen, f"--replay={tmp_path}/tape.jsonl", f"--run-dir={three}", "-n", "2")
@@ -33,6 +33,6 @@ def test_resumed_rescored_and_replayed_runs_have_the_same_page(tmp_path):
     stored.write_text("".join(stored.read_text(encoding="utf-8").splitlines(keepends=True)[:2]), encoding="utf-8")
     run(*chosen, f"--resume={four}")
     expected = without_times(one / "report.html")
-    assert len(expected[0]["cases"]["sample"]) == 6
+    assert len(expected[0]["cases"]["sample"]) == 8
     for folder in (two, three, four):
         assert without_times(folder / "report.html") == expected, folder.name

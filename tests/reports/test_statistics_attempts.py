@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.leaderboard import task_notes
 from agentgauge_reports.pass_at_k import pass_all, pass_at, pass_at_k
 from agentgauge_reports.run import _combine, summarise
 
@@ -75,10 +76,14 @@ class _Say(Toy):  # type: ignore[no-untyped-call, misc]
 
 
 def summary(**outcomes: str) -> dict[str, Any]:
-    """Of the toy task; a letter for each attempt at a sample: ``+`` passed, ``-`` wrong, ``!`` broken."""
+    """Of the toy task; a letter for each attempt at a sample: ``+`` passed, ``-`` wrong, ``!`` broken, ``.``
+    missing."""
     records = {}
+    plan = [("toy.say", sample, attempt) for sample in outcomes for attempt in range(1, len(outcomes[sample]) + 1)]
     for sample, letters in outcomes.items():
         for attempt, letter in enumerate(letters, 1):
+            if letter == ".":
+                continue
             right = letter == "+"
             status: Any = {"+": "passed", "-": "wrong", "!": "broken"}[letter]
             score = None if letter == "!" else Score(right, {"right": float(right), "all": 1.0})
@@ -86,7 +91,7 @@ def summary(**outcomes: str) -> dict[str, Any]:
                 "toy.say", sample, attempt, status, (), score, Usage(), 0.0, 0.0, cause="endpoint"
             )
     index = Index(Path(), Path(), "", tuple(Row(sample, (), 0, 0, place) for place, sample in enumerate(outcomes)))
-    return summarise(_Say(), list(records), records, index, "parity", "")
+    return summarise(_Say(), plan, records, index, "parity", "")
 
 
 def test_one_attempt_gives_no_passes_and_a_figure_with_samples_and_broken_cases() -> None:
@@ -112,6 +117,15 @@ def test_a_broken_attempt_is_one_that_failed_unless_it_is_left_out() -> None:
     both = part["pass"]["pass^k"]["2"]
     assert (both["value"], both["n"], both["broken"], both["value_clean"], both["n_clean"]) == (50, 2, 1, 100, 1)
     assert part["pass"]["pass@k"]["1"]["value"] == 75
+
+
+def test_without_a_sample_that_was_tried_so_often_there_is_no_value_and_a_reason() -> None:
+    part = summary(a="++.", b="+..")
+    assert (part["pass"]["pass^k"]["2"]["value"], part["pass"]["pass^k"]["2"]["n"]) == (100, 1)
+    for kind in ("pass@k", "pass^k"):
+        assert (part["pass"][kind]["3"]["value"], part["pass"][kind]["3"]["n"]) == (None, 0)
+        assert part["pass"][kind]["3"]["why"] == "no sample was tried 3 times"
+    assert "toy.say: pass@3 and pass^3 have no value: no sample was tried 3 times" in task_notes(_Say(), part)
 
 
 def test_nothing_is_said_of_broken_cases_where_there_are_none() -> None:

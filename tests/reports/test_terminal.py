@@ -255,7 +255,7 @@ def test_combined_figures_wrap_below_themselves():
         "planning": {"value": 41.25, "missing": []},
         "reasoning": {"value": None, "missing": [f"task_{number}" for number in range(9)]},
     }
-    lines = list(combined({"capabilities": {"Apple MMAU": {"capabilities": scores}}}))
+    lines = list(combined({"run": {}, "tasks": {}, "capabilities": {"Apple MMAU": {"capabilities": scores}}}))
     assert lines[:2] == ["Apple MMAU, capabilities", "    planning                           41.25"]
     assert max(map(len, lines)) <= 80 and lines[3].startswith(" " * 39)
 
