@@ -7,17 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.ray_cluster import Cluster, shared_cluster
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so it is in a background job of a shell, and the runs that tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
-settings.load_profile("dev")  # `--hypothesis-profile=ci` takes the other
 
 MARKERS = {
     "e2e": "starts processes: pytest inside pytest, servers, sandboxes",
@@ -37,7 +32,19 @@ FOLDERS = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis's plugin, which chooses one of the profiles
 def pytest_configure(config: pytest.Config) -> None:
+    tests, here = Path(__file__).parent, config.invocation_params.dir
+    paths = [(here / word.partition("::")[0]).resolve() for word in config.args]
+    if not any(path.is_relative_to(tests) or tests.is_relative_to(path) for path in paths):
+        return  # a run of the benchmarks, for which pytest may load this file: it looks into folders test*
+    try:
+        from hypothesis import settings
+    except ImportError:
+        raise pytest.UsageError("the project's own tests need Hypothesis; `make test` installs all they need") from None
+    settings.register_profile("dev", max_examples=50, deadline=None)
+    settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
+    settings.load_profile("dev")  # `--hypothesis-profile=ci` takes the other
     if not hasattr(config, "workerinput"):  # all workers of a run share it
         folder = tempfile.TemporaryDirectory(prefix="agentgauge-tests-")
         config.add_cleanup(folder.cleanup)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.metadata import own_version
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import known_tasks
 
@@ -45,7 +45,7 @@ def citations(names: Sequence[str]) -> tuple[list[str], list[str]]:
     UsageProblem for a name that no task or benchmark has."""
     tasks = known_tasks()
     known = _benchmarks(tasks)
-    found, without = [OWN.format(version=version("agentgauge"))], []
+    found, without = [OWN.format(version=own_version())], []
     for name in names:
         if name.casefold() not in known:
             raise UsageProblem(

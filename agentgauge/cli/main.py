@@ -8,13 +8,14 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
+from agentgauge.core.metadata import announced, own_version
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
 
 COMMANDS = {
@@ -110,7 +111,7 @@ def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
 
 def brought_along() -> dict[str, EntryPoint]:
     """The commands of other packages by name, without those that have the name of one of ours."""
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in COMMANDS}
+    return {point.name: point for point in announced(ENTRY_POINTS) if point.name not in COMMANDS}
 
 
 def _help(point: EntryPoint) -> str:
@@ -128,7 +129,7 @@ def _parser(brought: Mapping[str, EntryPoint]) -> CommandParser:
         description="`pytest --model=NAME` runs the benchmarks; these commands do everything else.",
         epilog="example: agentgauge score gta_atomic.e2e --samples gta_dataset --predictions predictions/my-model",
     )
-    parser.add_argument("--version", action="version", version=f"agentgauge {version('agentgauge')}")
+    parser.add_argument("--version", action="version", version=f"agentgauge {own_version()}")
     parser.add_argument(
         TASKS,
         metavar="FILE",

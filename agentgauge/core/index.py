@@ -10,7 +10,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BufferedReader
@@ -21,8 +22,10 @@ from typing import Any
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
 
-_FORMAT = "2"
+_FORMAT = "3"
 """Part of the cache's key. Raise it when the cached content changes."""
+
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +108,32 @@ def build_index(
     cached = _cache_file(files, kind)
     found = _known.get(cached) or _recall(cached)
     if found is None:
-        rows: dict[str, Row] = {}
+        rows: list[Row] = []
         for position, entry in enumerate(_joined(files[:parts], entries)):
             id, tags = describe(entry)
-            if id in rows:
-                raise DataProblem(f"{file}: the id {id!r} occurs twice; ids must be unique")
-            rows[id] = Row(id, _shared(tuple(tags)), entry.start, entry.end, position)
-        found = (_fingerprint(files), tuple(rows.values()), tuple(differences()))
+            rows.append(Row(id, _shared(tuple(tags)), entry.start, entry.end, position))
+        check_ids(file, (row.id for row in rows))
+        found = (_fingerprint(files), tuple(rows), tuple(differences()))
         _keep(cached, *found)
     _known[cached] = found
     return Index(file.parent, file, *found, more=tuple(files[1:parts]))
+
+
+def check_ids(file: Path, ids: Iterable[str]) -> None:
+    """Raises DataProblem for an id that occurs twice, and for one that cannot stand in every file, name and line: a
+    blank one, and one with a control character, a line end or half of a character (a lone surrogate)."""
+    known: set[str] = set()
+    for id in ids:
+        if id in known:
+            raise DataProblem(f"{file}: the id {id!r} occurs twice; ids must be unique")
+        if not id.strip():
+            raise DataProblem(f"{file}: sample {len(known) + 1} has the blank id {id!r}; give it another")
+        if found := _UNWRITABLE.search(id):
+            what = "half of a character" if found[0] >= "\ud800" else "a control character"
+            raise DataProblem(
+                f"{file}: the id {id!r} cannot be written everywhere, because it holds {what}; give the sample another"
+            )
+        known.add(id)
 
 
 _known: dict[Path, tuple[str, tuple[Row, ...], tuple[str, ...]]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +10,7 @@ from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.announcement.validation import complete
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.metadata import announced
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
 
@@ -65,7 +65,7 @@ def known_tasks() -> dict[str, Task]:
     if not _is_loaded:
         _is_loaded = True  # now: a module that announces its own tasks comes here while it is loaded
         try:
-            for point in entry_points(group=ENTRY_POINTS):
+            for point in announced(ENTRY_POINTS):
                 loaded = point.load()
                 if not isinstance(loaded, ModuleType):
                     _tasks.update({task.name: task for task in map(complete, loaded)})

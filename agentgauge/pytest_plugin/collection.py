@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
-from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.index import Index, Row
+from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
@@ -35,7 +35,7 @@ class Collection:
         self.settings = settings
         self.worker = worker
         self.folder = RunFolder(settings.run_dir)
-        self._cases: dict[str, dict[str, Planned]] = {}  # task → case name → case
+        self._cases: dict[str, Sequence[Planned]] = {}  # by task
         self._markers: set[str] = set()  # tags that are registered as markers
         self._tasks = frozenset(known_tasks())  # those that the settings are for
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
@@ -54,8 +54,12 @@ class Collection:
                 " benchmark in a conftest.py or by an entry point",
                 pytrace=False,
             )
-        names = list(self._cases_of(found))
-        metafunc.parametrize("sample", names, ids=names)
+        try:
+            cases = self._cases_of(found)
+        except AgentGaugeError as problem:
+            raise pytest.fail.Exception(str(problem), pytrace=False) from None
+        # two cases may have one name, and pytest then gives them different ids: a second attempt, and a sample "x#2"
+        metafunc.parametrize("sample", cases, ids=[case.name for case in cases], indirect=True)
 
     def choose(self, items: list[pytest.Item]) -> None:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
@@ -132,15 +136,15 @@ class Collection:
         users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
         return queues[me], users
 
-    def _cases_of(self, task: Task) -> Mapping[str, Planned]:
-        """A task's cases by their names. None where ``--data`` names a folder without its data."""
+    def _cases_of(self, task: Task) -> Sequence[Planned]:
+        """A task's cases. None where ``--data`` names a folder without its data."""
         if task.name not in self.settings.roots:
-            return {}
+            return ()
         if task.name not in self._cases:
             index = task.data.index(self.settings.roots[task.name])
+            check_ids(index.file, (row.id for row in index.rows))  # a data source may make its index itself
             attempts = range(1, self.settings.attempts + 1)
-            cases = [Planned(task, index, row, attempt) for row in index.rows for attempt in attempts]
-            self._cases[task.name] = {case.name: case for case in cases}
+            self._cases[task.name] = [Planned(task, index, row, attempt) for row in index.rows for attempt in attempts]
         return self._cases[task.name]
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
@@ -154,8 +158,8 @@ class Collection:
             task, callspec = tasks[function], getattr(item, "callspec", None)
             if task is None or callspec is None:
                 continue
-            planned = self._cases_of(task).get(callspec.params.get("sample"))
-            if planned is None:
+            planned = callspec.params.get("sample")
+            if not isinstance(planned, Planned):
                 continue
             item.stash[PLANNED] = planned
             item.extra_keyword_matches.update(planned.row.tags)
@@ -173,7 +177,7 @@ class Collection:
         """Where ``-m`` selects nothing: raises UsageError if it names a marker that no test has and that resembles one
         of ours.
         """
-        tags = {tag for cases in self._cases.values() for case in cases.values() for tag in case.row.tags}
+        tags = {tag for cases in self._cases.values() for case in cases for tag in case.row.tags}
         ours = {task.replace(".", "_") for task in self._tasks} | tags
         for name in sorted(self._unused - ours):
             if meant := did_you_mean(name, sorted(ours), likeness=likeness):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -148,7 +147,9 @@ def names_benchmarks(config: pytest.Config) -> bool:
     """Whether ``--pyargs`` names the package of an announced benchmark."""
     if not config.option.pyargs:
         return False
-    packages = {point.module.partition(".")[0] for point in entry_points(group="agentgauge.tasks")}
+    from agentgauge.core.metadata import announced
+
+    packages = {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}
     return any(word.partition("::")[0].partition(".")[0] in packages for word in config.args)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.capabilities import options_of, presentation_of, prompt_version
+from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
@@ -109,7 +110,7 @@ def run_json(
     }
     return {
         "format": FORMAT,
-        "agentgauge": version("agentgauge"),
+        "agentgauge": own_version(),
         "revisions": {"agentgauge": None, "project": None},
         "python": platform.python_version(),
         "versions": {PACKAGE: version(PACKAGE)},
@@ -152,7 +153,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "scoring": settings.scoring,
         "attempts": settings.attempts,
         "limit": _limit(settings),
-        "agentgauge": version("agentgauge"),
+        "agentgauge": own_version(),
         "data": {
             name: {
                 "official": settings.official[name],

@@ -15,9 +15,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+
+from agentgauge.core.metadata import announced
 
 HIDDEN = "AGENTGAUGE_HIDDEN"
 """Environment variable with the folders that were given to ``hide``, so that the processes of a run know them too."""
@@ -127,7 +128,7 @@ def _own_in(readable: tuple[str, ...]) -> set[str]:
 
 def _announcing() -> Iterator[str]:
     """The folders of packages, and single modules, that announce tasks."""
-    for package in {point.module.partition(".")[0] for point in entry_points(group="agentgauge.tasks")}:
+    for package in {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}:
         spec = find_spec(package)
         if spec is not None:
             yield from spec.submodule_search_locations or filter(None, [spec.origin])

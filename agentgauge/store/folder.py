@@ -23,11 +23,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from sys import intern
 from typing import Any
-from urllib.parse import quote
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store.appender import Appender
+from agentgauge.store.folder_names import sample_name
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
 from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
@@ -166,7 +166,7 @@ class RunFolder:
 
     def files(self, task: str, sample: str, attempt: int) -> Path:
         """The folder of files that a case's tools produce. Made when a tool first writes there."""
-        return self.path.joinpath("files", task, f"{quote(sample, safe='')}-a{attempt}")
+        return self.path.joinpath("files", task, f"{sample_name(sample)}-a{attempt}")
 
     @property
     def checkpoints(self) -> Path:
@@ -174,7 +174,7 @@ class RunFolder:
         return self.path / "stages"
 
     def checkpoint_file(self, task: str, sample: str, attempt: int) -> Path:
-        return self.path.joinpath("stages", task, f"{quote(sample, safe='')}-a{attempt}.json")
+        return self.path.joinpath("stages", task, f"{sample_name(sample)}-a{attempt}.json")
 
     # -- reading
 

@@ -36,6 +36,7 @@ from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
+from agentgauge.store.folder_names import sample_name
 from bench_gta import citations
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import GtaTools
@@ -257,7 +258,7 @@ class Workflow(
         """One prediction file; what was delivered lies beside it, and is named by relative paths."""
         records = []
         for sample, output, made in results:
-            place = f"files/{sample.id}"
+            place = f"files/{sample_name(sample.id)}"
             if made.is_dir():
                 shutil.copytree(made, folder / place, symlinks=True)
             records.append(with_placeholders(output, {str(made): place}))

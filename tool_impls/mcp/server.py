@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import FILE_TYPES, ToolOutput
 from tool_impls.mcp.files import SampleFiles, mime_type, uri_of
@@ -83,7 +83,7 @@ def make_server(session_of: Find) -> Server[Any]:
 
     server: Server[Any] = Server(
         "agentgauge",
-        version=version("agentgauge"),
+        version=own_version(),
         instructions=_GUIDE,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

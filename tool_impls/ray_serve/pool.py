@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import ray
@@ -17,6 +16,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.metadata import own_version
 from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_gpus
 from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
 from tool_impls.ray_serve.transfer import packed
@@ -198,7 +198,7 @@ def _execution(
 
 def _same_version(there: str, states: dict[str, str]) -> dict[str, str]:
     """The states. Raises UsageProblem where a node has another version of AgentGauge."""
-    if there != (here := version("agentgauge")):
+    if there != (here := own_version()):
         raise UsageProblem(f"a node of the Ray cluster has AgentGauge {there}, and this machine {here}; install one")
     return states
 

@@ -10,11 +10,11 @@ import asyncio
 import os
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from agentgauge.core.metadata import own_version
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import works
@@ -93,7 +93,7 @@ class Replica:
 
     async def about(self) -> tuple[str, dict[str, str]]:
         """The version of AgentGauge, and the states of the tools on this node, where their weights and keys are."""
-        return version("agentgauge"), self._states()
+        return own_version(), self._states()
 
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
         return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.metadata import announced
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.source import Source
 
@@ -80,7 +80,7 @@ def shortened(names: Collection[str]) -> list[str]:
 @cache
 def known_data_sets() -> dict[str, DataSet]:
     """Every announced data set by name."""
-    found = [point.load() for point in entry_points(group=ENTRY_POINTS)]
+    found = [point.load() for point in announced(ENTRY_POINTS)]
     return {one.name: one for one in sorted(found, key=lambda one: str(one.name))}
 
 

@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from agentgauge.core.index import cache_folder
+from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.coordination.stopping import StopFile
@@ -100,7 +100,7 @@ def run_shard(
 
 
 def _check(spec: ShardSpec) -> None:
-    here = version("agentgauge")
+    here = own_version()
     if here != spec.agentgauge:
         raise Refused(f"it has AgentGauge {here}, the driver {spec.agentgauge}; install the same version on every node")
     if lacking := [name for name in spec.variables if not os.environ.get(name)]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.data.find import data_folder
@@ -53,7 +53,7 @@ class ShardSpecs:
         """The spec of a shard of these cases, the ``number``-th of those that run, from 0."""
         in_flight = self._options.in_flight(self._settings.in_flight, number)
         return ShardSpec(
-            agentgauge=version("agentgauge"),
+            agentgauge=own_version(),
             root=str(self._root),
             here=str(self._here),
             python_path=os.environ.get("PYTHONPATH", ""),

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from agentgauge.core.types import Record
-from agentgauge.model.cassette_file import digest
+from agentgauge.store.folder_names import sample_name
 from agentgauge_reports.formats.conversation import Call, Message, conversation
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import empty_folder, encoded, run_id
@@ -20,9 +19,6 @@ from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.unshown import Unshown
-
-LONGEST = 200
-"""Characters of a quoted id that a file's name holds; file systems take names of 255 bytes."""
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
@@ -49,7 +45,7 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
                 record = read(case)
                 trajectory = _trajectory(loaded, record, gold, headlines.get(case.task))
                 if trajectory["steps"]:
-                    file = output / case.task / f"{_name(case.sample)}-a{case.attempt}.json"
+                    file = output / case.task / f"{sample_name(case.sample)}-a{case.attempt}.json"
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(encoded(trajectory, indent=1) + b"\n")
                     written.append(file)
@@ -57,12 +53,6 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
                 unshown.add(f"{case.task} {case.sample}", error)
     unshown.notes += [gold.note] if gold.note else []
     return written
-
-
-def _name(sample: str) -> str:
-    """A sample in a file's name; of a long one the beginning, and a digest."""
-    name = quote(sample, safe="")
-    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{digest(sample)}"
 
 
 def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | None) -> dict[str, Any]:
