@@ -6,19 +6,17 @@ import signal
 import time
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, cast
-from unittest import SkipTest
 
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
-from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
+from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.coordination.stopping import Interrupts
-from agentgauge.run.own_tests.case import OwnCase
+from agentgauge.run.own_tests.case import OwnCases, planned_outside
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
@@ -44,6 +42,7 @@ class Worker:
         self._runner: CaseRunner | None = None
         self._prefetcher: Prefetcher | None = None
         self._cases: Prefetcher | RemoteCases | None = None  # the prefetcher, or those that run elsewhere
+        self.own_cases: OwnCases | None = None  # of a project's own tests, if there are any
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
@@ -68,7 +67,7 @@ class Worker:
             item.user_properties += [("agentgauge.tokens", result.tokens), ("agentgauge.usd", result.usd)]
             if result.at >= self._started:  # else an earlier run has finished it
                 item.user_properties.append(("agentgauge.seconds", result.seconds))
-        if problem := self._problem or (self._runner.problem if self._runner else ""):
+        if problem := self.problem:
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True
             if result is None:
@@ -76,29 +75,14 @@ class Worker:
         assert result is not None
         return result
 
-    def open_case(self, item: pytest.Item) -> OwnCase:
-        """The case of a project's own test, which pytest runs. Skips a test that passed in the resumed run."""
-        planned = item.stash[OWN]
-        if RAISED in item.stash:
-            del item.stash[RAISED]  # of a try before
-        if self._runner is None or self._prefetcher is None:
-            pytest.fail(self._problem, pytrace=False)
-        finished = self._runner.finished.get(planned.id)
-        if finished is not None and finished.status == "passed":
-            pytest.skip("it passed in the resumed run")
-        case = self._prefetcher.call(self._runner.open_case(planned, self.config.rootpath)).result()
-        return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
+    def finished_before(self, item: pytest.Item) -> Line | None:
+        """The finished record that an earlier session of the run has left of a project's own test."""
+        return self._runner.finished.get(item.stash[OWN].id) if self._runner else None
 
-    def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
-        """Store the record of a project's own test. A skipped test and a test that Ctrl-C has ended have none."""
-        raised = item.stash.get(RAISED, SkipTest("interrupted"))
-        if isinstance(raised, pytest.skip.Exception | SkipTest):
-            return
-        assert self._runner is not None and self._prefetcher is not None
-        fault = raised if isinstance(raised, Fault) else None
-        explanation = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
-        output = None if fault else {"passed": raised is None, "explanation": explanation}
-        self._prefetcher.call(self._runner.close_case(item.stash[OWN], own.case, output, fault, seconds)).result()
+    @property
+    def problem(self) -> str:
+        """Why no case can be started; empty if cases can."""
+        return self._problem or (self._runner.problem if self._runner else "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -141,8 +125,6 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if OWN in item.stash and (call.when == "call" or (call.excinfo and call.when == "setup")):
-            item.stash[RAISED] = call.excinfo.value if call.excinfo else None
         report = yield
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
@@ -176,6 +158,10 @@ class Worker:
         self._prefetcher = Prefetcher(self._runner, idle)
         self._runner.notify(self._prefetcher.recheck)
         self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
+        own = {case.task.name: case for item in session.items if (case := item.stash.get(OWN, None))}
+        if own:
+            outside = planned_outside(own[max(own)], self.worker.number)  # with tools if any test has them
+            self.own_cases = OwnCases(self._runner, self._prefetcher.call, self.config.rootpath, outside)
         if not self.worker.is_replacement:
             self._cases.submit(self._unfinished(queue))
 
