@@ -5,6 +5,7 @@ up.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from collections import Counter
@@ -139,6 +140,7 @@ class Controller:
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
         self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)
+        self.config.add_cleanup(self._remove_folder)
         self.reporting.begin()
         if dist == "no":
             self.config.stash[IDLE] = self.reporting.draw_if_late
@@ -234,7 +236,7 @@ class Controller:
                 self._budget.stop()
             if driver := self.config.stash.get(DRIVER, None):
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
-            if self.state.progress is not None and not self.settings.assignment:
+            if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
                 note := empty_shard(self.folder, self.settings.shard)
@@ -247,6 +249,12 @@ class Controller:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         finally:
             stop_services(self._services)
+
+
+    def _remove_folder(self) -> None:
+        """After a run of a project's own tests for which no run folder was asked."""
+        if not self.state.is_kept:
+            shutil.rmtree(self.folder.path, ignore_errors=True)
 
 
 def is_distributed(config: pytest.Config) -> bool:

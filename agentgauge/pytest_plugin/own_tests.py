@@ -72,10 +72,18 @@ class OwnTests:
         finally:
             fixturedef.addfinalizer(cases.leave_test)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        if item is self._running and call.excinfo and (fault := _fault_in(call.excinfo.value)):
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if item is not self._running or call.excinfo is None:
+            return report
+        if fault := _fault_in(call.excinfo.value):
             self._faults.append(fault)
+        elif report.failed and self._cases and self._cases.test and (fault := self._cases.test.fault):
+            report.sections.append(("model_endpoint", str(fault)))  # which the agent's own error may not say
+        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Runs after every plugin has had its say on a report; subtests have reports of their own."""

@@ -44,7 +44,7 @@ class Reporting:
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
         self._write_header(terminal, header(state.settings, state.plan, state.tools))
-        self._late_header = cost_lines(state.settings, state.plan)
+        self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         shows = state.benchmark_cases and not verbose
         write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
@@ -140,9 +140,14 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
-            from agentgauge_reports.end_screen import next_steps
+            from agentgauge_reports.end_screen import next_steps, of_benchmarks, usage_of_own_tests
 
-            self._write_results(terminalreporter, state.summary)
+            if state.benchmark_cases:
+                self._write_results(terminalreporter, of_benchmarks(state.summary))
+            else:
+                terminalreporter.write_sep("=", "agentgauge")
+            for line in usage_of_own_tests(state.summary):
+                terminalreporter.write_line(line)
         for line in state.held:
             terminalreporter.write_line(line)
         for problem in (*state.notes, *state.problems):

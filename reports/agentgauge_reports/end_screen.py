@@ -33,6 +33,28 @@ NEXT = (
 Row = tuple[str, ...]
 
 
+def of_benchmarks(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary without a project's own tests, whose outcomes pytest itself shows."""
+    tasks = {name: part for name, part in summary["tasks"].items() if not find_task(name).data.in_run_folder}
+    return {**summary, "tasks": tasks}
+
+
+def usage_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a project's own tests have asked of the model, if there are any."""
+    own = [part["usage"] for name, part in summary["tasks"].items() if find_task(name).data.in_run_folder]
+    if not own:
+        return
+    outside = summary["usage"].get("outside_tests")
+    used = [*own, outside] if outside else own
+    requests, tokens = (
+        sum(usage[name] for usage in used for name in names)
+        for names in (("requests",), ("prompt_tokens", "completion_tokens"))
+    )
+    apart = f", {outside['requests']:,} of them outside any test" if outside else ""
+    price = f", {dollars(usd)}" if (usd := sum(usage["usd"] for usage in used)) else ""
+    yield f"own tests: {requests:,} {'request' if requests == 1 else 'requests'} to the model{apart}; {tokens:,} tokens{price}"
+
+
 def meaning(summary: Mapping[str, Any]) -> str:
     """What the figures of an embedded model mean; empty for other models."""
     model = summary["run"]["model"]
