@@ -250,7 +250,6 @@ class Controller:
         finally:
             stop_services(self._services)
 
-
     def _remove_folder(self) -> None:
         """After a run of a project's own tests for which no run folder was asked."""
         if not self.state.is_kept:

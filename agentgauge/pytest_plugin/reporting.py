@@ -140,13 +140,13 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
-            from agentgauge_reports.end_screen import next_steps, of_benchmarks, usage_of_own_tests
+            from agentgauge_reports.end_screen import next_steps, of_benchmarks, line_of_own_tests
 
             if state.benchmark_cases:
                 self._write_results(terminalreporter, of_benchmarks(state.summary))
             else:
                 terminalreporter.write_sep("=", "agentgauge")
-            for line in usage_of_own_tests(state.summary):
+            for line in line_of_own_tests(state.summary):
                 terminalreporter.write_line(line)
         for line in state.held:
             terminalreporter.write_line(line)

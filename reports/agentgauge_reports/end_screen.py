@@ -39,26 +39,27 @@ def of_benchmarks(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {**summary, "tasks": tasks}
 
 
-def usage_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
-    """What a project's own tests have asked of the model, if there are any."""
-    own = [part["usage"] for name, part in summary["tasks"].items() if find_task(name).data.in_run_folder]
-    if not own:
-        return
+def line_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
+    """How the records of a project's own tests end, and what the tests have asked of the model; nothing without any."""
+    own = [part for name, part in summary["tasks"].items() if find_task(name).data.in_run_folder]
     outside = summary["usage"].get("outside_tests")
-    used = [*own, outside] if outside else own
-    requests, tokens = (
-        sum(usage[name] for usage in used for name in names)
-        for names in (("requests",), ("prompt_tokens", "completion_tokens"))
-    )
-    apart = f", {outside['requests']:,} of them outside any test" if outside else ""
-    price = f", {dollars(usd)}" if (usd := sum(usage["usd"] for usage in used)) else ""
-    yield f"own tests: {requests:,} {'request' if requests == 1 else 'requests'} to the model{apart}; {tokens:,} tokens{price}"
+    used = [*(part["usage"] for part in own), *([outside] if outside else [])]
+    ends = {status: sum(part[status] for part in own) for status in ("passed", "wrong", "broken")}
+    parts = [", ".join(f"{count} {status}" for status, count in ends.items() if count)]
+    if requests := sum(usage["requests"] for usage in used):
+        what = "request" if requests == 1 else "requests"
+        apart = f", {outside['requests']:,} of them outside any test" if outside else ""
+        tokens = sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in used)
+        price = f", {dollars(usd)}" if (usd := sum(usage["usd"] for usage in used)) else ""
+        parts += [f"{requests:,} {what} to the model{apart}", f"{tokens:,} tokens{price}"]
+    if any(parts):
+        yield f"own tests: {'; '.join(filter(None, parts))}"
 
 
 def meaning(summary: Mapping[str, Any]) -> str:
     """What the figures of an embedded model mean; empty for other models."""
     model = summary["run"]["model"]
-    if model not in BUILT_IN:
+    if model not in BUILT_IN or not summary["tasks"]:
         return ""
     # an agent makes something else of what the model says
     sentences = [] if "agent" in summary["run"] else [BUILT_IN[model]]

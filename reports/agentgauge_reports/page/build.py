@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
-from agentgauge_reports.end_screen import meaning
+from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
@@ -76,9 +76,9 @@ def write_page(
     transcripts.close()
     summary = read.summary
     tables = {
-        "alarm": alarm(summary),
-        "meaning": meaning(summary),
-        "boards": leaderboards(summary),
+        "alarm": alarm(of_benchmarks(summary)),
+        "meaning": meaning(of_benchmarks(summary)),
+        "boards": leaderboards(of_benchmarks(summary)),
         "breakdowns": breakdowns_of(summary),
     }
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
