@@ -147,9 +147,8 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         # The text of a TOML error names line and column, not the line's content, so it shows no secret.
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
     reader = _Reader(path)
-    top = reader.table(
-        data, "the file", dict.fromkeys(("models", "tools", "prompts", "scoring", "agent", "tests"), dict)
-    )
+    tables = ("models", "tools", "prompts", "scoring", "agent", "tests")
+    top = reader.table(data, "the file", dict.fromkeys(tables, dict))
     models = {name: _model_table(reader, name, table) for name, table in top.get("models", {}).items()}
     scoring = reader.table(top.get("scoring", {}), "[scoring]", {"similarity": str})
     return Config(

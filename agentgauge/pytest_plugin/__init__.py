@@ -36,7 +36,6 @@ from agentgauge.pytest_plugin.own_fixtures import (
 __all__ = [
     "agentgauge_cases",
     "agentgauge_tools",
-    "agentgauge_tool_server",
     "benchmark_task",
     "model",
     "model_endpoint",

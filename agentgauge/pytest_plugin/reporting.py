@@ -140,7 +140,7 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
-            from agentgauge_reports.end_screen import next_steps, of_benchmarks, line_of_own_tests
+            from agentgauge_reports.end_screen import line_of_own_tests, next_steps, of_benchmarks
 
             if state.benchmark_cases:
                 self._write_results(terminalreporter, of_benchmarks(state.summary))

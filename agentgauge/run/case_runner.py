@@ -126,10 +126,9 @@ class CaseRunner:
 
     def store_outside(self, case: Case) -> None:
         """Store what was asked while no test of a project's own was running, and empty the case."""
-        sample, config = case.sample, self._solver.configs[case.sample.task]
-        record = Record(
-            sample.task, sample.id, case.attempt, config, "missing", self._solver.transcript(case, None, 0.0)
-        )
+        task, config = case.sample.task, self._solver.configs[case.sample.task]
+        transcript = self._solver.transcript(case, None, 0.0)
+        record = Record(task, case.sample.id, case.attempt, config, "missing", transcript)
         case.drain()
         try:
             if self._outside is None:

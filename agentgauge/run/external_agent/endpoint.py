@@ -13,7 +13,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from agentgauge.agent.loop import shown
 from agentgauge.agent.native import function_schema
@@ -39,7 +39,7 @@ class ProgramSession(Protocol):
     requests: int  # to the model so far
     running: set[asyncio.Task[object]]
     at_once: asyncio.Semaphore
-    passes_all: bool  # whether fields of a request that are not known are forwarded to the model
+    passes_all: ClassVar[bool]  # whether fields of a request that are not known are forwarded to the model
 
     @property
     def model(self) -> str: ...

@@ -82,7 +82,8 @@ class OwnCases:
             test.case.drain()
             return line
 
-        return self._submit(closed()).result()
+        stored: Line = self._submit(closed()).result()
+        return stored
 
     def drop(self) -> None:
         """End a test that leaves no record: what it has used belongs to the run."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import ClassVar
 
 from agentgauge.core.capabilities import ToolUse
 from agentgauge.core.case import Case
@@ -22,7 +23,7 @@ from agentgauge.run.own_tests.case import OwnCases
 class OwnSession:
     """The requests of a process, which all have one token. See ``ProgramSession``."""
 
-    passes_all = True
+    passes_all: ClassVar[bool] = True
     tools: Sequence[Tool] = ()
 
     def __init__(self, cases: OwnCases, model: str, at_once: int) -> None:
