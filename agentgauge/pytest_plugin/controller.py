@@ -151,10 +151,11 @@ class Controller:
         """Check the tools, start the services, and describe the run. Raises UsageProblem and OSError."""
         state = self.state
         state.plan = list(self.folder.plan())
-        if dist not in ("no", *MODES) and state.benchmark_cases:
+        if dist not in ("no", *MODES) and state.is_kept:
+            what = "benchmark cases" if state.benchmark_cases else "tests that leave a record"
             raise UsageProblem(
-                f"--dist {dist} would run benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
-                " itself means load)"
+                f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
+                " load)"
             )
         for left in (STOP, SLOTS, WAITING, RATES):
             (self.folder.path / left).unlink(missing_ok=True)

@@ -38,9 +38,9 @@ def needs_tools(item: pytest.Item) -> bool:
 def agentgauge_cases(request: pytest.FixtureRequest) -> OwnCases:
     """The records of this process's tests, which the fixtures for own tests share."""
     worker = request.config.stash.get(WORKER, None)
-    if worker is None or worker.own_cases is None:
+    cases: OwnCases | None = worker and worker.start_own_tests(request.session)
+    if cases is None:
         pytest.fail(NOT_STARTED, pytrace=False)
-    cases: OwnCases = worker.own_cases
     return cases
 
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import Fault
 from agentgauge.core.types import Json
 from agentgauge.pytest_plugin.keys import OWN
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.own_tests.case import OwnCases
 from agentgauge.store.jsonl import CaseId
-
-PASSED_BEFORE = "it passed in the resumed run"
-
 
 class OwnTests:
     """Keeps the record of each test that uses a fixture of ours. Registered in processes that run cases."""
@@ -40,7 +38,8 @@ class OwnTests:
             return (yield)
         finished = self._worker.finished_before(item)
         if finished is not None and finished.status == "passed":
-            item.add_marker(pytest.mark.skip(reason=PASSED_BEFORE))
+            before = "in the resumed run" if self._worker.settings.resume else "before its worker died"
+            item.add_marker(pytest.mark.skip(reason=f"it passed {before}"))
         self._running, self._reports = item, []
         try:
             done = yield
@@ -114,7 +113,12 @@ class OwnTests:
         if fault is None and ended.error_in:
             fault = Fault(ended.explanation, cause=f"error in {ended.error_in}")
         output: Json = {"passed": not ended.is_red, "explanation": ended.explanation, "labels": list(ended.labels)}
-        cases.close(planned, None if fault else output, fault, time.monotonic() - self._began)
+        try:
+            cases.close(planned, None if fault else output, fault, time.monotonic() - self._began)
+        except OSError as error:
+            item.session.shouldstop = cannot_write(self._worker.folder.path, error)
+        if problem := self._worker.problem:  # there was room for this record, and there is none for another
+            item.session.shouldstop = problem
 
 
 @dataclass(frozen=True, slots=True)

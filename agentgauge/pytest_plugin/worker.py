@@ -75,6 +75,12 @@ class Worker:
         assert result is not None
         return result
 
+    def start_own_tests(self, session: pytest.Session) -> OwnCases | None:
+        """The cases of the project's own tests. None if no test names a fixture of ours."""
+        if any(OWN in item.stash for item in session.items):
+            self._start_cases(session)
+        return self.own_cases
+
     def finished_before(self, item: pytest.Item) -> Line | None:
         """The finished record that an earlier session of the run has left of a project's own test."""
         return self._runner.finished.get(item.stash[OWN].id) if self._runner else None

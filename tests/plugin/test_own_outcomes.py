@@ -219,3 +219,70 @@ def test_the_record_is_what_pytest_says_and_a_resume_keeps_red_tests_red(tmp_pat
     assert statuses(tmp_path / "run") == stored
     green = forked_in(tmp_path, "--resume=run", "-k", "(passed or none) and not (wrong or broken)", *workers)
     assert green.status == 0, green.output
+
+
+TWICE = """
+import pathlib
+
+def test_passes_the_second_time(model):
+    seen = pathlib.Path("seen")
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+"""
+
+
+def test_a_test_that_runs_twice_is_red_if_it_was_red_once(tmp_path):
+    (tmp_path / "test_twice.py").write_text(TWICE)
+    named = ("test_twice.py", "test_twice.py", "--keep-duplicates")
+    result = forked_in(tmp_path, *named, "--model=baseline", "--run-dir=r")
+    assert "1 failed, 1 passed" in result.output, result.output
+    assert statuses(tmp_path / "r") == {"test_passes_the_second_time": "wrong"}
+    each = forked_in(tmp_path, "--model=baseline", "--run-dir=r2", "--dist=each", "--tx=2*popen")
+    assert each.status == 4
+    assert "--dist each would run tests that leave a record more than once" in each.output
+
+
+DIES = """
+import os, pathlib
+
+def test_passes(model):
+    pass
+
+def test_dies(model):
+    if not pathlib.Path("fixed").exists():
+        os._exit(3)
+
+def test_is_next(model):
+    pass
+"""
+
+
+def test_a_test_that_ends_its_process_has_not_passed(tmp_path):
+    """Without workers the whole run dies, and a resumed one runs what had not passed."""
+    (tmp_path / "test_own.py").write_text(DIES)
+    died = forked_in(tmp_path, "--model=baseline", "--run-dir=run")
+    assert died.status == 3, died.output
+    again = forked_in(tmp_path, "--resume=run")
+    assert again.status == 3, again.output
+    (tmp_path / "fixed").touch()
+    fixed = forked_in(tmp_path, "--resume=run")
+    assert "2 passed, 1 skipped" in fixed.output, fixed.output
+    assert set(statuses(tmp_path / "run").values()) == {"passed"}
+
+
+DYNAMIC = """
+def test_asks_for_it_late(request):
+    assert request.getfixturevalue("model").complete("late").text
+
+def test_names_it(model):
+    assert model.complete("named").text
+"""
+
+
+def test_a_fixture_that_is_asked_for_late_spoils_no_other_test(tmp_path):
+    (tmp_path / "test_own.py").write_text(DYNAMIC)
+    result = forked_in(tmp_path, "--model=baseline", "--run-dir=run")
+    assert "2 passed" in result.output, result.output
+    assert statuses(tmp_path / "run") == {"test_names_it": "passed"}
+    assert "2 requests to the model, 1 of them outside any test" in result.output
