@@ -48,7 +48,8 @@ class AllureFilter:
             yield
         finally:
             cases = self.config.stash[WORKER].own_cases
-            if OWN in item.stash and cases and cases.test and (events := cases.test.case.events):
+            case = cases.test.case if OWN in item.stash and cases and cases.test else None
+            if case and (events := case.events):
                 for step in steps(events, STEPS):
                     with allure.step(redact(step["name"])):
                         pass

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentgauge.run.factories import Endpoint
     from agentgauge.run.own_tests.case import OwnCases
     from agentgauge.run.own_tests.objects import Model, Tools
+    from agentgauge.run.settings import Settings
 
 NOT_STARTED = (
     "AgentGauge has not started: with -n it must know before collection that a test uses it, so name the model, such as"
@@ -50,11 +51,11 @@ def agentgauge_tools() -> None:
 
 
 @pytest.fixture(scope="session")
-def model(agentgauge_cases: OwnCases) -> Model:
+def model(request: pytest.FixtureRequest, agentgauge_cases: OwnCases) -> Model:
     """The run's model (--model): ``ask``, ``complete``. Asynchronous code awaits what they return."""
     from agentgauge.run.own_tests.objects import Model
 
-    return Model(agentgauge_cases)
+    return Model(agentgauge_cases, request.config.stash[WORKER].settings.model.name)
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +71,8 @@ def model_endpoint(request: pytest.FixtureRequest, agentgauge_cases: OwnCases) -
     """An address of the run's model, for a framework of one's own: ``url``, ``key``, ``model``."""
     from agentgauge.run.own_tests.endpoint import serve
 
-    in_flight: int = request.config.stash[WORKER].settings.in_flight
-    return agentgauge_cases.run(serve(agentgauge_cases, in_flight))
+    settings: Settings = request.config.stash[WORKER].settings
+    return agentgauge_cases.run(serve(agentgauge_cases, settings.model.name, settings.in_flight))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.own_tests.case import OwnCases
 from agentgauge.store.jsonl import CaseId
 
+
 class OwnTests:
     """Keeps the record of each test that uses a fixture of ours. Registered in processes that run cases."""
 
@@ -114,7 +115,7 @@ class OwnTests:
             fault = Fault(ended.explanation, cause=f"error in {ended.error_in}")
         output: Json = {"passed": not ended.is_red, "explanation": ended.explanation, "labels": list(ended.labels)}
         try:
-            cases.close(planned, None if fault else output, fault, time.monotonic() - self._began)
+            cases.close(None if fault else output, fault, time.monotonic() - self._began)
         except OSError as error:
             item.session.shouldstop = cannot_write(self._worker.folder.path, error)
         if problem := self._worker.problem:  # there was room for this record, and there is none for another

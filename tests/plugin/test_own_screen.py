@@ -29,7 +29,19 @@ def test_skips(model):
     pytest.skip("now")
 """
 
-NOISE = ("95 %", "missing", "planned", "value", "Passed", "not ready", "disabled", "cost", "scoring", "dialect", "clean")
+NOISE = (
+    "95 %",
+    "missing",
+    "planned",
+    "value",
+    "Passed",
+    "not ready",
+    "disabled",
+    "cost",
+    "scoring",
+    "dialect",
+    "clean",
+)
 """Words of our lines about benchmarks, none of which belongs to a project's own tests."""
 
 

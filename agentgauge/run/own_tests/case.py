@@ -19,7 +19,6 @@ from agentgauge.core.types import Json
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.factories import Endpoint
 from agentgauge.run.solve import Planned
-from agentgauge.store import Line
 
 Result = TypeVar("Result")
 Work = Callable[[Case], Coroutine[Any, Any, Result]]
@@ -33,7 +32,8 @@ OUTSIDE = "outside any test"
 class OwnCase:
     """The case of a test that runs, or of requests outside any test."""
 
-    case: Case
+    planned: Planned
+    case: Case | None = None  # made in the event loop, at the first request or for the record
     fault: Fault | None = None  # the first that a program got as an answer of ``model_endpoint``
     is_open: bool = True  # the test is running: its record will hold the requests
 
@@ -56,8 +56,7 @@ class OwnCases:
         self._runner = runner
         self._submit = submit
         self._root = root
-        self._planned_outside = outside
-        self._outside: OwnCase | None = None
+        self._outside = OwnCase(outside, is_open=False)
         self._shared = 0  # fixtures of several tests that are set up or torn down now
         self.at_end: list[Callable[[], Coroutine[Any, Any, None]]] = []
         """Called when the run ends, in its event loop."""
@@ -68,29 +67,29 @@ class OwnCases:
     def open(self, planned: Planned) -> None:
         """Begin a test, or a further attempt at it."""
         self.drop()
-        self.test = OwnCase(self._submit(self._runner.open_case(planned, self._root)).result())
+        self.test = OwnCase(planned)
 
-    def close(self, planned: Planned, output: Json, fault: Fault | None, seconds: float) -> Line | None:
-        """Store the record of the test. Returns where it is, or None if no test was begun. Raises OSError."""
+    def close(self, output: Json, fault: Fault | None, seconds: float) -> None:
+        """Store the record of the test, if one has begun. Raises OSError."""
         test, self.test = self.test, None
         if test is None:
-            return None
+            return
 
-        async def closed() -> Line:
+        async def closed() -> None:
             test.is_open = False
-            line = await self._runner.close_case(planned, test.case, output, fault, seconds)
-            test.case.drain()
-            return line
+            case = await self._case_of(test)
+            await self._runner.close_case(test.planned, case, output, fault, seconds)
+            case.drain()
 
-        stored: Line = self._submit(closed()).result()
-        return stored
+        self._submit(closed()).result()
 
     def drop(self) -> None:
         """End a test that leaves no record: what it has used belongs to the run."""
         test, self.test = self.test, None
         if test is not None:
             test.is_open = False
-            self._submit(self._to_run(test)).result()
+            if test.case is not None:
+                self._submit(self._to_run(test)).result()
 
     def end(self) -> None:
         """End the run: no request is sent after it."""
@@ -116,7 +115,7 @@ class OwnCases:
 
     def tool_server(self) -> Endpoint:
         """The address of the run's tool server. Raises UsageProblem if it has none."""
-        return self._runner.tool_server(self._planned_outside.task.name)
+        return self._runner.tool_server(self._outside.planned.task.name)
 
     # -- requests
 
@@ -150,21 +149,20 @@ class OwnCases:
 
     async def _counted(self, test: OwnCase | None, work: Work[Result]) -> Result:
         __tracebackhide__ = True
-        own = test or await self._case_outside()
+        own = test or self._outside
         try:
-            return await work(own.case)
+            return await work(await self._case_of(own))
         finally:
             if not own.is_open:  # perhaps since the request was sent: a thread went on after its test
                 await self._to_run(own)
 
-    async def _case_outside(self) -> OwnCase:
-        if self._outside is None:
-            case = await self._runner.open_case(self._planned_outside, self._root)
-            self._outside = OwnCase(case, is_open=False)
-        return self._outside
+    async def _case_of(self, own: OwnCase) -> Case:
+        if own.case is None:
+            own.case = await self._runner.open_case(own.planned, self._root)
+        return own.case
 
     async def _to_run(self, own: OwnCase) -> None:
-        if own.case.events:
+        if own.case is not None and own.case.events:
             self._runner.store_outside(own.case)
 
     async def _later(self, work: Coroutine[Any, Any, Result]) -> Result:

@@ -64,16 +64,11 @@ class OwnSession:
         await asyncio.gather(*self.running, return_exceptions=True)
 
 
-async def serve(cases: OwnCases, at_once: int) -> Endpoint:
-    """Listen until the run ends. ``at_once``: concurrent requests; further ones wait."""
+async def serve(cases: OwnCases, name: str, at_once: int) -> Endpoint:
+    """Listen until the run ends. ``name``: of the model. ``at_once``: concurrent requests; further ones wait."""
     endpoint = AgentEndpoint()
     port = await endpoint.start()
     cases.at_end.append(endpoint.close)
-    name = await cases.counted(_name)
     token = endpoint.open(OwnSession(cases, name, at_once))
     register(token)
     return Endpoint(f"http://127.0.0.1:{port}/v1", token, name)
-
-
-async def _name(case: Case) -> str:
-    return case.name_of("")

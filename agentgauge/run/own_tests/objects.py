@@ -22,9 +22,9 @@ FILES = "\n\nThese files belong to it: "
 class Model:
     """The run's model. Asynchronous code awaits what the methods return."""
 
-    def __init__(self, cases: OwnCases) -> None:
+    def __init__(self, cases: OwnCases, name: str) -> None:
         self._cases = cases
-        self.name: str = cases.wait(_name)
+        self.name = name
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -122,10 +122,6 @@ class Tools:
 
     def __repr__(self) -> str:
         return f"<tools {', '.join(self.catalog)}>"
-
-
-async def _name(case: Case) -> str:
-    return case.name_of("")
 
 
 async def _folder(case: Case) -> Path:
