@@ -212,6 +212,11 @@ class Case:
         self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
         return result
 
+    def drain(self) -> None:
+        """Begin the log and the usage anew, once they are stored."""
+        self.events, self.usage = [], Usage()
+        self._previous.clear()
+
     def _new_messages(self, role: str, messages: tuple[Message, ...]) -> dict[str, Any]:
         """The messages that the previous request to the same role did not hold, so that a log grows linearly."""
         known = 0

@@ -125,6 +125,7 @@ class Config:
     prompts: Path | None = None  # folder of texts that replace the built-in wording
     similarity: str | None = None  # backend that compares texts; None: each benchmark's own choice
     agent: AgentTable = AgentTable()
+    keeps_own_tests: bool = False  # whether a run of a project's own tests alone leaves a run folder
 
 
 def load_config(path: Path | None = None, *, root: Path) -> Config:
@@ -146,7 +147,8 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         # The text of a TOML error names line and column, not the line's content, so it shows no secret.
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
     reader = _Reader(path)
-    top = reader.table(data, "the file", dict.fromkeys(("models", "tools", "prompts", "scoring", "agent"), dict))
+    tables = ("models", "tools", "prompts", "scoring", "agent", "tests")
+    top = reader.table(data, "the file", dict.fromkeys(tables, dict))
     models = {name: _model_table(reader, name, table) for name, table in top.get("models", {}).items()}
     scoring = reader.table(top.get("scoring", {}), "[scoring]", {"similarity": str})
     return Config(
@@ -156,6 +158,7 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         prompts=_prompts(reader, top.get("prompts", {})),
         similarity=scoring.get("similarity"),
         agent=_agent_table(reader, top.get("agent", {})),
+        keeps_own_tests=reader.table(top.get("tests", {}), "[tests]", {"run_folder": bool}).get("run_folder", False),
     )
 
 

@@ -24,8 +24,8 @@ from agentgauge.pytest_plugin.options import (
     unknown_options,
 )
 from agentgauge.pytest_plugin.own_fixtures import (
-    agentgauge_case,
-    agentgauge_tool_server,
+    agentgauge_cases,
+    agentgauge_tools,
     model,
     model_endpoint,
     tool_server,
@@ -34,8 +34,8 @@ from agentgauge.pytest_plugin.own_fixtures import (
 )
 
 __all__ = [
-    "agentgauge_case",
-    "agentgauge_tool_server",
+    "agentgauge_cases",
+    "agentgauge_tools",
     "benchmark_task",
     "model",
     "model_endpoint",

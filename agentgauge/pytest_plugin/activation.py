@@ -16,6 +16,7 @@ from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
 from agentgauge.pytest_plugin.options import given
+from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_folder import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.case_runner import WorkerInfo
@@ -91,7 +92,7 @@ def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
 def _run_cases(config: pytest.Config, settings: Settings, info: WorkerInfo) -> None:
     collection = config.stash[COLLECTION] = Collection(config, settings, info)
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
-    for name, plugin in (("collection", collection), ("worker", worker)):
+    for name, plugin in (("collection", collection), ("worker", worker), ("own-tests", OwnTests(worker))):
         config.pluginmanager.register(plugin, f"agentgauge-{name}")
     if config.getoption("allure_report_dir", None):
         from agentgauge.pytest_plugin.allure import AllureFilter

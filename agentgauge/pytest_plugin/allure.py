@@ -19,8 +19,7 @@ from agentgauge_reports.allure.steps import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
 from agentgauge.core.redaction import redact
-from agentgauge.pytest_plugin.keys import PLANNED
-from agentgauge.run.own_tests.case import OwnCase
+from agentgauge.pytest_plugin.keys import OWN, PLANNED, WORKER
 
 STEPS, TEXT = 50_000, 500_000
 """Bytes of the steps and of the transcript that a result of an own test gets."""
@@ -48,12 +47,13 @@ class AllureFilter:
         try:
             yield
         finally:
-            own: OwnCase | None = getattr(item, "funcargs", {}).get("agentgauge_case")
-            if own is not None and own.case.events:
-                for step in steps(own.case.events, STEPS):
+            cases = self.config.stash[WORKER].own_cases
+            case = cases.test.case if OWN in item.stash and cases and cases.test else None
+            if case and (events := case.events):
+                for step in steps(events, STEPS):
                     with allure.step(redact(step["name"])):
                         pass
-                allure.attach(redact(transcript(own.case.events, TEXT)), "transcript", allure.attachment_type.TEXT)
+                allure.attach(redact(transcript(events, TEXT)), "transcript", allure.attachment_type.TEXT)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -5,6 +5,7 @@ up.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Mapping, Sequence
@@ -151,6 +152,7 @@ class Controller:
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
         self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)
+        self.config.add_cleanup(self._remove_folder)
         self.reporting.begin()
         if dist == "no":
             self.config.stash[IDLE] = self.reporting.draw_if_late
@@ -161,10 +163,11 @@ class Controller:
         """Check the tools, start the services, and describe the run. Raises UsageProblem and OSError."""
         state = self.state
         state.plan = list(self.folder.plan())
-        if dist not in ("no", *MODES) and state.benchmark_cases:
+        if dist not in ("no", *MODES) and state.is_kept:
+            what = "benchmark cases" if state.benchmark_cases else "tests that leave a record"
             raise UsageProblem(
-                f"--dist {dist} would run benchmark cases more than once; accepted are {', '.join(MODES)} (-n by"
-                " itself means load)"
+                f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
+                " load)"
             )
         for left in (STOP, SLOTS, WAITING, RATES):
             (self.folder.path / left).unlink(missing_ok=True)
@@ -262,7 +265,7 @@ class Controller:
                 self._budget.stop()
             if driver := self.config.stash.get(DRIVER, None):
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
-            if self.state.progress is not None and not self.settings.assignment:
+            if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
             elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
                 note := empty_shard(self.folder, self.settings.shard)
@@ -275,6 +278,11 @@ class Controller:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         finally:
             stop_services(self._services)
+
+    def _remove_folder(self) -> None:
+        """After a run of a project's own tests for which no run folder was asked."""
+        if not self.state.is_kept:
+            shutil.rmtree(self.folder.path, ignore_errors=True)
 
 
 def is_distributed(config: pytest.Config) -> bool:

@@ -23,9 +23,6 @@ PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
 """Of an item: the record that a project's own test with fixtures of ours leaves."""
 
-RAISED: pytest.StashKey[BaseException | None] = pytest.StashKey()
-"""Of an item with ``OWN`` whose test has ended: the exception that its set-up or the test has raised."""
-
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Worker``, in processes that run cases."""
 

@@ -50,7 +50,7 @@ class Reporting:
         self._write_header(terminal, header(state.settings, state.plan, state.tools))
         if death := self.config.stash.get(EARLIER_DEATH, ""):
             self._write_header(terminal, iter([death]))
-        self._late_header = cost_lines(state.settings, state.plan)
+        self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         shows = state.benchmark_cases and not verbose
         write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
@@ -158,9 +158,14 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
-            from agentgauge_reports.end_screen import next_steps
+            from agentgauge_reports.end_screen import line_of_own_tests, next_steps, of_benchmarks
 
-            self._write_results(terminalreporter, state.summary)
+            if state.benchmark_cases:
+                self._write_results(terminalreporter, of_benchmarks(state.summary))
+            else:
+                terminalreporter.write_sep("=", "agentgauge")
+            for line in line_of_own_tests(state.summary):
+                terminalreporter.write_line(line)
         for line in state.held:
             terminalreporter.write_line(line)
         for problem in (*state.notes, *state.problems):

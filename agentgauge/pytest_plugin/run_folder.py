@@ -4,6 +4,7 @@ happens.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
         raise UsageProblem(f"{problem}; name another with --run-dir") from None
     return settings
+
+
+def is_asked_for(option: Namespace, settings: Settings) -> bool:
+    """Whether the run folder stays after a run of a project's own tests alone. It does where it is named, where other
+    runs read it, and where the run may be continued. ``option``: our options."""
+    members = settings.shard or settings.shared or settings.assignment
+    needs = settings.resume or settings.budget or settings.gates
+    return bool(option.run_dir or needs or members or settings.file.keeps_own_tests)
 
 
 def continue_selection(config: pytest.Config) -> None:

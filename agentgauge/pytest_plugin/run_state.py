@@ -14,7 +14,8 @@ import pytest
 from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.pytest_plugin.run_folder import selection
+from agentgauge.pytest_plugin.options import given
+from agentgauge.pytest_plugin.run_folder import is_asked_for, selection
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.progress import Progress
 from agentgauge.run.run_metadata import run_json
@@ -50,6 +51,12 @@ class RunState:
     def benchmark_cases(self) -> Counter[str]:
         """Task → planned cases; without tests of the project's own, which pytest runs and shows."""
         return Counter(task for task, _, _ in self.plan if not find_task(task).data.in_run_folder)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the run folder stays when the run has ended."""
+        asked = is_asked_for(given(self.config.option), self.settings)
+        return bool(asked or self.benchmark_cases or self.service_problem)
 
     @property
     def folder(self) -> RunFolder:

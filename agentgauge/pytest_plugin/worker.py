@@ -6,20 +6,18 @@ import signal
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
-from unittest import SkipTest
 
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
-from agentgauge.core.errors import Fault
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
-from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED, RAISED
+from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
 from agentgauge.run.coordination.stopping import Interrupts
 from agentgauge.run.crashes import Suspects
-from agentgauge.run.own_tests.case import OwnCase
+from agentgauge.run.own_tests.case import OwnCases, planned_outside
 from agentgauge.run.prefetcher import Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
@@ -45,6 +43,7 @@ class Worker:
         self._runner: CaseRunner | None = None
         self._prefetcher: Prefetcher | None = None
         self._cases: Prefetcher | RemoteCases | None = None  # the prefetcher, or those that run elsewhere
+        self.own_cases: OwnCases | None = None  # of a project's own tests, if there are any
         self._asked: dict[CaseId, Line] = {}  # the last answer, right or wrong: a rerun of its test gets it too
         self._started = time.time()
         self._problem = ""  # why no case can be started: the run folder cannot be written
@@ -73,7 +72,7 @@ class Worker:
                 item.user_properties.append(("agentgauge.seconds", result.seconds))
         elif result and result.status == "missing":
             item.user_properties.append(("agentgauge.missing", result.error))
-        if problem := self._problem or (self._runner.problem if self._runner else ""):
+        if problem := self.problem:
             item.user_properties.append(("agentgauge.stop", problem))
             self._problem_reported = True
             if result is None:
@@ -81,31 +80,20 @@ class Worker:
         assert result is not None
         return result
 
-    def open_case(self, item: pytest.Item) -> OwnCase:
-        """The case of a project's own test, which pytest runs. Skips a test that passed in the resumed run."""
-        planned = item.stash[OWN]
-        if RAISED in item.stash:
-            del item.stash[RAISED]  # of a try before
-        if self._runner is None or self._prefetcher is None:
-            pytest.fail(self._problem, pytrace=False)
-        finished = self._runner.finished.get(planned.id)
-        if finished is not None and finished.status == "passed":
-            pytest.skip("it passed in the resumed run")
-        if finished is not None and finished.status == "broken":
-            pytest.fail(str(finished.read().error), pytrace=False)
-        case = self._prefetcher.call(self._runner.open_case(planned, self.config.rootpath)).result()
-        return OwnCase(case, self._prefetcher.call, self._runner.endpoint)
+    def start_own_tests(self, session: pytest.Session) -> OwnCases | None:
+        """The cases of the project's own tests. None if no test names a fixture of ours."""
+        if any(OWN in item.stash for item in session.items):
+            self._start_cases(session)
+        return self.own_cases
 
-    def close_case(self, item: pytest.Item, own: OwnCase, seconds: float) -> None:
-        """Store the record of a project's own test. A skipped test and a test that Ctrl-C has ended have none."""
-        raised = item.stash.get(RAISED, SkipTest("interrupted"))
-        if isinstance(raised, pytest.skip.Exception | SkipTest):
-            return
-        assert self._runner is not None and self._prefetcher is not None
-        fault = raised if isinstance(raised, Fault) else None
-        explanation = "" if raised is None else f"{type(raised).__name__}: {raised}".splitlines()[0]
-        output = None if fault else {"passed": raised is None, "explanation": explanation}
-        self._prefetcher.call(self._runner.close_case(item.stash[OWN], own.case, output, fault, seconds)).result()
+    def finished_before(self, item: pytest.Item) -> Line | None:
+        """The finished record that an earlier session of the run has left of a project's own test."""
+        return self._runner.finished.get(item.stash[OWN].id) if self._runner else None
+
+    @property
+    def problem(self) -> str:
+        """Why no case can be started; empty if cases can."""
+        return self._problem or (self._runner.problem if self._runner else "")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -151,8 +139,6 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if OWN in item.stash and (call.when == "call" or (call.excinfo and call.when == "setup")):
-            item.stash[RAISED] = call.excinfo.value if call.excinfo else None
         report = yield
         if call.when == "teardown" and PLANNED in item.stash:
             item.user_properties.clear()  # the reports have copies, and pytest keeps every item to the end
@@ -190,6 +176,10 @@ class Worker:
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)
             self._runner.suspects = {case.id for item, case in cases if case and item.nodeid in self._suspects}
+        own = {case.task.name: case for item in session.items if (case := item.stash.get(OWN, None))}
+        if own:
+            outside = planned_outside(own[max(own)], self.worker.number)  # with tools if any test has them
+            self.own_cases = OwnCases(self._runner, self._prefetcher.call, self.config.rootpath, outside)
         if not self.worker.is_replacement:
             self._submit(queue)
 

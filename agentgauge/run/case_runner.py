@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from agentgauge.core.atomic_write import DISK_FULL, cannot_write
 from agentgauge.core.case import Case, CaseSettings
@@ -25,6 +25,7 @@ from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import Line, RunFolder
+from agentgauge.store.appender import Appender
 from agentgauge.store.jsonl import CaseId
 
 NOT_JSON = (RecursionError, TypeError, ValueError)
@@ -65,8 +66,10 @@ class CaseRunner:
         guilty = Suspects.read(self.folder.path).guilty if settings.resume else []
         self.finished |= {case: stored[case] for case in guilty if case in stored}
         self.suspects: set[CaseId] = set()  # cases that run with no other case beside them
+        self._worker = worker.name
         self._appender = self.folder.appender(worker.name)
         self._running = RunningCases(self.folder.path, worker.name)
+        self._outside: Appender | None = None  # of requests outside any test
         number = users.index(worker.number)
         self.slots = SlotPool(self.folder.path / SLOTS, number=number, count=len(users), total=settings.in_flight)
         self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
@@ -132,9 +135,22 @@ class CaseRunner:
         self._running.end(planned.id)
         return line
 
-    def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
-        """See ``Clients.endpoint``."""
-        return self._clients.endpoint(service, task)
+    def store_outside(self, case: Case) -> None:
+        """Store what was asked while no test of a project's own was running, and empty the case."""
+        task, config = case.sample.task, self._solver.configs[case.sample.task]
+        transcript = self._solver.transcript(case, None, 0.0)
+        record = Record(task, case.sample.id, case.attempt, config, "missing", transcript)
+        case.drain()
+        try:
+            if self._outside is None:
+                self._outside = self.folder.outside_appender(self._worker)
+            self._outside.append(replace(record, worker=self._worker, finished=time.time()))
+        except OSError as error:
+            self.problem = cannot_write(self.folder.path, error)
+
+    def tool_server(self, task: str) -> Endpoint:
+        """See ``Clients.tool_server``."""
+        return self._clients.tool_server(task)
 
     def resting(self) -> int:
         """How many running cases only wait, for example for the next attempt of a request. Other cases may use their
@@ -168,6 +184,8 @@ class CaseRunner:
         await self._clients.close()
         self._appender.close()
         self._running.close()
+        if self._outside:
+            self._outside.close()
 
     def _store(self, record: Record) -> Line:
         try:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agentgauge.core.capabilities import SAME, RealTools
 from agentgauge.core.chat import CaseKey, ChatModel
@@ -68,18 +68,12 @@ class Clients:
             self._models[role] = self._make_model(role)
         return self._models[role]
 
-    def endpoint(self, service: Literal["model", "tools"], task: str) -> Endpoint:
-        """The run's model or the task's tool server, for programs with their own client. Raises UsageProblem if the run
-        has none."""
-        spec = self._settings.spec
-        if spec is None:
-            raise UsageProblem("a replayed run has no model and no tools at an address; leave --replay out")
-        if service == "tools":
-            url = self._settings.tool_server or self._addresses()[tools_name(task)]
-            return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
-        if spec.embedded:
-            spec = spec.served_at(self._addresses()["model"])
-        return Endpoint(spec.url or "", os.environ.get(spec.key_env or "", "").strip(), spec.model)
+    def tool_server(self, task: str) -> Endpoint:
+        """The task's tool server, for programs with their own client. Raises UsageProblem if the run has none."""
+        if self._settings.spec is None:
+            raise UsageProblem("a replayed run has no tools at an address; leave --replay out")
+        url = self._settings.tool_server or self._addresses()[tools_name(task)]
+        return Endpoint(url, os.environ.get(TOOL_TOKEN, ""))
 
     def at_rest(self) -> int:
         """How many cases only wait: for the next attempt of a request, or for the start of the tool server."""

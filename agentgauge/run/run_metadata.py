@@ -31,13 +31,17 @@ MANY = 3
 
 def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The lines about the run that the terminal shows at its start."""
+    at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
+    if all(map(_is_own, plan)):
+        yield f"model {settings.model.name}{at}"
+        yield from _plan_lines(settings, plan)
+        return
     sent = (
         f"batches of up to {settings.in_flight} requests"
         if settings.batch
         else f"{settings.in_flight} concurrent request{'s' * (settings.in_flight != 1)}"
     )
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
-    at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     yield f"model {settings.model.name}{at} · {how}"
     if settings.agent:
         confined = "" if settings.agent.confined else ", NOT confined"
@@ -48,22 +52,27 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if launch := settings.launch:
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
         yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
-    if whole := read_whole_plan(RunFolder(settings.run_dir), settings.shard):
-        yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
-    if settings.resume:
-        lines = RunFolder(settings.run_dir).lines()
-        kept = sum(case in lines and lines[case].finished for case in plan)
-        yield f"resuming {settings.run_dir}: {kept} cases are kept, {len(plan) - kept} run"
-    if settings.rescore:
-        yield f"scoring the transcripts of {settings.rescore} again; no model is called"
-    if settings.replay:
-        yield f"replaying {settings.replay}; no model is called and no tool runs"
-    if all(find_task(name).data.in_run_folder for name, _, _ in plan):
-        return
+    yield from _plan_lines(settings, plan)
     yield (
         "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
         " the run"
     )
+
+
+def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
+    """What part of a plan the run has, and what it takes from an earlier one."""
+    if whole := read_whole_plan(RunFolder(settings.run_dir), settings.shard):
+        yield f"{settings.shard}: {len(plan):,} of {whole['planned']:,} cases"
+    if settings.resume:
+        lines = RunFolder(settings.run_dir).lines()
+        finished = [case for case in plan if case in lines and lines[case].finished]
+        kept = sum(lines[case].status == "passed" or not _is_own(case) for case in finished)  # failed tests run again
+        what = "tests have passed" if all(map(_is_own, plan)) else "cases are kept"
+        yield f"resuming {settings.run_dir}: {kept} {what}, {len(plan) - kept} run"
+    if settings.rescore:
+        yield f"scoring the transcripts of {settings.rescore} again; no model is called"
+    if settings.replay:
+        yield f"replaying {settings.replay}; no model is called and no tool runs"
 
 
 def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
@@ -86,6 +95,11 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
             if left_out := find_task(name).data.left_out(settings.roots[name]):
                 more = f", and {len(left_out) - 1} more (see run.json)" if left_out[1:] else ""
                 yield f"{name}: left out: {left_out[0]}{more}"
+
+
+def _is_own(case: CaseId) -> bool:
+    """Whether a case is a test of the project's own."""
+    return find_task(case[0]).data.in_run_folder
 
 
 def run_json(

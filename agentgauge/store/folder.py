@@ -6,6 +6,7 @@
     records/        <worker>.jsonl: the records that a worker has written, until they are merged
     records.jsonl   the merged ones, one per case and line, in the order of the plan
     left-out.jsonl  lines that were found and do not count: damaged ones, and records of other settings
+    outside/        <worker>.jsonl: what a project's own tests asked while none of them was running
     files/          what tools produced, by task and sample
     stages/         checkpoints of unfinished cases
 
@@ -26,11 +27,13 @@ from typing import Any
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Usage
 from agentgauge.store.appender import Appender
 from agentgauge.store.folder_names import sample_name
 from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
 from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
+from agentgauge.store.record_tail import RecordTail
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
@@ -164,6 +167,15 @@ class RunFolder:
         """Open the file for a worker's records. Raises OSError."""
         return Appender(self.path / "records" / f"{worker}.jsonl", self.free_reserve)
 
+    @property
+    def outside(self) -> Path:
+        """The folder of requests outside any test. Made with the first one."""
+        return self.path / "outside"
+
+    def outside_appender(self, worker: str) -> Appender:
+        """Open the file for a worker's requests outside any test. Raises OSError."""
+        return Appender(self.outside / f"{worker}.jsonl", self.free_reserve)
+
     def files(self, task: str, sample: str, attempt: int) -> Path:
         """The folder of files that a case's tools produce. Made when a tool first writes there."""
         return self.path.joinpath("files", task, f"{sample_name(sample)}-a{attempt}")
@@ -229,6 +241,11 @@ class RunFolder:
     def lines(self, order: Iterable[CaseId] = (), left_out: list[LeftOut] | None = None) -> dict[CaseId, Line]:
         """The location of each case's record. See ``best_records``."""
         return best_records(self.path, Line.of, order, left_out)
+
+    def outside_usage(self) -> Usage:
+        """The usage of requests outside any test."""
+        found = RecordTail().new(sorted(self.outside.glob("*.jsonl")))
+        return sum((Usage(**record["transcript"]["usage"]) for record, *_ in found), Usage())
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
         """As ``lines``, each in outline. Raises UsageProblem for lines that do not count."""

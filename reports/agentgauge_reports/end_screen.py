@@ -35,10 +35,33 @@ NEXT = (
 Row = tuple[str, ...]
 
 
+def of_benchmarks(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary without a project's own tests, whose outcomes pytest itself shows."""
+    tasks = {name: part for name, part in summary["tasks"].items() if not find_task(name).data.in_run_folder}
+    return {**summary, "tasks": tasks}
+
+
+def line_of_own_tests(summary: Mapping[str, Any]) -> Iterator[str]:
+    """How the records of a project's own tests end, and what the tests have asked of the model; nothing without any."""
+    own = [part for name, part in summary["tasks"].items() if find_task(name).data.in_run_folder]
+    outside = summary["usage"].get("outside_tests")
+    used = [*(part["usage"] for part in own), *([outside] if outside else [])]
+    ends = {status: sum(part[status] for part in own) for status in ("passed", "wrong", "broken")}
+    parts = [", ".join(f"{count} {status}" for status, count in ends.items() if count)]
+    if requests := sum(usage["requests"] for usage in used):
+        what = "request" if requests == 1 else "requests"
+        apart = f", {outside['requests']:,} of them outside any test" if outside else ""
+        tokens = sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in used)
+        price = f", {dollars(usd)}" if (usd := sum(usage["usd"] for usage in used)) else ""
+        parts += [f"{requests:,} {what} to the model{apart}", f"{tokens:,} tokens{price}"]
+    if any(parts):
+        yield f"own tests: {'; '.join(filter(None, parts))}"
+
+
 def meaning(summary: Mapping[str, Any]) -> str:
     """What the figures of an embedded model mean; empty for other models."""
     model = summary["run"]["model"]
-    if model not in BUILT_IN:
+    if model not in BUILT_IN or not summary["tasks"]:
         return ""
     # an agent makes something else of what the model says
     sentences = [] if "agent" in summary["run"] else [BUILT_IN[model]]

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, decoded
@@ -23,7 +24,8 @@ Reader = Callable[[CaseOutline], Record]
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. ``cases`` are in the order of the plan and include cases that were not attempted."""
+    """A run folder. ``cases`` are in the order of the plan and include cases that were not attempted,
+    save a project's own tests."""
 
     path: Path
     about: Mapping[str, Any]  # run.json
@@ -85,5 +87,6 @@ def load_run(
     planned = [
         found.pop(case) if case in found else CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0)
         for case in (folder.plan() if plan is None else plan)
+        if case in found or not find_task(case[0]).data.in_run_folder  # pytest says which tests it did not run
     ]
     return Run(path, about, summary, (*planned, *found.values()), problems)

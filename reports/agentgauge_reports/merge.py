@@ -223,6 +223,10 @@ def _copy(
         for case, line in own.items():
             if case not in chosen or line.rank > chosen[case][1].rank:
                 chosen[case] = (shard, line)
+    for number, shard in enumerate(shards, 1):
+        for file in sorted(shard.folder.outside.glob("*.jsonl")):
+            target.outside.mkdir(exist_ok=True)
+            shutil.copy(file, target.outside / f"{number}-{file.name}")
     known = [case for case in plan if case in chosen]
     target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
     for case, (shard, _) in chosen.items():

@@ -58,7 +58,7 @@ def sum_up(
         "run": dict(about),
         "tasks": tasks,
         "capabilities": combined,
-        "usage": _usage(outlines.values()),
+        "usage": _usage(outlines.values(), folder.outside_usage()),
     }
     if found := doubts(summary):
         summary = {"doubts": found, **summary}
@@ -225,12 +225,15 @@ def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(outlines: Collection[CaseOutline]) -> dict[str, Any]:
-    return {**_spent(outlines), "seconds": round(sum(outline.seconds for outline in outlines), 3)}
+def _usage(outlines: Collection[CaseOutline], outside: Usage) -> dict[str, Any]:
+    """``outside``: the usage of requests outside any test, which counts, too."""
+    seconds = round(sum(outline.seconds for outline in outlines), 3)
+    apart = {"outside_tests": asdict(outside)} if outside.requests else {}
+    return {**_spent(outlines, outside), "seconds": seconds, **apart}
 
 
-def _spent(outlines: Collection[CaseOutline]) -> dict[str, Any]:
+def _spent(outlines: Collection[CaseOutline], more: Usage = Usage()) -> dict[str, Any]:  # noqa: B008 - frozen
     """Requests, tokens and dollars of cases, and the dollars for each that passed."""
-    total = sum((outline.usage for outline in outlines), Usage())
+    total = sum((outline.usage for outline in outlines), more)
     passed = sum(outline.status == "passed" for outline in outlines)
     return {**asdict(total), "usd_per_passed": total.usd / passed if passed else None}

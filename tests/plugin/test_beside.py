@@ -77,6 +77,49 @@ def test_twice(model):
     assert model.complete("tries").text == "3"
 """
 
+ATTEMPTS = """
+import pathlib
+import pytest
+
+def times(name):
+    file = pathlib.Path(name)
+    count = int(file.read_text()) + 1 if file.exists() else 1
+    file.write_text(str(count))
+    return count
+
+@pytest.fixture
+def fails_once_in_setup():
+    assert times("setup") > 1
+
+@pytest.fixture
+def fails_once_in_teardown():
+    yield
+    assert times("teardown") > 1
+
+@pytest.mark.flaky(reruns=2)
+def test_passed_at_last(model):
+    model.complete("hello")
+    assert times("flaky") > 1
+
+@pytest.mark.flaky(reruns=1)
+def test_passed_setup(model, fails_once_in_setup):
+    model.complete("hello")
+
+@pytest.mark.flaky(reruns=1)
+def test_passed_teardown(model, fails_once_in_teardown):
+    model.complete("hello")
+
+@pytest.mark.flaky(reruns=1)
+def test_wrong_again(model):
+    model.complete("hello")
+    assert False
+
+@pytest.mark.timeout(1)
+def test_wrong_too_slow(model):
+    import time
+    time.sleep(5)
+"""
+
 SLOW = """
 import pytest
 
@@ -200,6 +243,15 @@ def test_reruns_give_a_wrong_answer_no_second_chance_and_a_fault_one(project, en
     assert result.status == 0
 
 
+def test_of_several_attempts_at_an_own_test_the_last_counts(project, endpoint):
+    arguments = ("-k", "test_own", "-n", "2")
+    result = run(project, ATTEMPTS, endpoint, "pytest_rerunfailures pytest_timeout", *arguments)
+    assert result.status == 1, result.output
+    ends = {name: re.search("passed|wrong", name)[0] for name in re.findall(r"def (test_\w+)", ATTEMPTS)}
+    assert statuses(project) == ends, result.output
+    assert "3 of them outside any test" in result.output  # of the attempts before
+
+
 def test_a_time_out_ends_the_wait_for_the_model(project, endpoint):
     (project / "toy" / "toy.jsonl").write_text('{"id": "s0", "say": "silence"}\n')
     result = run(project, SLOW, endpoint, "pytest_timeout", "--timeout=3")
@@ -263,4 +315,6 @@ def test_an_agent_of_another_framework_asks_our_model_and_uses_our_tools(tmp_pat
     result = start(example, "-k", "agent", "--run-dir=run")
     assert "1 passed" in result.output, result.output
     (record,) = records(example / "run")
-    assert [(event["kind"], event["name"]) for event in record["transcript"]["events"]] == [("tool", "OCR")]
+    events = [(event["kind"], event["name"]) for event in record["transcript"]["events"]]
+    assert events == [("model", "baseline"), ("tool", "OCR"), ("model", "baseline")]
+    assert record["transcript"]["usage"]["requests"] == 2

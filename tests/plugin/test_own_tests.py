@@ -42,7 +42,7 @@ def test_the_model_reads_nothing_else(model, tools):
 
 def test_addresses(model_endpoint, tool_server):
     import urllib.request
-    assert model_endpoint.url == URL and model_endpoint.model == "m"
+    assert model_endpoint.url.startswith("http://127.0.0.1:") and model_endpoint.model == "m"
     token = {"Authorization": f"Bearer {tool_server.key}"}
     ask = urllib.request.Request(f"{tool_server.url}/openapi.json", headers=token)
     assert b"Calculator" in urllib.request.urlopen(ask, timeout=20).read()
@@ -98,10 +98,10 @@ def endpoint():
         yield server
 
 
-def project(folder: Path, url: str) -> Path:
+def project(folder: Path) -> Path:
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n")
-    (folder / "test_own.py").write_text(TESTS.replace("URL", repr(url)))
+    (folder / "test_own.py").write_text(TESTS)
     return folder
 
 
@@ -121,7 +121,7 @@ PASSED = (
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "xdist"])
 def test_each_leaves_a_record_and_passes_or_fails_as_pytest_has_it(tmp_path, endpoint, workers):
-    folder = project(tmp_path / "own", endpoint.url)
+    folder = project(tmp_path / "own")
     model = ("--model=m", f"--model-url={endpoint.url}", "--run-dir=run", "--alluredir=allure")
     result = forked_in(folder, *model, *workers)
     assert result.status == 1, result.output
@@ -152,7 +152,7 @@ def assert_allure_has_steps(folder: Path) -> None:
 
 
 def test_a_resumed_run_skips_what_has_passed_and_a_replayed_one_asks_nobody(tmp_path, endpoint):
-    folder = project(tmp_path / "own", endpoint.url)
+    folder = project(tmp_path / "own")
     chosen = ("-k", "function or fails")
     model = ("--model=m", f"--model-url={endpoint.url}")
     forked_in(folder, *chosen, *model, "--run-dir=run", "--record=tape.jsonl")
@@ -169,7 +169,7 @@ def test_a_resumed_run_skips_what_has_passed_and_a_replayed_one_asks_nobody(tmp_
 def test_a_fault_of_the_endpoint_breaks_the_test(tmp_path):
     with FaultServer(choose=lambda seen: answer("x")) as gone:
         url = gone.url
-    folder = project(tmp_path / "own", url)
+    folder = project(tmp_path / "own")
     result = forked_in(folder, "-k", "fails", "--model=m", f"--model-url={url}", "--run-dir=run")
     assert result.status == 1
     assert "ModelFault" in result.output, result.output
@@ -219,7 +219,7 @@ def test_what_did_not_come_to_its_end_has_no_record(tmp_path):
 
 
 def test_without_any_option_the_default_model_is_asked(tmp_path):
-    folder = project(tmp_path / "own", "")
+    folder = project(tmp_path / "own")
     result = forked_in(folder, "-k", "fails")
     assert "agentgauge: model baseline" in result.output
     late = forked_in(folder, "-k", "fails", "-n", "1")

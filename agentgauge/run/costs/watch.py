@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import Budget
@@ -24,17 +25,20 @@ class BudgetWatch:
 
     def __init__(self, budget: Budget, folder: RunFolder, over: Callable[[str], None]) -> None:
         self._budget = budget
-        self._records = folder.path / "records"
+        self._folder = folder
         self._reserve = folder.path / FILE
         self._reserve.unlink(missing_ok=True)  # of an earlier session
         self._over = over
         # a resumed run starts at 0
-        self._tail = RecordTail({path: path.stat().st_size for path in self._records.glob("*.jsonl")})
+        self._tail = RecordTail({path: path.stat().st_size for path in self._files()})
         self._usage = Usage()
         self._begin = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="agentgauge-budget", daemon=True)
         self._thread.start()
+
+    def _files(self) -> list[Path]:
+        return [*(self._folder.path / "records").glob("*.jsonl"), *self._folder.outside.glob("*.jsonl")]
 
     def stop(self) -> None:
         self._ended.set()
@@ -44,7 +48,7 @@ class BudgetWatch:
     def _watch(self) -> None:
         while not self._ended.wait(self.SECONDS):
             no_room = self._reserve.exists() and exhausted(self._reserve)  # the records below are complete then
-            for record, *_ in self._tail.new(self._records.glob("*.jsonl")):
+            for record, *_ in self._tail.new(self._files()):
                 try:
                     if transcript := record["transcript"]:
                         self._usage += Usage(**transcript["usage"])

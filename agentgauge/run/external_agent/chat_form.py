@@ -45,8 +45,9 @@ class AgentRequest:
     wants_usage: bool = False  # in the stream
 
 
-def read_body(content: bytes, model: str) -> AgentRequest:
-    """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field."""
+def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentRequest:
+    """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field, which
+    ``passes_all`` forwards to the model."""
     try:
         body = clean_all(json.loads(content, parse_constant=_no_number))
     except (ValueError, RecursionError):
@@ -55,7 +56,8 @@ def read_body(content: bytes, model: str) -> AgentRequest:
         raise Refused("the body must be an object")
     if (name := body.get("model", model)) != model:
         raise Refused(f"there is no model {str(name)[:80]!r} here; ask {model!r}", 404, "model_not_found")
-    if unknown := sorted(body.keys() - _UNDERSTOOD - {*PASSED_ON, *IGNORED}):
+    unknown = sorted(body.keys() - _UNDERSTOOD - {*PASSED_ON, *IGNORED})
+    if unknown and not passes_all:
         raise Refused(f"the field {unknown[0][:80]!r} is not supported; leave it out")
     if body.get("n") not in (None, 1):
         raise Refused("n must be 1: ask again for another reply")
@@ -72,7 +74,7 @@ def read_body(content: bytes, model: str) -> AgentRequest:
         tools=tuple(tools),
         sampling=Sampling(_number(body, "temperature"), _whole(body)),
         stop=tuple(stop),
-        extra={name: body[name] for name in PASSED_ON if body.get(name) is not None},
+        extra={name: body[name] for name in (*PASSED_ON, *unknown) if body.get(name) is not None},
         stream=bool(body.get("stream")),
         wants_usage=isinstance(options, dict) and bool(options.get("include_usage")),
     )

@@ -1,8 +1,10 @@
-"""The server that an agent program reaches: the model and the tools of its case, and nothing else.
+"""The server that an agent program reaches: the model and the tools of its case, and nothing else. An agent that runs
+inside a project's own test reaches the model in the same way.
 
 ``GET /v1/models``, ``POST /v1/chat/completions`` as OpenAI has them; ``GET /tools``, the tools as OpenAI functions, and
-``POST /tools/NAME`` with the arguments as the body. Every request carries the bearer token of one call of the agent,
-which is valid while the program runs. No provider's key is here: requests go through the case's own client.
+``POST /tools/NAME`` with the arguments as the body. Every request carries the bearer token of one session, such as a
+call of the agent, which is valid while the program runs. No provider's key is here: requests go through the case's own
+client.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from agentgauge.agent.loop import shown
 from agentgauge.agent.native import function_schema
+from agentgauge.core.capabilities import ToolUse
+from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import AgentGaugeError, Fault
-from agentgauge.run.external_agent.chat_form import Refused, chunks, completion, error, read_body
-from agentgauge.run.external_agent.session import Session, arguments_text
+from agentgauge.core.tools import Tool
+from agentgauge.run.external_agent.chat_form import AgentRequest, Refused, chunks, completion, error, read_body
+from agentgauge.run.external_agent.session import arguments_text
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -28,11 +33,34 @@ MOST_BODY = 32 << 20
 _FINAL = {"x-should-retry": "false"}  # OpenAI's clients ask again otherwise; AgentGauge has
 
 
+class ProgramSession(Protocol):
+    """The requests that a program may send, and those that are running."""
+
+    requests: int  # to the model so far
+    running: set[asyncio.Task[object]]
+    at_once: asyncio.Semaphore
+    passes_all: ClassVar[bool]  # whether fields of a request that are not known are forwarded to the model
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    def receive(self, content: bytes) -> bytes: ...
+
+    async def ask(self, agent_request: AgentRequest) -> ChatReply: ...
+
+    async def use(self, name: str, arguments: str) -> ToolUse: ...
+
+    async def close(self) -> None: ...
+
+
 class AgentEndpoint:
     """Serves the agents of one worker, at a port of localhost. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ProgramSession] = {}
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> int:
@@ -50,7 +78,7 @@ class AgentEndpoint:
         port: int = self._runner.addresses[0][1]
         return port
 
-    def open(self, session: Session) -> str:
+    def open(self, session: ProgramSession) -> str:
         """Returns the token of a session."""
         token = secrets.token_urlsafe(32)
         self._sessions[token] = session
@@ -66,7 +94,7 @@ class AgentEndpoint:
             await self._runner.cleanup()
 
     def _handling(
-        self, answer: Callable[[Session, web.Request], Awaitable[web.StreamResponse]]
+        self, answer: Callable[[ProgramSession, web.Request], Awaitable[web.StreamResponse]]
     ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -84,14 +112,14 @@ class AgentEndpoint:
 
         return handle
 
-    async def _models(self, session: Session, request: web.Request) -> web.StreamResponse:
+    async def _models(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
         model = {"id": session.model, "object": "model", "created": 0, "owned_by": "agentgauge"}
         return _json({"object": "list", "data": [model]})
 
-    async def _complete(self, session: Session, request: web.Request) -> web.StreamResponse:
+    async def _complete(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
-        agent_request = read_body(session.receive(await request.read()), session.model)
+        agent_request = read_body(session.receive(await request.read()), session.model, passes_all=session.passes_all)
         reply = await session.ask(agent_request)
         if not agent_request.stream:
             return _json(completion(reply, session.model, session.requests))
@@ -103,10 +131,10 @@ class AgentEndpoint:
         await response.write_eof()
         return response
 
-    async def _tools(self, session: Session, request: web.Request) -> web.StreamResponse:
-        return _json({"tools": [function_schema(tool) for tool in session.task.tools.values()]})
+    async def _tools(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
+        return _json({"tools": [function_schema(tool) for tool in session.tools]})
 
-    async def _use(self, session: Session, request: web.Request) -> web.StreamResponse:
+    async def _use(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
         arguments = arguments_text(session.receive(await request.read()))
         use = await session.use(request.match_info["name"], arguments)
         if use.outputs is None:

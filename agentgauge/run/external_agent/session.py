@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agentgauge.agent.actions import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
@@ -43,6 +43,7 @@ class Session:
     fault: Exception | None = None  # the first that is not the agent's; the agent got it as an error
     received: int = 0  # bytes
     calls: int = 0  # of tools
+    passes_all: ClassVar[bool] = False  # see ProgramSession
     running: set[asyncio.Task[object]] = field(default_factory=set)
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)  # calls of tools, as in every case

@@ -1,183 +1,195 @@
-"""The model and the tools of the run for a project's own tests; every exchange is kept in a record."""
+"""The cases of a project's own tests in one process. The fixtures' objects last for a run; each request belongs to the
+test that is running when the request is made, and to the run where no test is.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message
-from agentgauge.core.conversation import Conversation
-from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.core.errors import AgentGaugeError, Fault
+from agentgauge.core.index import Row
+from agentgauge.core.types import Json
+from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.factories import Endpoint
+from agentgauge.run.solve import Planned
 
 Result = TypeVar("Result")
-AnyTool = Callable[..., Any] | Mapping[str, Any] | Tool
-Value = str | Path
-"""The result of a tool: text, or the path of a file that the tool made."""
+Work = Callable[[Case], Coroutine[Any, Any, Result]]
+"""Sends requests for a case."""
 
-FILES = "\n\nThese files belong to it: "
+OUTSIDE = "outside any test"
+"""The name of the sample of requests that are made while no test runs."""
 
 
+@dataclass(slots=True, eq=False)
 class OwnCase:
-    """The case of a project's own test. ``submit`` runs a coroutine in the run's event loop; the test runs outside of
-    that loop.
+    """The case of a test that runs, or of requests outside any test."""
+
+    planned: Planned
+    case: Case | None = None  # made in the event loop, at the first request or for the record
+    fault: Fault | None = None  # the first that a program got as an answer of ``model_endpoint``
+    is_open: bool = True  # the test is running: its record will hold the requests
+
+
+class OwnCases:
+    """``test`` is the case of the test that pytest runs, ``None`` between tests. pytest's thread calls ``open``,
+    ``close``, ``drop`` and ``outside``; any thread may call the rest.
     """
 
     def __init__(
         self,
-        case: Case,
+        runner: CaseRunner,
         submit: Callable[[Coroutine[Any, Any, Any]], Future[Any]],
-        endpoints: Callable[[Literal["model", "tools"], str], Endpoint],
+        root: Path,
+        outside: Planned,
     ) -> None:
-        self.case = case
-        self.submit = submit
-        self._endpoints = endpoints
+        """``submit`` runs a coroutine in the run's event loop. ``root``: the project's folder. ``outside``: the case of
+        requests outside any test."""
+        self.test: OwnCase | None = None
+        self._runner = runner
+        self._submit = submit
+        self._root = root
+        self._outside = OwnCase(outside, is_open=False)
+        self._shared = 0  # fixtures of several tests that are set up or torn down now
+        self.at_end: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        """Called when the run ends, in its event loop."""
+        self._has_ended = False
 
-    def model_endpoint(self) -> Endpoint:
-        return self._endpoints("model", self.case.sample.task)
+    # -- the tests
+
+    def open(self, planned: Planned) -> None:
+        """Begin a test, or a further attempt at it."""
+        self.drop()
+        self.test = OwnCase(planned)
+
+    def close(self, output: Json, fault: Fault | None, seconds: float) -> None:
+        """Store the record of the test, if one has begun. Raises OSError."""
+        test, self.test = self.test, None
+        if test is None:
+            return
+
+        async def closed() -> None:
+            test.is_open = False
+            case = await self._case_of(test)
+            await self._runner.close_case(test.planned, case, output, fault, seconds)
+            case.drain()
+
+        self._submit(closed()).result()
+
+    def drop(self) -> None:
+        """End a test that leaves no record: what it has used belongs to the run."""
+        test, self.test = self.test, None
+        if test is not None:
+            test.is_open = False
+            if test.case is not None:
+                self._submit(self._to_run(test)).result()
+
+    def end(self) -> None:
+        """End the run: no request is sent after it."""
+        self.drop()
+        for work in self.at_end:
+            self._submit(work()).result()
+        self._has_ended = True
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """While a fixture of several tests is set up, requests belong to the run."""
+        self.leave_test()
+        try:
+            yield
+        finally:
+            self.return_to_test()
+
+    def leave_test(self) -> None:
+        self._shared += 1
+
+    def return_to_test(self) -> None:
+        self._shared -= 1
 
     def tool_server(self) -> Endpoint:
-        return self._endpoints("tools", self.case.sample.task)
+        """The address of the run's tool server. Raises UsageProblem if it has none."""
+        return self._runner.tool_server(self._outside.planned.task.name)
 
-    def give(self, work: Coroutine[Any, Any, Result]) -> Result | Coroutine[Any, Any, Result]:
+    # -- requests
+
+    def give(self, work: Work[Result]) -> Result | Coroutine[Any, Any, Result]:
         """The result of the work; for code in a task of asyncio, a coroutine that returns the result."""
         __tracebackhide__ = True
-        return self.later(work) if _in_task() else self.wait(work)
+        counted = self.counted(work)
+        return self._later(counted) if _in_task() else self.run(counted)
 
-    async def later(self, work: Coroutine[Any, Any, Result]) -> Result:
-        return await asyncio.wrap_future(self.submit(work))
-
-    def _may_read(self, files: Iterable[Path]) -> None:
-        """The test names these files itself."""
-        self.case.readable = [*(self.case.readable or ()), *files]
-
-    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+    def wait(self, work: Work[Result]) -> Result:
+        """The result of the work."""
         __tracebackhide__ = True
-        future: Future[Result] = self.submit(work)
+        return self.run(self.counted(work))
+
+    def counted(self, work: Work[Result]) -> Coroutine[Any, Any, Result]:
+        """The work for the case that is current at this call. To be run in the run's event loop."""
+        return self._counted(None if self._shared else self.test, work)
+
+    def note(self, case: Case, fault: Fault) -> None:
+        """Remember a fault that a program got as an answer."""
+        if (test := self.test) is not None and test.case is case:
+            test.fault = test.fault or fault
+
+    def _submitted(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Raises Fault at the end of the run."""
+        __tracebackhide__ = True
+        if self._has_ended:
+            work.close()
+            raise Fault("the run has ended: its model and tools are no longer available", cause="ended")
+        return self._submit(work)
+
+    async def _counted(self, test: OwnCase | None, work: Work[Result]) -> Result:
+        __tracebackhide__ = True
+        own = test or self._outside
+        try:
+            return await work(await self._case_of(own))
+        finally:
+            if not own.is_open:  # perhaps since the request was sent: a thread went on after its test
+                await self._to_run(own)
+
+    async def _case_of(self, own: OwnCase) -> Case:
+        if own.case is None:
+            own.case = await self._runner.open_case(own.planned, self._root)
+        return own.case
+
+    async def _to_run(self, own: OwnCase) -> None:
+        if own.case is not None and own.case.events:
+            self._runner.store_outside(own.case)
+
+    async def _later(self, work: Coroutine[Any, Any, Result]) -> Result:
+        __tracebackhide__ = True
+        try:
+            return await asyncio.wrap_future(self._submitted(work))
+        except (AgentGaugeError, FileNotFoundError) as error:
+            raise error.with_traceback(None) from None  # its sentence says all; our frames would hide the test's line
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of a coroutine that runs in the run's event loop."""
+        __tracebackhide__ = True
+        future: Future[Result] = self._submitted(work)
         try:
             return future.result()
+        except (AgentGaugeError, FileNotFoundError) as error:
+            raise error.with_traceback(None) from None
         except BaseException as error:
             if future.done():
                 raise
             future.cancel()  # Ctrl-C, or a time-out of the test's own: where it waited says nothing
             raise error.with_traceback(None) from None
 
-    async def ask(
-        self,
-        messages: str | Sequence[Message],
-        *,
-        system: str = "",
-        tools: Iterable[AnyTool | RealTool] = (),
-        files: Iterable[str | Path] = (),
-        state: Any = None,
-        max_turns: int = 10,
-    ) -> Conversation:
-        """See ``Model.ask``."""
-        paths = list(map(_existing, files))
-        self._may_read(paths)
-        if paths and isinstance(messages, str):
-            messages += FILES + ", ".join(f"`{path}`" for path in paths)
-        offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
-        return await self.case.converse(messages, system=system, tools=offered, state=state, max_turns=max_turns)
 
-    async def complete(
-        self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()
-    ) -> ChatReply:
-        """See ``Model.complete``."""
-        return await self.case.ask(messages, tools=tools)
-
-    async def use(self, tool: Tool, arguments: Mapping[str, Any]) -> Value | tuple[Value, ...]:
-        kinds = {parameter.name: parameter.type for parameter in tool.inputs}
-        given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
-        named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
-        self._may_read(map(Path, named))
-        values = tuple(map(_value, await self.case.use(tool.name, given)))
-        return values[0] if len(values) == 1 else values
-
-    async def catalog(self) -> Mapping[str, Tool]:
-        return await self.case.catalog()
-
-
-class Model:
-    """The run's model. Asynchronous code awaits what the methods return."""
-
-    def __init__(self, case: OwnCase) -> None:
-        self._case = case
-
-    @property
-    def name(self) -> str:
-        return self._case.case.name_of("")
-
-    def ask(
-        self,
-        messages: str | Sequence[Message],
-        *,
-        system: str = "",
-        tools: Iterable[AnyTool | RealTool] = (),
-        files: Iterable[str | Path] = (),
-        state: Any = None,
-        max_turns: int = 10,
-    ) -> Any:
-        """Let the model use tools until it answers. Returns a ``Conversation``: ``text``, ``calls``, ``messages``.
-
-        ``messages``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
-        ``tools``, typed Python functions, or function schemas; a call of a schema ends the conversation. ``files``:
-        paths that tools may read; the message names them. ``state``: the value of a function's first parameter
-        ``state``. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one
-        of ``files``.
-        """
-        __tracebackhide__ = True
-        work = self._case.ask(messages, system=system, tools=tools, files=files, state=state, max_turns=max_turns)
-        return self._case.give(work)
-
-    def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:
-        """Send one request, with ``tools`` as function schemas. Returns a ``ChatReply``. Raises ModelFault."""
-        __tracebackhide__ = True
-        return self._case.give(self._case.complete(messages, tools=tools))
-
-
-class RealTool:
-    """A tool that can be called by the names of its inputs, and given to ``model.ask``."""
-
-    def __init__(self, tool: Tool, case: OwnCase) -> None:
-        self.tool = tool
-        self._case = case
-        self.__doc__ = tool.description
-
-    def __call__(self, **arguments: Any) -> Any:
-        """Call the tool. Returns text as a text, a file as its path, several outputs as a tuple. Raises ToolError and
-        ToolFault.
-        """
-        __tracebackhide__ = True
-        return self._case.give(self._case.use(self.tool, arguments))
-
-    def __repr__(self) -> str:
-        return f"<tool {self.tool.name}: {self.tool.description}>"
-
-
-class Tools:
-    """The real tools by name, as attributes."""
-
-    def __init__(self, case: OwnCase) -> None:
-        self._case = case
-        self.catalog: Mapping[str, Tool] = case.wait(case.catalog())
-
-    @property
-    def files(self) -> Path:
-        """The folder of the files that tools make in this test."""
-        return self._case.case.folder
-
-    def __getattr__(self, name: str) -> RealTool:
-        if name not in self.catalog:
-            raise AttributeError(f"there is no tool {name!r}; known are {', '.join(self.catalog)}")
-        return RealTool(self.catalog[name], self._case)
-
-    def __iter__(self) -> Any:
-        return (getattr(self, name) for name in self.catalog)
+def planned_outside(test: Planned, worker: int) -> Planned:
+    """The case of a worker's requests outside any test. ``test``: one of its tests, with tools if one has them."""
+    return replace(test, row=Row(OUTSIDE, (), 0, 0, 0), attempt=worker + 1)
 
 
 def _in_task() -> bool:
@@ -186,15 +198,3 @@ def _in_task() -> bool:
         return asyncio.current_task() is not None
     except RuntimeError:
         return False
-
-
-def _existing(file: str | Path) -> Path:
-    """The absolute path. Raises FileNotFoundError."""
-    path = Path(file).absolute()
-    if not path.is_file():
-        raise FileNotFoundError(f"files: there is no file {path}; paths start at {Path.cwd()}")
-    return path
-
-
-def _value(output: ToolOutput) -> Value:
-    return output.content if output.type == "text" else Path(output.content)

@@ -38,7 +38,7 @@ class OwnTestsData(DataSource):
 
 
 class OwnTests(Task, Presentation):
-    """A record's ``output`` is ``{"passed": bool, "explanation": str}``."""
+    """A record's ``output`` is ``{"passed": bool, "explanation": str, "labels": [str]}``."""
 
     name = "tests"
     data = OwnTestsData(name)
@@ -52,10 +52,11 @@ class OwnTests(Task, Presentation):
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
         passed = bool(output and output["passed"])
-        return Score(passed, {"passed": float(passed), "all": 1.0}, explanation=output["explanation"] if output else "")
+        explanation, labels = (output["explanation"], tuple(output["labels"])) if output else ("", ())
+        return Score(passed, {"passed": float(passed), "all": 1.0}, labels, explanation)
 
     def metrics(self, scoring: Scoring) -> MetricFormula:
-        return MetricFormula(_figures, {"Passed": ("all",)})
+        return MetricFormula(_figures, {})  # without an interval: a project's tests are no sample of others
 
 
 def _figures(sums: Values) -> dict[str, float | None]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import configure_tasks
-from agentgauge_reports.end_screen import meaning
+from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.notices import broken, cut_replies, not_attempted
 from agentgauge_reports.page.chunks import Transcripts
@@ -77,12 +77,12 @@ def write_page(
     transcripts.close()
     summary = read.summary
     tables = {
-        "alarm": alarm(summary),
-        "doubts": doubts(summary),
-        "meaning": meaning(summary),
+        "alarm": alarm(of_benchmarks(summary)),
+        "doubts": doubts(of_benchmarks(summary)),
+        "meaning": meaning(of_benchmarks(summary)),
         "cut": list(cut_replies(summary)),
-        "faulty": [text for text in (broken(summary), not_attempted(summary)) if text],
-        "boards": leaderboards(summary),
+        "faulty": [text for text in (broken(of_benchmarks(summary)), not_attempted(of_benchmarks(summary))) if text],
+        "boards": leaderboards(of_benchmarks(summary)),
         "breakdowns": breakdowns_of(summary),
     }
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}

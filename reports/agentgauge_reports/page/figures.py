@@ -103,12 +103,16 @@ def _words(case: CaseOutline) -> tuple[str, ...]:
 
 
 def _task(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
-    shown = presentation_of(find_task(name))
+    task = find_task(name)
+    shown = presentation_of(task)
+    counts = {status: part[status] for status in ("planned", *STATUSES)}
+    if task.data.in_run_folder:  # pytest says which tests it did not run
+        counts |= {"planned": counts["planned"] - counts["missing"], "missing": 0}
     return {
         "name": name,
         "benchmark": shown.benchmark,
         "title": shown.title,
-        **{status: part[status] for status in ("planned", *STATUSES)},
+        **counts,
         "pass": presentable(part).get("pass"),
     }
 

@@ -1,6 +1,7 @@
 // Results beside the published rows, and the breakdowns that tasks make of their own figures.
 
 function boards() {
+  if (!data.boards.length) for (const element of document.querySelectorAll("#results, nav a[href='#results']")) element.remove();
   for (const board of data.boards) {
     const place = make("div");
     const tabs = make("div", { class: "tabs", role: "group", "aria-label": `Published tables of ${board.benchmark}` });

@@ -35,10 +35,15 @@ function standing(sums) {
 
 const faultLink = (kind, text) => make("button", { type: "button", class: "link", onclick: () => listed({ kind: data.kinds[kind][0] }) }, text);
 
-function overview() {
+function capabilities() {
   const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
   byId("capability-table").append(table([{ name: "capability" }, { name: "value", num: true }, { name: "95 % interval", num: true }, { name: "cases", num: true }, { name: "made of" }],
     data.capabilities.map((one) => ({ cells: [one.name, share(one.value), one.low === null ? "" : `${share(one.low)}–${share(one.high)}`, String(one.n), (one.made_of || []).join(", ")] })), { sortable: false }));
+}
+
+function overview() {
+  if (!data.capabilities.length) for (const element of document.querySelectorAll("#capabilities, nav a[href='#capabilities']")) element.remove();
+  else capabilities();
   const heat = data.tasks.map((task) => ({ cells: [make("span", { title: task.title }, limited(task.name, task.limit)), ...STATUSES.map((status) => {
     const button = make("button", { type: "button", class: `is-${status}`, title: `${task.name}: ${task[status]} ${status}`, disabled: !task[status], onclick: () => listed({ task: task.name, status }) }, String(task[status]));
     button.style.setProperty("--share", (100 * task[status]) / (task.planned || 1));

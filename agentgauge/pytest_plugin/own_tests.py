@@ -1,0 +1,173 @@
+"""Follows a project's own tests while pytest runs them: which test is running, and how pytest says that it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.errors import Fault
+from agentgauge.core.types import Json
+from agentgauge.pytest_plugin.keys import OWN
+from agentgauge.pytest_plugin.worker import Worker
+from agentgauge.run.own_tests.case import OwnCases
+from agentgauge.store.jsonl import CaseId
+
+
+class OwnTests:
+    """Keeps the record of each test that uses a fixture of ours. Registered in processes that run cases."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._running: pytest.Item | None = None
+        self._began = 0.0
+        self._reports: list[pytest.TestReport] = []  # of the last attempt at the running test
+        self._faults: list[Fault] = []  # that ended a phase of it
+        self._failed: set[CaseId] = set()  # a test that is named twice runs twice
+
+    @property
+    def _cases(self) -> OwnCases | None:
+        return self._worker.own_cases
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        if OWN not in item.stash:
+            return (yield)
+        finished = self._worker.finished_before(item)
+        if finished is not None and finished.status == "passed":
+            before = "in the resumed run" if self._worker.settings.resume else "before its worker died"
+            item.add_marker(pytest.mark.skip(reason=f"it passed {before}"))
+        self._running, self._reports = item, []
+        try:
+            done = yield
+            self._store(item)
+        finally:  # Ctrl-C and pytest.exit leave no record
+            self._running = None
+            if self._cases:
+                self._cases.drop()
+        return done
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin a test, or a further attempt at it, after pytest has decided not to skip it."""
+        if OWN in item.stash:
+            if (cases := self._cases) is None:
+                pytest.fail(self._worker.problem, pytrace=False)
+            finished = self._worker.finished_before(item)
+            if finished is not None and finished.status == "broken":  # it has killed its process
+                pytest.fail(str(finished.read().error), pytrace=False)
+            self._began, self._faults = time.monotonic(), []
+            cases.open(item.stash[OWN])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """What a fixture of several tests asks, when it is set up and when it is torn down, belongs to the run."""
+        cases = self._cases
+        if cases is None or fixturedef.scope == "function":
+            return (yield)
+        fixturedef.addfinalizer(cases.return_to_test)  # finalizers run in reverse order
+        try:
+            with cases.outside():
+                return (yield)
+        finally:
+            fixturedef.addfinalizer(cases.leave_test)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if item is not self._running or call.excinfo is None:
+            return report
+        if fault := _fault_in(call.excinfo.value):
+            self._faults.append(fault)
+        elif report.failed and self._cases and self._cases.test and (fault := self._cases.test.fault):
+            report.sections.append(("model_endpoint", str(fault)))  # which the agent's own error may not say
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Runs after every plugin has had its say on a report; subtests have reports of their own."""
+        if self._running is None or report.nodeid != self._running.nodeid:
+            return
+        if str(report.outcome) == "rerun":  # pytest-rerunfailures tries again
+            self._reports = []
+        else:
+            self._reports.append(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Runs before the worker's hook, which closes the connections."""
+        if self._cases:
+            self._cases.end()
+
+    def _store(self, item: pytest.Item) -> None:
+        cases, planned = self._cases, item.stash[OWN]
+        ended = how_it_ended(self._reports)
+        if cases is None or cases.test is None or ended is None:
+            return
+        if ended.is_red:
+            self._failed.add(planned.id)
+        elif planned.id in self._failed:
+            return
+        faults = [*self._faults, *([cases.test.fault] if cases.test.fault else [])] if ended.is_red else []
+        fault = faults[0] if faults else None
+        if fault is None and ended.error_in:
+            fault = Fault(ended.explanation, cause=f"error in {ended.error_in}")
+        output: Json = {"passed": not ended.is_red, "explanation": ended.explanation, "labels": list(ended.labels)}
+        try:
+            cases.close(None if fault else output, fault, time.monotonic() - self._began)
+        except OSError as error:
+            item.session.shouldstop = cannot_write(self._worker.folder.path, error)
+        if problem := self._worker.problem:  # there was room for this record, and there is none for another
+            item.session.shouldstop = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How pytest says that a test ended."""
+
+    is_red: bool  # pytest counts it as failed or as an error
+    explanation: str = ""
+    labels: tuple[str, ...] = ()
+    error_in: str = ""  # "setup" or "teardown" where pytest counts an error and no failure
+
+
+def how_it_ended(reports: list[pytest.TestReport]) -> Ended | None:
+    """From the reports of one attempt at a test. None for a test that pytest has skipped, or not run to its end."""
+    main = next((report for report in reversed(reports) if report.when == "call"), reports[0] if reports else None)
+    if failed := [report for report in reports if report.failed]:
+        called = [report for report in failed if report.when == "call"]
+        error_in = "" if called else str(failed[0].when)
+        return Ended(True, _explanation((called or failed)[0]), error_in=error_in)
+    if main is None or (main.when == "setup" and main.passed):
+        return None
+    if hasattr(main, "wasxfail"):
+        return Ended(False, _explanation(main), labels=("xfailed" if main.skipped else "xpassed",))
+    return None if main.skipped else Ended(False)
+
+
+def _explanation(report: pytest.TestReport) -> str:
+    """The first line of what pytest says went wrong."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    lines = str(crash.message if crash else report.longrepr or "").strip().splitlines()
+    errors = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
+    return (errors or lines or [""])[0]
+
+
+def _fault_in(error: BaseException) -> Fault | None:
+    """The fault of ours that an exception is, holds, or was raised because of."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Fault):
+            return one
+        waiting += [*(one.exceptions if isinstance(one, BaseExceptionGroup) else ()), one.__cause__]
+        waiting += [] if one.__suppress_context__ else [one.__context__]
+    return None

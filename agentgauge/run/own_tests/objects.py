@@ -1,0 +1,145 @@
+"""What the fixtures ``model`` and ``tools`` return: the run's model and its real tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.case import Case
+from agentgauge.core.chat import ChatReply, Message
+from agentgauge.core.conversation import Conversation
+from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
+from agentgauge.run.own_tests.case import OwnCases
+
+AnyTool = Callable[..., Any] | Mapping[str, Any] | Tool
+Value = str | Path
+"""The result of a tool: text, or the path of a file that the tool made."""
+
+FILES = "\n\nThese files belong to it: "
+
+
+class Model:
+    """The run's model. Asynchronous code awaits what the methods return."""
+
+    def __init__(self, cases: OwnCases, name: str) -> None:
+        self._cases = cases
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    def ask(
+        self,
+        messages: str | Sequence[Message],
+        *,
+        system: str = "",
+        tools: Iterable[AnyTool | RealTool] = (),
+        files: Iterable[str | Path] = (),
+        state: Any = None,
+        max_turns: int = 10,
+    ) -> Any:
+        """Let the model use tools until it answers. Returns a ``Conversation``: ``text``, ``calls``, ``messages``.
+
+        ``messages``: what the user writes, or a whole conversation in OpenAI's form. ``tools``: tools of the fixture
+        ``tools``, typed Python functions, or function schemas; a call of a schema ends the conversation. ``files``:
+        paths that tools may read; the message names them. ``state``: the value of a function's first parameter
+        ``state``. ``max_turns``: replies of the model. Raises ModelFault and ToolFault, and FileNotFoundError for one
+        of ``files``.
+        """
+        __tracebackhide__ = True
+        offered = [tool.tool if isinstance(tool, RealTool) else tool for tool in tools]
+        named = list(files)
+
+        async def conversation(case: Case) -> Conversation:
+            paths, said = list(map(_existing, named)), messages
+            _may_read(case, paths)
+            if paths and isinstance(said, str):
+                said += FILES + ", ".join(f"`{path}`" for path in paths)
+            return await case.converse(said, system=system, tools=offered, state=state, max_turns=max_turns)
+
+        return self._cases.give(conversation)
+
+    def complete(self, messages: str | Sequence[Message], *, tools: Sequence[Mapping[str, Any]] = ()) -> Any:
+        """Send one request, with ``tools`` as function schemas. Returns a ``ChatReply``. Raises ModelFault."""
+        __tracebackhide__ = True
+
+        async def reply(case: Case) -> ChatReply:
+            return await case.ask(messages, tools=tools)
+
+        return self._cases.give(reply)
+
+
+class RealTool:
+    """A tool that can be called by the names of its inputs, and given to ``model.ask``."""
+
+    def __init__(self, tool: Tool, cases: OwnCases) -> None:
+        self.tool = tool
+        self._cases = cases
+        self.__doc__ = tool.description
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Call the tool. Returns text as a text, a file as its path, several outputs as a tuple. Raises ToolError and
+        ToolFault.
+        """
+        __tracebackhide__ = True
+
+        async def result(case: Case) -> Value | tuple[Value, ...]:
+            kinds = {parameter.name: parameter.type for parameter in self.tool.inputs}
+            given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
+            named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
+            _may_read(case, map(Path, named))
+            values = tuple(map(_value, await case.use(self.tool.name, given)))
+            return values[0] if len(values) == 1 else values
+
+        return self._cases.give(result)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.tool.name}: {self.tool.description}>"
+
+
+class Tools:
+    """The real tools by name, as attributes."""
+
+    def __init__(self, cases: OwnCases) -> None:
+        __tracebackhide__ = True
+        self._cases = cases
+        self.catalog: Mapping[str, Tool] = {}
+        self.catalog = cases.wait(Case.catalog)
+
+    @property
+    def files(self) -> Path:
+        """The folder of the files that tools make in the running test."""
+        return self._cases.wait(_folder)
+
+    def __getattr__(self, name: str) -> RealTool:
+        if name not in self.catalog:
+            raise AttributeError(f"there is no tool {name!r}; known are {', '.join(self.catalog)}")
+        return RealTool(self.catalog[name], self._cases)
+
+    def __iter__(self) -> Iterator[RealTool]:
+        return (getattr(self, name) for name in self.catalog)
+
+    def __repr__(self) -> str:
+        return f"<tools {', '.join(self.catalog)}>"
+
+
+async def _folder(case: Case) -> Path:
+    return case.folder
+
+
+def _may_read(case: Case, files: Iterable[Path]) -> None:
+    """The test names these files itself."""
+    case.readable = [*(case.readable or ()), *files]
+
+
+def _existing(file: str | Path) -> Path:
+    """The absolute path. Raises FileNotFoundError."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise FileNotFoundError(f"files: there is no file {path}; paths start at {Path.cwd()}")
+    return path
+
+
+def _value(output: ToolOutput) -> Value:
+    return output.content if output.type == "text" else Path(output.content)
