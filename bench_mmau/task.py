@@ -18,6 +18,7 @@ from agentgauge.core.capabilities import (
     Leaderboard,
     Oracle,
     OwnOptions,
+    Pictures,
     PredictionFiles,
     Presentation,
     Prompts,
@@ -189,11 +190,20 @@ class OneRequest(MmauTask, ExternalAgents):
         return await self._run(case, agent)
 
 
+class Notebooks(MmauTask, Pictures):
+    """A task whose questions are about a notebook's output, which may have pictures."""
+
+    without_pictures = frozenset({"Text"})
+
+    def shown_to(self, tags: Sequence[str]) -> str | None:
+        return (QA if QAS in self.options else "") if "image" in tags else None
+
+
 # Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
 # asked about, an answer in mathematics is judged.
 _tool = partial(OneRequest, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
 _dag = partial(OneRequest, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
-_ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
+_ds = partial(Notebooks, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
 _contest = partial(
     MmauTask,
     columns=tables.CONTESTS,

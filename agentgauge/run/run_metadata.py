@@ -20,6 +20,7 @@ from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
+from agentgauge.run.vision import not_applicable, stored_vision, vision_lines
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -43,6 +44,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
+    yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
     if launch := settings.launch:
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
@@ -104,6 +106,7 @@ def run_json(
         "tool_server": settings.tool_server and without_logins(settings.tool_server),
         "gates": [gate.text for gate in settings.gates],
         "temperature": settings.temperature,
+        "vision": stored_vision(settings),
     }
     return {
         "format": FORMAT,
@@ -130,6 +133,7 @@ def run_json(
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
+    not_planned = not_applicable(settings)
     return {
         "model": settings.tested,
         **({"agent": settings.agent.digest} if settings.agent else {}),
@@ -137,6 +141,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,
+        **({"not_applicable": not_planned} if not_planned else {}),
         "agentgauge": version("agentgauge"),
         "data": {
             name: {
