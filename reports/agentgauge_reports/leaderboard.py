@@ -190,5 +190,6 @@ def combined_value(score: Mapping[str, Any]) -> str:
     absent = [name for name in score["missing"] if name not in (*ran, *blind)]
     reasons = [f"without {', '.join(absent)}"] if absent else []
     reasons += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
-    reasons += [f"{', '.join(blind)} needs pictures, which the model does not see"] if blind else []
+    needs = "needs" if len(blind) == 1 else "need"
+    reasons += [f"{', '.join(blind)} {needs} pictures, which the model does not see"] if blind else []
     return f"incomplete, {'; '.join(reasons)}"
