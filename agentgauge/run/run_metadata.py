@@ -10,10 +10,10 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.capabilities import options_of, presentation_of, prompt_version
+from agentgauge.core.capabilities import RealTools, options_of, presentation_of, prompt_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
@@ -43,6 +43,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         confined = "" if settings.agent.confined else ", NOT confined"
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
+    yield from _unused(settings, [find_task(name) for name in sorted({task for task, _, _ in plan})])
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
@@ -65,6 +66,28 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
         " the run"
     )
+
+
+def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:
+    """A line for each option that changes nothing for some of the selected tasks."""
+    silent = [task.name for task in tasks if not (task.data.in_run_folder or settings.dialect in task.dialects)]
+    if silent:
+        listed = ", ".join(silent[:MANY]) + (f" and {len(silent) - MANY} more" if silent[MANY:] else "")
+        them = f"{listed} {'has' if len(silent) == 1 else 'have'} none"
+        yield f"--dialect {settings.dialect} is for tasks with tools of their own: {them}, and --dialect is not used"
+    used = {option.name for task in tasks for option in options_of(task)}
+    for name, option in known_options().items():
+        value = settings.options[name]
+        if name not in used and value and value != (option.default or (option.accepted or ("",))[0]):
+            yield f"{name}{'' if value is True else f' {value}'} is not used: no selected task has this option"
+    if settings.tool_server and not any(isinstance(task, RealTools) for task in tasks):
+        yield "--tool-server is not used: no selected task has tools that run on a server"
+    if settings.temperature is not None and settings.spec:
+        asked = f"--temperature {settings.temperature:g} is not used: {settings.model.name}"
+        if settings.spec.embedded:
+            yield f"{asked} answers by fixed rules"
+        elif not settings.spec.quirks.temperature:
+            yield f"{asked} takes no temperature; if it does, set temperature = true in the quirks of its table"
 
 
 def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:

@@ -142,7 +142,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield broken
     if isinstance(task, Similarity) and not task.comparable(part["similarity"]):
         yield f"similarity {part['similarity']} instead of the published model"
-    if run["dialect"] not in task.published_dialects:
+    if run["dialect"] in task.dialects and run["dialect"] not in task.published_dialects:  # others do not use it
         yield f"dialect {run['dialect']} instead of {task.published_dialects[0]}"
     if run["scoring"] != "parity":
         yield "strict scoring"
