@@ -7,7 +7,7 @@ import asyncio
 import fcntl
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from agentgauge.core.atomic_write import encoded
@@ -19,9 +19,9 @@ from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
 
 FILE = "vision.json"
-"""In the run folder, if cases with pictures were selected: ``models``, by role the ``name`` of the model, whether it
-``sees`` pictures (null: not known) and ``why``; ``pictures``, by task the number of ``cases`` with pictures and the
-``role`` that is shown them."""
+"""In the run folder, if cases with pictures were selected. ``models``: by role the ``name`` of the model, whether it
+``sees`` pictures (null: not known), ``why``, and the ``usage`` of a request that found it out. ``pictures``: by task the
+number of ``cases`` with pictures, and the ``role`` that is shown them."""
 
 Roles = Mapping[str, Mapping[str, int]]
 """Role → task → number of cases that show pictures to the role's model."""
@@ -96,7 +96,7 @@ async def _probed(spec: ModelSpec) -> dict[str, Any]:
         return {"sees": None, "why": str(fault)}
     finally:
         await model.close()
-    return {"sees": sight.sees, "why": f"it {sight.why}" if sight.why else ""}
+    return {"sees": sight.sees, "why": f"it {sight.why}" if sight.why else "", "usage": asdict(sight.usage)}
 
 
 def stored_vision(settings: Settings) -> dict[str, Any]:

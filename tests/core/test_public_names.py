@@ -37,6 +37,7 @@ NAMES = [
     "Oracle",
     "Outcome",
     "OwnOptions",
+    "Pictures",
     "PredictionFiles",
     "Presentation",
     "Prompts",
