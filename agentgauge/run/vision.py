@@ -20,8 +20,8 @@ from agentgauge.store import RunFolder
 
 FILE = "vision.json"
 """In the run folder, if cases with pictures were selected. ``models``: by role the ``name`` of the model, whether it
-``sees`` pictures (null: not known), ``why``, and the ``usage`` of a request that found it out. ``pictures``: by task the
-number of ``cases`` with pictures, and the ``role`` that is shown them."""
+``sees`` pictures (null: not known), ``why``, and the ``usage`` of a request that found it out. ``pictures``: by task
+the number of ``cases`` with pictures, and the ``role`` that is shown them."""
 
 Roles = Mapping[str, Mapping[str, int]]
 """Role → task → number of cases that show pictures to the role's model."""
