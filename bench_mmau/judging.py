@@ -172,10 +172,10 @@ def _cells(record: Record, response: str, scoring: Scoring, fixes: Fixes) -> tup
 def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -> tuple[Any, str, str]:
     """The answers about a solution, why the published evaluator stops there, and why there are none. Older outputs
     hold the answers decoded."""
+    stops = solution.get("stops", "")
     if "answers" in solution:
-        return solution["answers"], "", ""
+        return solution["answers"], stops, stops
     if "reply" not in solution:
-        stops = solution.get("stops", "")
         return None, stops, stops or "there is no output to ask about"
     messages, stops = usable(solution["reply"], scoring)
     content = contents(messages)[0]
