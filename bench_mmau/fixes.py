@@ -48,7 +48,6 @@ class Fixes:
     any_cells: bool = False  # Q27: a source may be one text, the reply one cell or a notebook; all else holds no cells
     any_metadata: bool = False  # 7.2: a cell may lack metadata; metadata and tags of an unusual kind count as none
     own_output: bool = False  # Q28: only what the model's own cells print is shown to the QA model
-    no_blind_questions: bool = False  # Q29: names in any case; a model that cannot see is not asked about images
     flat_answers: bool = False  # Q30: answers that are no list of texts, or no JSON that Python decodes, are none
 
 

@@ -6,12 +6,13 @@ says why it stops (MMAU spec 10).
 
 from __future__ import annotations
 
-import contextlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentgauge.core.explanations import cut
 from agentgauge.core.types import Json, Score, Scoring
 from bench_mmau import mathematics as math_task
 from bench_mmau import plans as plan
@@ -38,9 +39,12 @@ FAILED: Output = {"responses": ['{"error": "no response"}']}
 def tools(record: Record, output: Output, scoring: Scoring) -> Score:
     """Arguments on which the published evaluator stops do not match."""
     fixes = fixes_of(scoring)
-    messages: Sequence[Message] | None = None  # what cannot be read
-    with contextlib.suppress(replies.Unreadable):
+    try:
         messages = replies.read(output["responses"][0], fixes=fixes)
+    except replies.Unreadable as error:
+        score = _score(tool_use.judge(record, None, fixes=fixes))
+        why = score.explanation.replace("cannot be read", f"cannot be read ({error})", 1)
+        return replace(score, explanation=why)
     try:
         return _score(tool_use.judge(record, messages, fixes=fixes))
     except StopsOnReply as stop:
@@ -51,19 +55,19 @@ def tools(record: Record, output: Output, scoring: Scoring) -> Score:
 def plans(record: Record, output: Output, scoring: Scoring) -> Score:
     fixes = fixes_of(scoring)
     messages, stops = usable(output["responses"][0], scoring)
-    return replace(_score(plan.judge(record, messages, fixes=fixes)), stops=stops)
+    return _stopped(_score(plan.judge(record, messages, fixes=fixes)), stops)
 
 
 def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
     """An answer that was not judged leaves the denominator under parity; one without content is wrong and stays."""
     fixes = fixes_of(scoring)
-    messages, stops = usable((output.get("solutions") or output["responses"])[0], scoring)
+    solved = output.get("solutions")
+    messages, stops = usable((solved or output["responses"])[0], scoring)
     if stops:
-        return replace(_score(math_task.unanswered(fixes), graded=1.0), explanation=stops, stops=stops)
-    reply = output.get("judge")
+        return _stopped(_score(math_task.unanswered(fixes), graded=1.0), stops)
+    reply, answer = output.get("judge"), (messages[0].content or "") if messages else ""
     if reply is None:
-        return _score(math_task.unanswered(fixes))
-    answer = (messages[0].content or "") if messages else ""
+        return _score(math_task.unanswered(fixes, text=answer, of="the solver's reply" if solved else "the reply"))
     return _score(math_task.graded(record, str(reply), answer=answer, fixes=fixes))
 
 
@@ -77,15 +81,19 @@ def contest(record: Record, output: Output, scoring: Scoring) -> Score:
             False, {}, ("no_plan",), "the plan could not be read, and the published evaluator drops the record"
         )
     programs, stops = usable_contents(output.get("solutions") or output["responses"], scoring)
-    if "solutions" in output:
-        stops = usable(output["responses"][0], scoring)[1] or stops  # of the plan
-    return replace(_contest_score(contest_score.judge(record, programs, fixes=fixes)), stops=stops)
+    score = _contest_score(contest_score.judge(record, programs, fixes=fixes))
+    if "solutions" not in output:
+        return replace(score, stops=stops)
+    (plan,), stops_of_plan = usable_contents(output["responses"][:1], scoring)
+    if not score.passed and not contest_score.content(plan, "", fixes).strip():
+        score = replace(score, explanation=f"the plan has no text; {score.explanation}")
+    return replace(score, stops=stops_of_plan or stops)
 
 
 def contest_parsing(record: Record, output: Output, scoring: Scoring) -> Score:
     fixes = fixes_of(scoring)
     messages, stops = usable(output["responses"][0], scoring)
-    return replace(_score(contest_score.judge_understand(record, contents(messages), fixes=fixes)), stops=stops)
+    return _stopped(_score(contest_score.judge_understand(record, contents(messages), fixes=fixes)), stops)
 
 
 def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
@@ -122,43 +130,69 @@ def notebook(record: Record, output: Output, scoring: Scoring, *, writes: bool =
     """``writes``: the responses hold cells; else they hold answers about given ones."""
     fixes = fixes_of(scoring)
     solutions = output.get("solutions") or ()
-    written = [*output["responses"], *output.get("retried", ())] if writes else []
-    stops = [_stop_of_cells(record, one, scoring, fixes) for one in written]
+    written = [_cells(record, one, scoring, fixes) for one in _written(output, writes)]
+    stops = [stop for stop, _ in written]
     answered = []
     for solution in solutions:
-        answers, stop = _answers(record, solution, scoring, fixes)
-        answered.append(notebook_score.AnsweredSolution(solution["execution_success"], answers))
+        answers, stop, problem = _answers(record, solution, scoring, fixes)
+        answered.append(notebook_score.AnsweredSolution(solution["execution_success"], answers, problem))
         stops.append(stop)
+    without = written[0][1] if written and all(problem for _, problem in written) else ""
     try:
-        verdict = notebook_score.judge(record, answered, fixes=fixes)
+        verdict = notebook_score.judge(record, answered, without=without, fixes=fixes)
     except StopsOnReply as stop_of_answers:
-        verdict = notebook_score.judge(record, [replace(one, answers=None) for one in answered], fixes=fixes)
+        without_answers = [replace(one, answers=None, problem=stop_of_answers.reason) for one in answered]
+        verdict = notebook_score.judge(record, without_answers, without=without, fixes=fixes)
         stops.append(stop_of_answers.reason)
     score = _score(verdict)
     errors = [one["error"].strip().splitlines()[-1] for one in solutions if one["error"].strip()]
-    explanation = "; ".join([score.explanation, *errors[:1]])
+    again = [problem for _, problem in written[len(output["responses"]) :] if problem and not score.values["executed"]]
+    parts = [score.explanation, *errors[:1], *(f"the second reply has no cells: {why}" for why in again[:1])]
+    explanation = "; ".join(parts if not without else parts[:1])
     return replace(score, explanation=explanation, group=_notebook_of(record), stops=next(filter(None, stops), ""))
 
 
-def _stop_of_cells(record: Record, response: str, scoring: Scoring, fixes: Fixes) -> str:
-    """Why the published evaluator stops on a reply that should hold cells; empty: it does not."""
+def _written(output: Output, writes: bool) -> Sequence[str]:
+    """The replies that should hold cells, the second tries after the first ones."""
+    return [*output["responses"], *output.get("retried", ())] if writes else []
+
+
+def _cells(record: Record, response: str, scoring: Scoring, fixes: Fixes) -> tuple[str, str]:
+    """Why the published evaluator stops on a reply that should hold cells, and why there are none. Empty: neither."""
     messages, stops = usable(response, scoring)
     try:
-        cells.build(record, contents(messages), fixes=fixes)
+        found = cells.build(record, contents(messages), fixes=fixes)
     except StopsOnReply as stop:
-        return stop.reason
-    return stops
+        return stop.reason, stop.reason
+    if stops or any(not one.problem for one in found):
+        return stops, stops
+    return "", _no_json((contents(messages) or [""])[0] or "", "a list of notebook cells")
 
 
-def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -> tuple[Any, str]:
-    """The answers about a solution, and why the published evaluator stops there. Older outputs hold them decoded."""
-    if "answers" in solution or "reply" not in solution:
-        return solution.get("answers"), solution.get("stops", "")
+def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -> tuple[Any, str, str]:
+    """The answers about a solution, why the published evaluator stops there, and why there are none. Older outputs
+    hold the answers decoded."""
+    stops = solution.get("stops", "")
+    if "answers" in solution:
+        return solution["answers"], stops, stops
+    if "reply" not in solution:
+        return None, stops, stops or "there is no output to ask about"
     messages, stops = usable(solution["reply"], scoring)
+    content = contents(messages)[0]
     try:
-        return qa.read_answers(contents(messages)[0], replies.record_id(record), fixes=fixes), stops
+        answers = qa.read_answers(content, replies.record_id(record), fixes=fixes)
     except StopsOnReply as stop:
-        return None, stop.reason
+        return None, stop.reason, stop.reason
+    return answers, stops, "" if answers is not None else stops or _no_json(content or "", "a list of answers")
+
+
+def _no_json(text: str, wanted: str) -> str:
+    """Why a reply does not hold what is wanted, as JSON."""
+    try:
+        json.loads(cells.without_fences(text))
+    except (ValueError, RecursionError) as error:
+        return replies.why_useless(text, f"the reply is no JSON ({cut(str(error))})")
+    return f"the reply is JSON, but not {wanted}"
 
 
 def _notebook_of(record: Record) -> str:
@@ -175,6 +209,11 @@ def _contest_score(verdict: Verdict) -> Score:
 
 def _score(verdict: Verdict, **more: float) -> Score:
     return Score(verdict.passed is True, {**verdict.values, **more, RECORDS: 1.0}, verdict.labels, verdict.explanation)
+
+
+def _stopped(score: Score, stops: str) -> Score:
+    """The score of a reply on which the published evaluator may stop: that is then why it is wrong."""
+    return replace(score, explanation=stops or score.explanation, stops=stops)
 
 
 def usable(response: str, scoring: Scoring) -> tuple[Sequence[Message], str]:

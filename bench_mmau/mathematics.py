@@ -115,11 +115,13 @@ def judgement(text: str, *, fixes: Fixes = PARITY) -> str:
     return found
 
 
-def unanswered(fixes: Fixes = PARITY) -> Verdict:
-    """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong."""
+def unanswered(fixes: Fixes = PARITY, *, text: str = "", of: str = "the reply") -> Verdict:
+    """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong.
+    ``text``: the reply's, and ``of``: whose it is, for the explanation."""
     values = {**dict.fromkeys(_COUNTERS, 0.0), "graded": float(fixes.unanswered_wrong)}
-    text = f"the reply has no {MARKER} part, so that there was no answer to grade"
-    return Verdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), text)
+    lacking = f"no {MARKER} part" if text.strip() else "no text"
+    why = f"{of} has {lacking}, so that there was no answer to grade"
+    return Verdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), why)
 
 
 def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fixes = PARITY) -> Verdict:
@@ -131,7 +133,9 @@ def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fi
     if kind == "correct":
         return Verdict(True, values)
     if kind == "incorrect":
-        text = compared("the grader calls the answer wrong", repr(record.get("gt_answer")), repr(cut(_plain(answer))))
+        ends = answer.rstrip(" \t\n:").endswith(MARKER)
+        sentence = f"the grader calls the answer wrong{f'; nothing follows {MARKER}' if ends else ''}"
+        text = compared(sentence, repr(record.get("gt_answer")), repr(cut(_plain(answer))))
         return Verdict(False, values, ("wrong_answer",), text)
     text = f"the grader has to reply correct or wrong, and replied {cut(verdict)!r}"
     return Verdict(None, values, ("invalid_judgement",), text)

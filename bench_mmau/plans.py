@@ -9,7 +9,7 @@ from typing import Any
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import Message, record_id, text_of
+from bench_mmau.tool_use.replies import Message, record_id, text_of, why_useless
 
 _MARKER = re.compile(r"\*{0,2}Chosen Plan:\*{0,2}\s+(\d+)")
 _ANY_MARKER = re.compile(r"chosen[ \t]+plan[ \t*_`]*:[\s*_`#]*(?:plan[\s*_`#]*)?(\d+)", re.IGNORECASE)
@@ -46,7 +46,7 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixe
             False,
             {"right": 0.0, "format_error": 1.0},
             ("format_error",),
-            f"expected plan {target}; the reply has no line of the form Chosen Plan: NUMBER",
+            f"expected plan {target}; {_why_unreadable(text, fixes)}",
         )
     right = bool(chosen == target)
     return Verdict(
@@ -55,6 +55,12 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixe
         () if right else ("wrong_plan",),
         "" if right else f"expected plan {target!r}; the reply chooses {chosen}",
     )
+
+
+def _why_unreadable(text: str, fixes: Fixes) -> str:
+    if (_ANY_MARKER if fixes.any_spelling else _MARKER).search(text):
+        return "the number of the chosen plan has too many digits"
+    return why_useless(text, "the reply has no line of the form Chosen Plan: NUMBER")
 
 
 def _target(record: Mapping[str, Any], number: str, fixes: Fixes) -> Any:

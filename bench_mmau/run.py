@@ -12,8 +12,12 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from agentgauge.agent.dialect import ask as put
+from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
@@ -67,8 +71,9 @@ async def _ask(
     draw: int | None = None,
 ) -> ChatReply:
     """Raises ModelFault as ``Case.ask``, and where a model other than the tested one has the role and is silent."""
-    tools = () if role else case.sample.payload.get("tools") or ()
-    reply = await case.ask(messages, tools=tools, role=role, usual=usual, draw=draw)
+    if not role and (tools := case.sample.payload.get("tools")):
+        return await _ask_with_tools(case, messages, tools, usual)
+    reply = await case.ask(messages, role=role, usual=usual, draw=draw)
     if role and case.name_of(role) != case.name_of("") and not _text(reply):
         raise ModelFault(
             f"model {case.name_of(role)}: the {_ROLES[role]} sent no text (finish reason {reply.finish_reason!r}); "
@@ -76,6 +81,20 @@ async def _ask(
             cause=f"{_ROLES[role]} silent",
         )
     return reply
+
+
+async def _ask_with_tools(
+    case: Case, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], usual: Sampling
+) -> ChatReply:
+    """The reply in OpenAI's form, whatever the run's dialect. Raises ModelFault."""
+    dialect = case.settings.dialect
+    if dialect == "native":
+        return await case.ask(messages, tools=tools, usual=usual)
+    format = format_of(dialect, case.settings.prompts, judged=True)
+    reply = await put(case, format.request(messages, tools), usual)
+    reply = parse_reply(format, reply, tolerant=case.settings.scoring == "strict")
+    calls = (replace(call, id=f"call_{place}") for place, call in enumerate(reply.tool_calls))
+    return replace(reply, tool_calls=tuple(calls))
 
 
 async def _sampled(case: Case, messages: Sequence[Message], role: str = "") -> list[str]:
@@ -191,11 +210,10 @@ async def notebook_oracle(case: Case) -> Output:
 
 async def _answered(case: Case, solution: cells.Solution, execution: execute.Execution, role: str) -> dict[str, Json]:
     """What came of a solution: whether it ran, why not, and the reply about it, or why there was nothing to ask."""
-    record, fixes = case.sample.payload, fixes_of(case.settings.scoring)
+    record = case.sample.payload
     found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
-    sees = qa.can_see(case.name_of(role), fixes=fixes)
     try:
-        messages = qa.request(record, solution, execution, sees=sees, fixes=fixes)
+        messages = qa.request(record, solution, execution, sees=True)  # or the case is not planned
     except StopsOnReply as stop:
         return {**found, "stops": stop.reason}
     if messages is not None:

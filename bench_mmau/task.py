@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agentgauge.agent.dialects.registry import FAMILIES
 from agentgauge.core.capabilities import (
     SAME,
     Agent,
@@ -18,6 +20,7 @@ from agentgauge.core.capabilities import (
     Leaderboard,
     Oracle,
     OwnOptions,
+    Pictures,
     PredictionFiles,
     Presentation,
     Prompts,
@@ -104,7 +107,6 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
     published_dialects = ("native",)
     citation = average.CITATION
     kinds = tables.KINDS
-    dialects = ("native",)
     samples_needed = False
 
     def __init__(
@@ -118,12 +120,14 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         runs: Callable[..., Coroutine[Any, Any, Output]],
         judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
         gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
+        dialects: tuple[str, ...] = ("native",),
         options: tuple[TaskOption, ...] = (),
         requests: float = 1.0,
     ) -> None:
         self.name = f"mmau.{name}"
         self.title = title
         self.data = MmauData(kind, skills)
+        self.dialects = dialects
         self.options = options
         self.expected_requests = requests
         self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
@@ -147,7 +151,8 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return tables.formula(self._columns)
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        return self._gold(sample.payload, request)
+        reply = self._gold(sample.payload, request)
+        return replace(reply, tool_calls=reply.tool_calls[:1]) if one_call else reply
 
     def prompt_version(self, folder: Path | None) -> str:
         return prompts.version(folder)
@@ -203,11 +208,27 @@ class OneRequest(MmauTask, ExternalAgents):
         return await self._run(case, agent)
 
 
+class Notebooks(MmauTask, Pictures):
+    """A task whose questions are about a notebook's output, which may have pictures."""
+
+    without_pictures = frozenset({"Text"})
+
+    def shown_to(self, tags: Sequence[str]) -> str | None:
+        return (QA if QAS in self.options else "") if "image" in tags else None
+
+
 # Expected requests of a case follow from what it asks: a program is written five times, a notebook is written and then
 # asked about, an answer in mathematics is judged.
-_tool = partial(OneRequest, columns=tables.TOOLS, runs=run.direct, judge=judging.tools, gold=oracle.tool_call)
+_tool = partial(
+    OneRequest,
+    columns=tables.TOOLS,
+    runs=run.direct,
+    judge=judging.tools,
+    gold=oracle.tool_call,
+    dialects=("native", "react", *FAMILIES),
+)
 _dag = partial(OneRequest, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
-_ds = partial(MmauTask, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
+_ds = partial(Notebooks, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
 _contest = partial(
     MmauTask,
     columns=tables.CONTESTS,

@@ -99,6 +99,7 @@ class ModelTable:
     api: Literal["chat", "responses"] | None = None
     pdf: Literal["pages", "file"] | None = None  # how chat completions are shown a PDF
     cache_control: bool = False  # marks of Anthropic's prompt cache in chat completions
+    vision: bool | None = None  # does the model see pictures?
     transport: Literal["lean", "openai"] | None = None  # how requests travel
     quirks: QuirkTable = QuirkTable()
 

@@ -43,7 +43,8 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
     """
     header = {"cassette": FORMAT, "settings": dict(settings)}
     if path.exists() and path.stat().st_size:
-        if recorded_settings(path) != dict(settings):
+        # which models see pictures is found out anew, and is known only where pictures are shown
+        if {**recorded_settings(path), "vision": {}} != {**settings, "vision": {}}:
             raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
         with path.open("rb+") as stream:
             content = stream.read()

@@ -63,7 +63,7 @@ def resolve(
 
 def _embedded(name: str) -> ModelSpec | None:
     if name in ("oracle", "baseline"):
-        return ModelSpec(name=name, kind=cast(ModelKind, name), model=name, provider=name)
+        return ModelSpec(name=name, kind=cast(ModelKind, name), model=name, provider=name, vision=True)
     if name == "scripted" or name.startswith("scripted:"):
         # Imported here because the script's rules belong to the embedded server.
         from agentgauge.model.embedded.scripted import Script
@@ -77,7 +77,7 @@ def _embedded(name: str) -> ModelSpec | None:
         Script.load(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         model = f"scripted:{file.name}"
-        return ModelSpec(name, "scripted", model, "scripted", script=file.absolute(), script_digest=digest)
+        return ModelSpec(name, "scripted", model, "scripted", vision=True, script=file.absolute(), script_digest=digest)
     return None
 
 
@@ -156,6 +156,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
         pdf=table.pdf,
+        vision=preset.vision if table.vision is None else table.vision,
         cache_control=table.cache_control,
         transport=table.transport or "lean",
     )

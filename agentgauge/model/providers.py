@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Literal
@@ -42,6 +42,7 @@ class Provider:
     quirks: Quirks = Quirks()
     url_env: str = ""  # the variable that holds another base URL, as the provider's own package reads it
     url_end: str = ""  # what the address in that variable may lack, since the provider's own package adds it
+    vision: bool | None = None  # whether its models see pictures: all of them, none, or (None) not known for all
 
 
 _NO_SEED = Quirks(seed=False)
@@ -71,8 +72,9 @@ PRESETS: Mapping[str, Provider] = {
     for preset in (
         _hosted("openai", "OpenAI", "https://api.openai.com/v1", url_env="OPENAI_BASE_URL"),
         _hosted("azure", "Azure OpenAI", None, key="AZURE_OPENAI", url_env="AZURE_OPENAI_ENDPOINT"),
-        _hosted(
-            "anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT, "", "ANTHROPIC_BASE_URL", url_end="/v1"
+        replace(
+            _hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", _STRICT, "", "ANTHROPIC_BASE_URL", "/v1"),
+            vision=True,
         ),
         _hosted("gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", _STRICT),
         _hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", _NO_SEED),

@@ -49,6 +49,7 @@ class ModelSpec:
     deployment: str | None = None  # Azure
     api: Api | None = None  # None: chat completions, but Responses for requests with files to OpenAI itself
     pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
+    vision: bool | None = None  # whether it sees pictures, as its table or the provider declares it; None: not declared
     cache_control: bool = False  # chat completions get marks of Anthropic's prompt cache; answers are the same
     transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
@@ -69,7 +70,8 @@ class ModelSpec:
         """Short digest of everything that may change an answer.
 
         The address, the key, the transport, prices, marks of a cache, rates and patience are left out: a server that
-        moved to another machine between a run and its ``--resume`` is still the same model.
+        moved to another machine between a run and its ``--resume`` is still the same model. Whether it sees pictures
+        changes which cases are planned, and no answer.
         """
         content = [
             self.kind,

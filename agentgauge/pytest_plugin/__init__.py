@@ -132,6 +132,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             collection.refuse_mistyped_marker()
         if collection is not None:
             collection.keep_limited(items)
+            collection.leave_out_pictures(items)
             collection.keep_shard(items)
     except pytest.UsageError as error:
         if (output := getattr(config, "workeroutput", None)) is not None:  # xdist drops the message

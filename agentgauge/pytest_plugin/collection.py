@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +23,7 @@ from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
 from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.run.solve import Planned
+from agentgauge.run.vision import blind_roles, declared_blind, role_shown
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
@@ -86,6 +87,26 @@ class Collection:
             (task, row.id) for task, rows in selected.items() for row in limited([*rows.values()], limit, task.data)
         }
         _deselect(self.config, items, [case is None or (case.task, case.row.id) in kept for case in cases])
+
+    def leave_out_pictures(self, items: list[pytest.Item]) -> None:
+        """Deselect the cases that show pictures to a model that sees none. An earlier run, or the driver of a launch,
+        has done so for its plan. Raises UsageError."""
+        if self._is_planned or self.settings.assignment:
+            return
+        roles = [role_shown(self.settings, case) if (case := item.stash.get(PLANNED, None)) else None for item in items]
+        shown: dict[str, Counter[str]] = {}
+        for item, role in zip(items, roles, strict=True):
+            if role is not None:
+                shown.setdefault(role, Counter())[item.stash[PLANNED].task.name] += 1
+        if not shown:
+            return
+        try:
+            blind = (declared_blind if self.config.option.collectonly else blind_roles)(self.settings, shown)
+        except UsageProblem as problem:
+            raise pytest.UsageError(str(problem)) from None
+        except OSError as error:
+            raise pytest.UsageError(f"{cannot_write(self.folder.path, error)}; then start again") from None
+        _deselect(self.config, items, [role not in blind for role in roles])
 
     def keep_shard(self, items: list[pytest.Item]) -> None:
         """With ``--shard``, keep its part of the selected tests."""

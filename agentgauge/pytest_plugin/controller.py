@@ -38,6 +38,7 @@ from agentgauge.run.settings import Settings, config_fingerprint, stored_setting
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
 from agentgauge.run.shown_pictures import look_at_pictures
+from agentgauge.run.vision import stored_vision, vision_lines
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
@@ -182,7 +183,8 @@ class Controller:
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self._services)
         if self.settings.record:
-            create_cassette(self.settings.record, stored_settings(self.settings, state.tools))
+            settings = stored_settings(self.settings, state.tools) | {"vision": stored_vision(self.settings)}
+            create_cassette(self.settings.record, settings)
         state.write_run_json(finished=None)
         if self.settings.budget and not self.settings.shared:  # the launcher watches a budget of several runs
             self._budget = BudgetWatch(self.settings.budget, self.folder, state.stop)
@@ -267,11 +269,11 @@ class Controller:
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
             if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
                 session.exitstatus = sum_up(self.state, exitstatus)
-            elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (
-                note := empty_shard(self.folder, self.settings.shard)
-            ):
-                self.state.held.append(note)
-                session.exitstatus = pytest.ExitCode.OK
+            elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+                self.state.held += vision_lines(self.settings)
+                if note := empty_shard(self.folder, self.settings.shard):
+                    self.state.held.append(note)
+                    session.exitstatus = pytest.ExitCode.OK
         except (OSError, UsageProblem) as error:
             self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))
             if not self.state.interrupted:

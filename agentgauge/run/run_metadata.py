@@ -10,17 +10,18 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.capabilities import options_of, presentation_of, prompt_version
+from agentgauge.core.capabilities import RealTools, options_of, presentation_of, prompt_version
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
+from agentgauge.run.vision import not_applicable, stored_vision, vision_lines
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
 from agentgauge.store.jsonl import CaseId
@@ -47,7 +48,9 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         confined = "" if settings.agent.confined else ", NOT confined"
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
+    yield from _unused(settings, [find_task(name) for name in sorted({task for task, _, _ in plan})])
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
+    yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
     if launch := settings.launch:
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
@@ -73,6 +76,28 @@ def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
         yield f"scoring the transcripts of {settings.rescore} again; no model is called"
     if settings.replay:
         yield f"replaying {settings.replay}; no model is called and no tool runs"
+
+
+def _unused(settings: Settings, tasks: Sequence[Task]) -> Iterator[str]:
+    """A line for each option that changes nothing for some of the selected tasks."""
+    silent = [task.name for task in tasks if not (task.data.in_run_folder or settings.dialect in task.dialects)]
+    if silent:
+        listed = ", ".join(silent[:MANY]) + (f" and {len(silent) - MANY} more" if silent[MANY:] else "")
+        them = f"{listed} {'has' if len(silent) == 1 else 'have'} none"
+        yield f"--dialect {settings.dialect} is for tasks with tools of their own: {them}, and --dialect is not used"
+    used = {option.name for task in tasks for option in options_of(task)}
+    for name, option in known_options().items():
+        value = settings.options[name]
+        if name not in used and value and value != (option.default or (option.accepted or ("",))[0]):
+            yield f"{name}{'' if value is True else f' {value}'} is not used: no selected task has this option"
+    if settings.tool_server and not any(isinstance(task, RealTools) for task in tasks):
+        yield "--tool-server is not used: no selected task has tools that run on a server"
+    if settings.temperature is not None and settings.spec:
+        asked = f"--temperature {settings.temperature:g} is not used: {settings.model.name}"
+        if settings.spec.embedded:
+            yield f"{asked} answers by fixed rules"
+        elif not settings.spec.quirks.temperature:
+            yield f"{asked} takes no temperature; if it does, set temperature = true in the quirks of its table"
 
 
 def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
@@ -121,6 +146,7 @@ def run_json(
         "temperature": settings.temperature,
         "limit": _limit(settings),
         "max_tokens": settings.max_tokens,
+        "vision": stored_vision(settings),
     }
     return {
         "format": FORMAT,
@@ -159,6 +185,7 @@ def _limit(settings: Settings) -> int | None:
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
+    not_planned = not_applicable(settings)
     return {
         "model": settings.tested,
         **({"agent": settings.agent.digest} if settings.agent else {}),
@@ -167,6 +194,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "scoring": settings.scoring,
         "attempts": settings.attempts,
         "limit": _limit(settings),
+        **({"not_applicable": not_planned} if not_planned else {}),
         "agentgauge": own_version(),
         "data": {
             name: {

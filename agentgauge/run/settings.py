@@ -90,6 +90,7 @@ class Settings:
     launch: LaunchOptions | None  # cases run elsewhere
     assignment: Assignment | None  # this is elsewhere
     earlier_tools: Mapping[str, Mapping[str, Any]] | None  # identify those of the run that is replayed or rescored
+    vision: Mapping[str, Any]  # of the models of that run: see ``run.vision``
     file: FileConfig
     temperature: float | None  # as given by --temperature
     max_tokens: int | None  # as given by --max-tokens
@@ -190,6 +191,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
         launch=launch,
         assignment=assignment,
         earlier_tools=earlier["tools"] if option.replay or option.rescore else None,
+        vision=earlier.get("vision", {}),
         file=file,
         temperature=temperature,
         max_tokens=max_tokens,

@@ -53,7 +53,7 @@ def look_at_pictures(settings: Settings, folder: RunFolder, plan: Collection[Cas
                 f" calls it {sight.model!r} now; load that model again, or start a new run"
             )
         found[role] = sight.model
-        if sight.why:
+        if sight.why and spec.vision is None:
             notes.append(f"{name} {spec.name} {sight.why}, so it is not known whether it sees pictures")
     if found:
         folder.write_json(FILE, found)
@@ -66,6 +66,9 @@ async def _look(spec: ModelSpec, option: str) -> Sight:
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.vision_probe import sees_pictures
 
+    if spec.vision is False:
+        why = "sees no pictures, as its provider or its [models.NAME] table says"
+        raise UsageProblem(f"{option} {spec.name} {why}, but will be shown pictures; name a model that sees them")
     model = OpenAIModel(spec)
     try:
         sight = await sees_pictures(model)
@@ -73,7 +76,7 @@ async def _look(spec: ModelSpec, option: str) -> Sight:
         raise UsageProblem(f"{option} {spec.name} does not answer: {fault}; nothing was run") from None
     finally:
         await model.close()
-    if sight.sees is False:
+    if sight.sees is False and spec.vision is None:
         raise UsageProblem(f"{option} {spec.name} {sight.why}, but will be shown pictures; name a model that sees them")
     return sight
 

@@ -97,7 +97,7 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove the files of a run that was not started."""
-        for name in ("planned.json", "shard.json", "run.json"):
+        for name in ("planned.json", "shard.json", "vision.json", "run.json"):
             (self.path / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds something, or is not there
             (self.path / "records").rmdir()

@@ -28,6 +28,7 @@ class Candidate:
     score: float
     errors: ErrorLog
     lost: tuple[str, ...] = ()
+    compiles: bool = True  # as far as it is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ def _judged(groups: Sequence[Group], runs: Sequence[GroupRun], fixes: Fixes) -> 
                 right += 1
             else:
                 errors.append(error)
-    return Candidate(0 < total == right, right / total if total else 0.0, errors, tuple(lost))
+    share = right / total if total else 0.0
+    return Candidate(0 < total == right, share, errors, tuple(lost), compiles=not any(map(_uncompiled, runs)))
 
 
 def _error(given: str, expected: str, outcome: Outcome, fixes: Fixes) -> dict[str, str] | None:

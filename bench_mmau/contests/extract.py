@@ -60,6 +60,25 @@ def _first_block(text: str) -> str:
     return "" if fences else text
 
 
+def origin(text: str, fixes: Fixes = PARITY) -> str:
+    """What of a reply's form may be why its program fails, for an explanation; empty: nothing."""
+    if not text.strip():
+        return "the reply has no text"
+    before, *rest = text.split(_TICKS)
+    if not rest:
+        return "the reply has no code fence, so that its whole text was taken for the program"
+    if len(rest) == 1 and _is_program(before):
+        return ""  # it closes the fence that the prompt has opened
+    opened = _OPEN in text
+    if fixes.any_fence:
+        opened = any(fence[1].lower() in _PROGRAM for fence in list(_FENCE.finditer(text))[::2])
+    if not opened and fixes.any_fence:
+        return "no code fence of the reply is one of Python"
+    if not opened:
+        return f"no code fence of the reply begins with {_OPEN}, so that the text before all fences was taken for it"
+    return "the reply's code fence is not closed" if len(rest) % 2 else ""
+
+
 def _is_program(text: str) -> bool:
     try:
         return bool(ast.parse(text).body)
@@ -78,6 +97,11 @@ def parse_answer(text: str, fixes: Fixes = PARITY) -> str:
         return ""
     rest = text.split(_RELAXED)[-1]
     return rest.split("\n")[1] if "\n" in rest else rest
+
+
+def answer_is_empty(text: str, fixes: Fixes = PARITY) -> bool:
+    """Whether a reply has an answer marker and no answer behind it."""
+    return not parse_answer(text, fixes) and bool(_ANY_MARKER.search(text) if fixes.whole_answer else _RELAXED in text)
 
 
 def output_match(printed: str, expected: str, fixes: Fixes = PARITY) -> bool:

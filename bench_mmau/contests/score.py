@@ -14,10 +14,10 @@ from agentgauge.core.explanations import compared, cut, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.contests.candidate import Candidate, ErrorLog, start
 from bench_mmau.contests.execute import ExecutionSettings
-from bench_mmau.contests.extract import MARKER, extract_code, parse_answer, understand_match
+from bench_mmau.contests.extract import MARKER, answer_is_empty, extract_code, origin, parse_answer, understand_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import text_of
+from bench_mmau.tool_use.replies import text_of, why_useless
 
 Contents = Sequence[str | None]
 """The contents of the messages of one response; empty where the response holds none."""
@@ -46,13 +46,14 @@ def judge(
     where nothing could be run.
     """
     number = record_id(record)
-    codes = [extract_code(content(contents, number, fixes), fixes) for contents in responses]
+    texts = [content(contents, number, fixes) for contents in responses]
+    codes = [extract_code(text, fixes) for text in texts]
     finishes = {code: start(code, record, where or ExecutionSettings(), fixes) for code in dict.fromkeys(codes)}
     found = {code: finish() for code, finish in finishes.items()}
-    return _verdict([found[code] for code in codes])
+    return _verdict([found[code] for code in codes], texts, fixes)
 
 
-def _verdict(found: Sequence[Candidate]) -> ContestVerdict:
+def _verdict(found: Sequence[Candidate], texts: Sequence[str], fixes: Fixes) -> ContestVerdict:
     count, passed = len(found), sum(one.passed for one in found)
     values = {
         "solved": float(passed > 0),
@@ -63,7 +64,9 @@ def _verdict(found: Sequence[Candidate]) -> ContestVerdict:
     text = f"{passed} of {count} programs passed all tests" if count else "there is no program"
     labels = {label for one in found if not one.passed for label in _labels(one)}
     if found and not passed:
-        text += f"; the first one {_why(found[0])}"
+        form, is_program = origin(texts[0], fixes), found[0].compiles and isinstance(found[0].errors, list)
+        why = _why(found[0]) if is_program or not form else f"is no program: {form}"
+        text += f"; the first one {why}" + (f" ({form})" if form and is_program else "")
     return ContestVerdict(passed > 0, values, tuple(sorted(labels)), text, tuple(one.errors for one in found))
 
 
@@ -82,6 +85,8 @@ def _why(found: Candidate) -> str:
     if not found.errors:
         return "has no tests to pass, because the problem has none"
     first = found.errors[0]
+    if not found.compiles:
+        return f"does not compile: {cut(first['error_message'].removeprefix('failed: '))}"
     if first["status"] == "runtime_error":
         return f"stopped on input {cut(first['test_input'])!r}: {cut(first['error_message'])}"
     return f"printed {cut(first['code_output'])!r} where {cut(first['expected_output'])!r} was expected"
@@ -108,8 +113,9 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
     elif valid:
         text = compared("the answer is wrong", repr(cut(target)), repr(cut(answer)))
     else:
-        got = shown_text(contents[0] if contents else None)
-        text = compared(f"the reply has no {MARKER} part", repr(cut(target)), got)
+        reply = content(contents, number, fixes)
+        why = f"nothing follows {MARKER}" if answer_is_empty(reply, fixes) else f"the reply has no {MARKER} part"
+        text = compared(why_useless(reply, why), repr(cut(target)), shown_text(reply))
     labels = () if correct else ("wrong_answer",) if valid else ("no_answer",)
     return Verdict(correct, {"correct": float(correct), "valid": float(valid)}, labels, text)
 

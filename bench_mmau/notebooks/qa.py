@@ -13,8 +13,6 @@ from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, org
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import record_id, text_of
 
-SEEING = ("gpt-4", "gemini", "claude-3")  # parts of the names of models that count as able to see [Q29]
-
 QUESTIONS = """The code was run. This is the notebook's last cell that shows something, with its outputs, as JSON:
 
 {cell}
@@ -32,35 +30,24 @@ Reply with one JSON list and nothing else: one upper-case letter per question, i
 Message = Mapping[str, Any]
 
 
-def is_multimodal(model: str) -> bool:
-    """True if the name says that the model can see; case matters [Q29]."""
-    return any(part in model for part in SEEING)
-
-
-def can_see(model: str, *, fixes: Fixes = PARITY) -> bool:
-    """True if the QA model counts as able to see: its name says so, under strict regardless of case."""
-    return is_multimodal(model.lower() if fixes.no_blind_questions else model)
-
-
 def request(
     record: Mapping[str, Any],
     solution: Solution,
     execution: Execution,
     *,
     sees: bool,
-    fixes: Fixes = PARITY,
     render: Render | None = None,
 ) -> list[Message] | None:
     """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
 
-    If an image is expected and the model cannot see, parity sends the conversation without a question [Q29], and strict
-    sends nothing. Raises NotScorable for a record without questions and where Plotly figures cannot be drawn here,
-    StopsOnReply for a cell that cannot be shown.
+    The published code sends a model that cannot see (not ``sees``) the conversation without a question where an image
+    is expected [Q29]. Our runs plan no such case. Raises NotScorable for a record without questions and where Plotly
+    figures cannot be drawn here, StopsOnReply for a cell that cannot be shown.
     """
     if not execution.success or execution.last_cell is None:
         return None
     if image_expected(record) and not sees:
-        return None if fixes.no_blind_questions else list(solution.messages)
+        return list(solution.messages)
     try:
         shown = organise(execution.last_cell, image_expected=image_expected(record), render=render)
     except NoPicture as error:

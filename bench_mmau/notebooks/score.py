@@ -20,18 +20,22 @@ _KINDS = {str: "a text", dict: "an object", bool: "true or false"}
 @dataclass(frozen=True, slots=True)
 class AnsweredSolution:
     """One finished solution. ``answers`` is the decoded reply of the QA model; None without a request, and for a reply
-    that is no JSON."""
+    that is no JSON. ``problem``: why there are none, for the explanation."""
 
     execution_success: bool
     answers: Any = None
+    problem: str = ""
 
 
-def judge(record: Mapping[str, Any], solutions: Sequence[AnsweredSolution], *, fixes: Fixes = PARITY) -> Verdict:
+def judge(
+    record: Mapping[str, Any], solutions: Sequence[AnsweredSolution], *, without: str = "", fixes: Fixes = PARITY
+) -> Verdict:
     """A question is answered rightly if any solution does so; a wrong number of answers counts for nothing.
 
     ``passed``: every question is answered rightly, None for a turn without questions. ``values``: ``correct`` (at most
     ``questions``, but for nested answers [Q30]), ``questions``, and 0 or 1 for ``image`` (an image is expected) and
     ``executed`` (at least one solution ran); the values from ``share`` on are summed by the table's columns.
+    ``without``: why no reply has cells, for the explanation.
 
     Raises StopsOnReply for answers that are no list and for lists that cannot be compared (parity), NotScorable without
     ground truth.
@@ -57,15 +61,18 @@ def judge(record: Mapping[str, Any], solutions: Sequence[AnsweredSolution], *, f
     }
     passed = correct >= len(truth) if truth else None
     labels: tuple[str, ...] = ()
-    if not solutions:
-        labels, text = ("no_cells",), "no reply has a list of notebook cells"
+    if without or not solutions:
+        labels, text = ("no_cells",), f"no reply has a list of notebook cells{without and f': {without}'}"
     elif not executed:
-        labels, text = ("code_failed",), "the code failed"
+        labels, text = ("code_failed",), "the cells failed"
     elif not asked:
-        labels, text = ("unanswered",), "the code ran, but no list of answers to the questions could be read"
+        why = next((one.problem for one in solutions if one.problem), "no list of answers could be read")
+        labels, text = ("unanswered",), f"no question is answered: {why}"
     else:
         text = f"{correct:g} of {len(truth)} questions are answered correctly"
         if passed is False:
+            if not any(isinstance(one, list) and len(one) == len(truth) for one in asked):
+                text += ", because the reply is no list of one answer for each"
             labels, text = ("wrong_answer",), compared(text, shown(truth), " or ".join(map(shown, asked)))
     return Verdict(passed, values, labels, text)
 

@@ -224,6 +224,17 @@ def decode(arguments: str, number: str = "", *, fixes: Fixes = PARITY) -> Any:
         raise StopsOnReply(number, f"the arguments {arguments[:80]!r} cannot be decoded ({error})") from error
 
 
+def unreadable_arguments(call: Call) -> str:
+    """Why the arguments of a call cannot be compared, as the end of a sentence; empty if they can."""
+    try:
+        value = json.loads(call.arguments)
+    except json.JSONDecodeError as error:
+        return f"are no JSON: {error}" if call.arguments.strip() else "are an empty text and no JSON object"
+    except (ValueError, RecursionError) as error:
+        return f"cannot be decoded: {error}"
+    return "" if isinstance(value, dict) else "are JSON, but no object"
+
+
 def _decoded(call: Call, fixes: Fixes) -> Any:
     try:
         return decode(call.arguments, fixes=fixes)

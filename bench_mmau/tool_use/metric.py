@@ -9,7 +9,7 @@ from typing import Any
 from agentgauge.core.explanations import compared, shown_call, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.calls import Flags, compare_calls, detailed
+from bench_mmau.tool_use.calls import compare_calls, detailed, unreadable_arguments
 from bench_mmau.tool_use.errors import NotScorable
 from bench_mmau.tool_use.replies import Message, format_target, record_id
 
@@ -24,7 +24,7 @@ _SENTENCES = {
     "wrong_arguments": "the arguments are wrong",
     "wrong_tool": "the wrong tool was called",
 }
-"""Labels in words."""
+"""Labels in words. The label ``unreadable_arguments`` has a sentence that says what is unreadable."""
 
 
 def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixes: Fixes = PARITY) -> Verdict:
@@ -56,7 +56,7 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixe
     }
     if right:
         return Verdict(True, values)
-    label, text = _why(messages, predicted, target, flags)
+    label, text = _why(messages, predicted, target)
     return Verdict(False, values, (label,), text)
 
 
@@ -80,24 +80,40 @@ def _right(predicted: Message, target: Message, rules: Any, number: str, fixes: 
     return compare_calls(predicted.calls, target.calls, rules, number=number, fixes=fixes)
 
 
-def _why(
-    messages: Sequence[Message] | None, predicted: Message | None, target: Message, flags: Sequence[Flags]
-) -> tuple[str, str]:
+def _why(messages: Sequence[Message] | None, predicted: Message | None, target: Message) -> tuple[str, str]:
     """A label and an explanation for a wrong record."""
     wanted = _shown(target)
     if messages is None:
         return "parsing_error", f"the response cannot be read\n  expected: {wanted}"
-    if predicted is None or _nothing_generated(messages):
-        return "no_reply", f"the reply is empty\n  expected: {wanted}"
-    if not predicted.calls:
-        label = "no_call" if target.calls else "wrong_text"
-    elif not target.calls:
-        label = "needless_call"
-    elif len(predicted.calls) != len(target.calls):
-        label = "wrong_number_of_calls"
-    else:
-        label = "wrong_arguments" if all(flag.func_name for flag in flags) else "wrong_tool"
-    return label, compared(_SENTENCES[label], wanted, _shown(predicted))
+    if predicted is None or not (predicted.calls or (predicted.content or "").strip()):
+        old = predicted is not None and predicted.function_call is not None
+        why = (
+            "the call stands in the outdated field function_call, which does not count" if old else "the reply is empty"
+        )
+        return "no_reply", f"{why}\n  expected: {wanted}"
+    label, sentence = _difference(predicted, target)
+    return label, compared(sentence or _SENTENCES[label], wanted, _shown(predicted))
+
+
+def _difference(predicted: Message, target: Message) -> tuple[str, str]:
+    """The label of a wrong reply, and the sentence for it if it is not the label's own."""
+    mine, wanted = predicted.calls or (), target.calls or ()
+    if not mine:
+        if wanted:
+            return "no_call", ""
+        blanks = (predicted.content or "").strip() == (target.content or "").strip()
+        return "wrong_text", "the text differs in the blanks around it" if blanks else ""
+    if not wanted:
+        return "needless_call", ""
+    if len(mine) != len(wanted):
+        return "wrong_number_of_calls", ""
+    if sorted(call.name for call in mine) != sorted(call.name for call in wanted):
+        return "wrong_tool", ""
+    unreadable = next(((call, why) for call in mine if (why := unreadable_arguments(call))), None)
+    if unreadable:
+        call, why = unreadable
+        return "unreadable_arguments", f"the arguments of {call.name} {why}"
+    return "wrong_arguments", ""
 
 
 def _shown(message: Message) -> str:

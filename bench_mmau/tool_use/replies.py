@@ -99,6 +99,11 @@ def text_of(content: str | None, number: str, fixes: Fixes) -> str:
     return content or ""
 
 
+def why_useless(text: str, otherwise: str) -> str:
+    """Why a reply's text holds nothing to score, for an explanation: there is none, or ``otherwise``."""
+    return otherwise if text.strip() else "the reply has no text"
+
+
 # -- the three shapes
 
 

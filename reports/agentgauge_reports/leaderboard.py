@@ -154,12 +154,21 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
         found.append(
             f"{task.name}: the published evaluator stops on replies of {cases} (`stops`); they count as invalid here"
         )
+    if left_out := part.get("not_applicable"):
+        found.append(
+            f"{task.name}: {_not_applicable(left_out)}: {left_out['model']} sees no pictures; figures that need them"
+            " are –"
+        )
     if uncounted := part.get("uncounted"):
         cases = "1 broken case is" if uncounted["cases"] == 1 else f"{uncounted['cases']} broken cases are"
         found.append(
             f"{task.name}: {cases} in no figure: counting them as the original does failed ({uncounted['why']})"
         )
     return found
+
+
+def _not_applicable(left_out: Mapping[str, Any]) -> str:
+    return f"{left_out['cases']} {'case is' if left_out['cases'] == 1 else 'cases are'} not applicable"
 
 
 def not_comparable(summary: Mapping[str, Any], tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -183,7 +192,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield broken
     if isinstance(task, Similarity) and not task.comparable(part["similarity"]):
         yield f"similarity {part['similarity']} instead of the published model"
-    if run["dialect"] not in task.published_dialects:
+    if run["dialect"] in task.dialects and run["dialect"] not in task.published_dialects:  # others do not use it
         yield f"dialect {run['dialect']} instead of {task.published_dialects[0]}"
     if run["scoring"] != "parity":
         yield "strict scoring"
@@ -193,7 +202,10 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
     yield from task.not_official(data.get("differences", ()))
     if data["left_out"]:
         yield f"{len(data['left_out'])} left out as invalid"
-    if part["planned"] < data["samples"] or part["missing"]:
+    left_out = part.get("not_applicable")
+    if left_out:
+        yield _not_applicable(left_out)
+    if part["planned"] + (left_out["cases"] if left_out else 0) < data["samples"] or part["missing"]:
         yield "not every sample was run"
 
 
@@ -232,7 +244,10 @@ def combined_value(score: Mapping[str, Any]) -> str:
     if not score["missing"]:
         return number(score["value"])
     ran = score.get("without_figure", ())  # runs of earlier versions do not tell these from the others
-    absent = [name for name in score["missing"] if name not in ran]
+    blind = score.get("not_applicable", ())
+    absent = [name for name in score["missing"] if name not in (*ran, *blind)]
     reasons = [f"without {', '.join(absent)}"] if absent else []
     reasons += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
+    needs = "needs" if len(blind) == 1 else "need"
+    reasons += [f"{', '.join(blind)} {needs} pictures, which the model does not see"] if blind else []
     return f"incomplete, {'; '.join(reasons)}"

@@ -136,6 +136,10 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     for key, names in (("data", tasks), ("prompts", tasks), ("options", options)):
         united = {name: value for shard in shards for name, value in shard.summary["run"][key].items()}
         about[key] = {name: united[name] for name in dict.fromkeys([*names, *united]) if name in united}
+    if left_out := {
+        name: one for shard in shards for name, one in shard.summary["run"].get("not_applicable", {}).items()
+    }:
+        about["not_applicable"] = left_out
     tools = _tools(shards)
     limit = _same([shard.summary["run"].get("limit") for shard in shards])  # earlier versions did not know it
     return about | {"limit": limit, "tools": not_ready(tools), "tool_set": digest(tools) if tools else None}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentgauge.core.capabilities import Breakdowns, CombinedScores, headline_of, presentation_of
+from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
 from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.task import Task
@@ -27,6 +27,8 @@ from agentgauge_reports.terminal import doubts
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
 """A figure without a value."""
+
+_ENDS = {f"{name}{of}" for name in NONE for of in ("", "_clean")}
 
 
 def sum_up(
@@ -52,7 +54,8 @@ def sum_up(
         if name in planned:
             task = find_task(name)
             cases = [case for case in plan if case[0] == name]
-            tasks[name] = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
+            part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
+            tasks[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
     combined = _combined(tasks)
     summary: dict[str, Any] = {
         "run": dict(about),
@@ -74,37 +77,51 @@ def sum_up(
     return summary
 
 
+def _without_pictures(task: Task, part: dict[str, Any], left_out: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A task's part of the summary. Where cases with pictures are not applicable (``left_out``), figures that need them
+    have no value."""
+    if left_out is None or not isinstance(task, Pictures):
+        return part
+    metrics = {
+        name: figure if name in task.without_pictures else {**figure, **{end: None for end in figure if end in _ENDS}}
+        for name, figure in part["metrics"].items()
+    }
+    return {**part, "metrics": metrics, "not_applicable": left_out}
+
+
 def _combined(tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """What benchmarks make of several tasks' headlines, by benchmark; those that make nothing are left out."""
     by_benchmark: dict[str, dict[str, Mapping[str, Any]]] = {}
-    ran = {name for name, part in tasks.items() if part["missing"] < part["planned"]}
+    blind = {name for name, part in tasks.items() if "not_applicable" in part}
+    ran = {name for name, part in tasks.items() if part["missing"] < part["planned"]} - blind
     for name, part in tasks.items():
         task = find_task(name)
         figure = NONE if mostly_broken(part) else part["metrics"][headline_of(task)]
         by_benchmark.setdefault(presentation_of(task).benchmark, {})[name] = figure
     return {
-        benchmark: _combine(task, headlines, ran)
+        benchmark: _combine(task, headlines, ran, blind)
         for benchmark, headlines in by_benchmark.items()
         if isinstance(task := find_task(next(iter(headlines))), CombinedScores)
     }
 
 
 def _combine(
-    task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]], ran: Collection[str]
+    task: CombinedScores, headlines: Mapping[str, Mapping[str, Any]], ran: Collection[str], blind: Collection[str]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """``CombinedScores.combine`` with 95 % intervals. A combined score is a weighted mean of disjoint tasks. ``ran``:
-    the tasks of which a case was attempted.
+    the tasks of which a case was attempted and all are applicable; ``blind``: those with cases that are not.
 
     An end of the interval is as far from the value as the tasks' own ends are together: the root of their squares (Zou
     and Donner 2008).
     """
     values = {name: metric["value"] for name, metric in headlines.items()}
     combined = task.combine(values)
-    in_vain = {name for name, value in values.items() if value is None and name in ran}
-    in_vain |= {name.rpartition(".")[2] for name in in_vain}
-    for score in (score for scores in combined.values() for score in scores.values()):
-        if without := [name for name in score["missing"] if name in in_vain]:
-            score["without_figure"] = without
+    for key, tasks in (("without_figure", ran), ("not_applicable", blind)):
+        found = {name for name, value in values.items() if value is None and name in tasks}
+        found |= {name.rpartition(".")[2] for name in found}
+        for score in (score for scores in combined.values() for score in scores.values()):
+            if without := [name for name in score["missing"] if name in found]:
+                score[key] = without
     for end in ("low", "high"):
         ends = {name: metric[end] for name, metric in headlines.items() if metric["value"] is not None}
         moved = {name: task.combine({**values, name: at}) for name, at in ends.items() if at is not None}

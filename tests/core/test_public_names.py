@@ -38,6 +38,7 @@ NAMES = [
     "Oracle",
     "Outcome",
     "OwnOptions",
+    "Pictures",
     "PredictionFiles",
     "Presentation",
     "Prompts",

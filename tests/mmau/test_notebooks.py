@@ -428,23 +428,20 @@ def test_pictures_in_lines_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("success", "last", "sees", "image", "parity", "strict"),
+    ("success", "last", "sees", "image", "expected"),
     [
-        (True, True, False, False, "asked", "asked"),
-        (True, True, True, True, "asked", "asked"),
-        (True, True, False, True, "bare", None),
-        (True, False, True, False, None, None),
-        (False, False, True, False, None, None),
+        (True, True, False, False, "asked"),
+        (True, True, True, True, "asked"),
+        (True, True, False, True, "bare"),
+        (True, False, True, False, None),
+        (False, False, True, False, None),
     ],
 )
-def test_who_is_asked(
-    success: bool, last: bool, sees: bool, image: bool, parity: str | None, strict: str | None
-) -> None:
+def test_who_is_asked(success: bool, last: bool, sees: bool, image: bool, expected: str | None) -> None:
     solution = cells.Solution(0, ({"role": "user", "content": "Go on."},), (), ())
     execution = execute.Execution(success, {"outputs": []} if last else None)
-    for fixes, expected in ((PARITY, parity), (STRICT, strict)):
-        found = qa.request(record(image_expected=image), solution, execution, sees=sees, fixes=fixes)
-        assert {None: None, 1: "bare", 2: "asked"}[found and len(found)] == expected
+    found = qa.request(record(image_expected=image), solution, execution, sees=sees)
+    assert {None: None, 1: "bare", 2: "asked"}[found and len(found)] == expected
 
 
 def test_braces_in_cells_and_questions_stay() -> None:
@@ -474,11 +471,6 @@ def test_answers_on_which_the_published_evaluator_stops(reply: str | None) -> No
     with pytest.raises(StopsOnReply):
         qa.read_answers(reply)
     assert qa.read_answers(reply, fixes=STRICT) is None
-
-
-def test_the_name_of_a_model_that_sees_is_read_in_any_case_in_strict() -> None:
-    assert not qa.can_see("GPT-4o")
-    assert qa.can_see("GPT-4o", fixes=STRICT) and not qa.can_see("own", fixes=STRICT)
 
 
 # -- retry

@@ -145,11 +145,16 @@ VALUES: list[tuple[str, str, dict[str, float], tuple[str, ...]]] = [
     ("ds_e2e", "42", {"correct": 0, "questions": 1, "executed": 0}, ("no_cells",)),
     ("ds_e2e", "null", {"correct": 0, "questions": 1, "executed": 0}, ("no_cells",)),
     ("ds_oracle", "42", {"correct": 0, "questions": 1, "executed": 1}, ("unanswered",)),
-    ("tool_single", "null", {"right": 0, "generation_errors": 0, "expected_calls": 1}, ("no_call",)),
+    ("tool_single", "null", {"right": 0, "generation_errors": 0, "expected_calls": 1}, ("no_reply",)),
     ("tool_single", "empty", {"right": 0, "generation_errors": 1, "parsing_errors": 0}, ("no_reply",)),
     ("tool_single", "call without id", {"right": 0, "parsing_errors": 1, "predicted_intents": 0}, ("parsing_error",)),
     ("tool_single", "call without arguments", {"right": 0, "parsing_errors": 1}, ("parsing_error",)),
-    ("tool_single", "digits as arguments", {"right": 0, "parsing_errors": 0, "predicted_intents": 1}, ("wrong_tool",)),
+    (
+        "tool_single",
+        "digits as arguments",
+        {"right": 0, "parsing_errors": 0, "predicted_intents": 1},
+        ("unreadable_arguments",),
+    ),
 ]
 
 

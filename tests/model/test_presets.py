@@ -197,6 +197,27 @@ def test_a_table_goes_before_everything_and_keeps_its_settings() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "table", "vision"),
+    [
+        ("gpt-5", None, None),  # OpenAI serves models that see and others
+        ("anthropic/claude-sonnet-4-5", None, True),
+        ("vllm/qwen3-vl", None, None),
+        ("oracle", None, True),
+        ("mine", ModelTable(provider="vllm", model="gpt-4-lookalike", vision=False), False),
+        ("mine", ModelTable(provider="vllm", model="qwen3-vl", vision=True), True),
+        ("mine", ModelTable(provider="anthropic", model="claude-text", vision=False), False),
+    ],
+)
+def test_vision_is_what_the_table_says_else_what_the_provider_says(
+    name: str, table: ModelTable | None, vision: bool | None
+) -> None:
+    config = Config(models={"mine": table} if table else {})
+    spec = resolve(name, config=config, need_key=False, environ={})
+    assert spec.vision is vision
+    assert spec.fingerprint == replace(spec, vision=None).fingerprint  # it plans cases, and changes no answer
+
+
 def test_a_provider_key_does_not_follow_a_table_to_another_host() -> None:
     table = ModelTable(provider="openai", model="m", url="https://proxy.example.net/v1")
     config = Config(models={"mine": table, "named": replace(table, key_env="OPENAI_API_KEY")})

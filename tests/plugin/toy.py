@@ -36,6 +36,7 @@ class Toy(Task, Presentation, PublishedRows, Oracle):
     title = "say it"
     columns = ("Acc",)
     published = ("Acc",)
+    dialects = ("native", "react")  # it offers no tools, so that a request is the same in both
     published_dialects = ("native",)
 
     async def run(self, case):

@@ -25,6 +25,7 @@ from agentgauge.core.capabilities.own_options import OwnOptions as OwnOptions
 from agentgauge.core.capabilities.own_options import TaskOption as TaskOption
 from agentgauge.core.capabilities.own_options import options_of as options_of
 from agentgauge.core.capabilities.own_options import role_option as role_option
+from agentgauge.core.capabilities.pictures import Pictures as Pictures
 from agentgauge.core.capabilities.prediction_files import Exporter as Exporter
 from agentgauge.core.capabilities.prediction_files import PredictionFiles as PredictionFiles
 from agentgauge.core.capabilities.presentation import Artifact as Artifact

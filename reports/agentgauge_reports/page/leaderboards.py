@@ -26,9 +26,9 @@ from agentgauge_reports.limited import limit_of
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry per benchmark of the run::
 
-        {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
-         "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
-         "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
+    {"benchmark", "limit", "top": [{"name", "value", "interval", "n", "why"}] of its headline figures,
+     "editions": [a published table: see ``_edition``], and one without rows for figures that no table has,
+     "made": [[part, name, text]], "notes": [sentence], "reasons": [[task, sentence]]}
     """
     return [_leaderboard(benchmark, tasks, summary) for benchmark, tasks in by_benchmark(summary).items()]
 
