@@ -150,7 +150,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,
-        "limit": _limit(settings),
+        **({"limit": limit} if (limit := _limit(settings)) else {}),
         "agentgauge": version("agentgauge"),
         "data": {
             name: {
