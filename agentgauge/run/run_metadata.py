@@ -193,7 +193,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         "dialect": settings.dialect,
         "scoring": settings.scoring,
         "attempts": settings.attempts,
-        "limit": _limit(settings),
+        **({"limit": limit} if (limit := _limit(settings)) else {}),
         **({"not_applicable": not_planned} if not_planned else {}),
         "agentgauge": own_version(),
         "data": {

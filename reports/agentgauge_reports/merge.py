@@ -141,8 +141,9 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     }:
         about["not_applicable"] = left_out
     tools = _tools(shards)
-    limit = _same([shard.summary["run"].get("limit") for shard in shards])  # earlier versions did not know it
-    return about | {"limit": limit, "tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
+    if about.get("limit") != _same([shard.summary["run"].get("limit") for shard in shards]):
+        del about["limit"]  # shards that were chosen in several ways
+    return about | {"tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
 
 
 def _data(shards: Sequence[Shard]) -> dict[str, Any]:

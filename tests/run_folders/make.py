@@ -34,9 +34,27 @@ missing = "disable"
 
 KEPT = ("run.json", "planned.json", "records.jsonl", "summary.json", "leaderboard.md", "files")
 RUNS = {
-    "gta": ("atomic or workflow", ("bench_gta",)),
+    "gta": (
+        (
+            *(f"bench_gta/test_e2e.py::test_end_to_end[{sample}]" for sample in ("0", "20")),
+            *(f"bench_gta/test_step.py::test_step_by_step[{sample}]" for sample in ("0", "20")),
+            *(f"bench_gta/test_workflow.py::test_workflow[{sample}]" for sample in ("0", "8")),
+        ),
+        ("bench_gta",),
+    ),
     "wild-mmau": (
-        "wild or contest_parsing or dag_planning or math_standard or tool_single",
+        (
+            "bench_wild/test_wild.py::test_task[wild_tool_bench_0-t1]",
+            "bench_wild/test_wild.py::test_task[wild_tool_bench_8-t1]",
+            "bench_mmau/test_contests.py::test_parsing[contest_understand_runs]",
+            "bench_mmau/test_contests.py::test_parsing[contest_understand_edits]",
+            "bench_mmau/test_dag_qa.py::test_planning[plan-concise-single-weather]",
+            "bench_mmau/test_dag_qa.py::test_planning[plan-concise-double-salary]",
+            "bench_mmau/test_mathematics.py::test_standard[math_algebra__linear_1d_1]",
+            "bench_mmau/test_mathematics.py::test_standard[math_numbers__div_remainder_1]",
+            "bench_mmau/test_tool_use.py::test_single[single-rail]",
+            "bench_mmau/test_tool_use.py::test_single[single-calendar]",
+        ),
         ("bench_wild", "bench_mmau"),
     ),
 }
@@ -102,13 +120,13 @@ def command(checkout: Path, project: Path, benchmarks: Sequence[str], *arguments
 
 def make(checkout: Path, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    for name, (cases, benchmarks) in RUNS.items():
+    for name, (cases, _) in RUNS.items():
         interrupt = threading.Event()
         with tempfile.TemporaryDirectory() as place, FaultServer(choose=partial(choose, interrupt)) as server:
             project = Path(place).resolve()
             run = project / "runs" / name
             model = ("--model=m", f"--model-url={server.url}", "--in-flight=1")
-            words = command(checkout, project, benchmarks, *model, "-k", cases, "--limit=2", f"--run-dir={run}")
+            words = command(checkout, project, cases, *model, f"--run-dir={run}")
             with subprocess.Popen(
                 [sys.executable, *words], cwd=project, env=os.environ | {"PYTHONPATH": str(checkout)}
             ) as process:

@@ -82,7 +82,7 @@ def command(name: str, runs: Path) -> list[str]:
 @pytest.mark.slow
 def test_the_commands_of_both_jobs_make_the_run_in_one_piece(tmp_path):
     project, runs = Project(tmp_path), tmp_path / "runs"
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --pyargs bench_wild --limit=6\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --pyargs bench_wild --limit=24\n")
     job = documents("shards.yaml")[1]["spec"]
     with FaultServer([answer("42")]) as server:
         known = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-of-nobody"}
@@ -97,8 +97,8 @@ def test_the_commands_of_both_jobs_make_the_run_in_one_piece(tmp_path):
 
         for index in range(job["completions"]):
             assert f"shard {index + 1} of {job['completions']}" in run("shards.yaml", JOB_COMPLETION_INDEX=str(index))
-        assert "1 cases are kept, 0 run" in run("shards.yaml", JOB_COMPLETION_INDEX="0")
-        assert "6 cases of 6 runs" in run("merge.yaml")  # two of the eight have none
+        assert "4 cases are kept, 0 run" in run("shards.yaml", JOB_COMPLETION_INDEX="0")
+        assert "24 cases of 6 runs" in run("merge.yaml")  # two of the eight have none
         one = project.run("--model=gpt-4o", "--run-dir=one", data="auto", env=known)
         assert one.status == 0, one.output
     assert reports_of(runs / "whole") == reports_of(tmp_path / "one")
