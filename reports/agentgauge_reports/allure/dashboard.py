@@ -92,7 +92,8 @@ def title(run: Run) -> str:
     """The title of a run, with the counts by which Allure's colours must be read."""
     counts = _counts(run)
     lacking = f", {counts['missing']} missing" if counts["missing"] else ""
-    return f"{counts['wrong']} wrong answers, {counts['broken']} faults{lacking}"
+    faults = "1 fault" if counts["broken"] == 1 else f"{counts['broken']} faults"
+    return f"{counts['wrong']} wrong answers, {faults}{lacking}"
 
 
 def meaning(run: Run) -> str:
