@@ -39,7 +39,7 @@ def _remedy(role: str, found: Mapping[str, int]) -> str:
 def not_attempted(summary: Summary) -> str:
     """How many cases are missing, and why; empty without such cases. Runs of earlier versions do not say why."""
     count = sum(part["missing"] for part in summary["tasks"].values())
-    why = summary.get("why_missing") or "the run ended before them"
+    why = summary.get("why_missing") or "the run ended early"
     return f"{count} missing {'case was' if count == 1 else 'cases were'} not attempted: {why}" if count else ""
 
 

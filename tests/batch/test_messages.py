@@ -148,6 +148,12 @@ def test_settings(fields, made):
     [
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "end_turn", {"content": "ab"}, "stop"),
         ([{"type": "text", "text": "a"}], "max_tokens", {"content": "a"}, "length"),
+        (
+            [{"type": "text", "text": "a"}],
+            "model_context_window_exceeded",
+            {"content": "a"},
+            "model_context_window_exceeded",
+        ),
         ([{"type": "text", "text": "a"}], "stop_sequence", {"content": "a"}, "stop"),
         ([], "refusal", {"content": ""}, "content_filter"),
         (

@@ -213,3 +213,12 @@ def test_a_reply_is_what_a_chat_completion_gives(server, tmp_path):
     assert reply.finish_reason == "stop"
     assert reply.message == {"content": "hello"}
     assert reply.usage.prompt_tokens > 0
+
+
+def test_a_reply_knows_the_limit_that_was_sent(server, tmp_path):
+    for name in ("limited", "usual"):
+        (tmp_path / name).mkdir()
+    (limited,) = ask(server, tmp_path / "limited", ["hello"], max_tokens=48)
+    (usual,) = ask(server, tmp_path / "usual", ["hello"])
+    # Anthropic requires a limit, so AgentGauge sends one
+    assert (limited.max_tokens, usual.max_tokens) == (48, 8192 if server.provider == "anthropic" else None)

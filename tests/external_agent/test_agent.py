@@ -35,6 +35,21 @@ def test_requests_are_those_of_the_case(tmp_path: Path) -> None:
     assert request.case is not None and request.case.task == NAME
 
 
+def test_a_reply_that_was_cut_is_told_to_the_agent_and_to_the_record(tmp_path: Path) -> None:
+    model = Model(
+        answers=lambda request: ChatReply("half", finish_reason="length", max_tokens=request.usual.max_tokens)
+    )
+    code = """
+whole = json.loads(ask('abc', max_tokens=9)[1])['choices'][0]['finish_reason']
+parts = ask('abc', max_completion_tokens=8, stream=True)[1]
+print(whole, '"finish_reason": "length"' in parts or '"finish_reason":"length"' in parts)
+"""
+    answer, case = solve(code, tmp_path, model)
+    assert answer.reply.text == "length True"
+    ends = [(event.detail["finish_reason"], event.detail["max_tokens"]) for event in case.events]
+    assert ends == [("length", 9), ("length", 8)]
+
+
 def test_the_openai_package_works_without_settings(tmp_path: Path) -> None:
     code = """
 from openai import OpenAI

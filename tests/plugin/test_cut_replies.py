@@ -126,6 +126,18 @@ def test_a_limit_that_was_not_set_is_the_endpoints(project: Any, finish: str) ->
     assert scores(project.path / "run")["s1"] == (["reply_cut"], "the reply was cut at the endpoint's limit")
 
 
+def test_the_responses_api_says_it_in_its_own_words(project: Any) -> None:
+    """Its status is ``incomplete``, and the limit has another name."""
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I think"}]}
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [message]}
+    toml = '[models.m]\nmodel = "m"\nurl = "{}"\napi = "responses"\nmax_tokens = 48\n'
+    with FaultServer([data(cut)]) as server:
+        (project.path / "agentgauge.toml").write_text(toml.format(server.url))
+        done = project.run("--model=m", "--run-dir=run", "--limit=2")
+    assert "2 of 2 replies were cut at max_tokens 48" in done.output, done.output
+    assert records(project.path / "run")[0]["transcript"]["events"][0]["detail"]["finish_reason"] == "length"
+
+
 def test_a_context_that_is_full_is_the_endpoints_limit(project: Any) -> None:
     with FaultServer(choose=by_word(word1=reply(finish="model_length"))) as server:
         done = run(project, server.url, "--max-tokens=48")

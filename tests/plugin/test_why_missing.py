@@ -92,3 +92,13 @@ def test_a_test_that_ends_pytest(tmp_path: Path) -> None:
         done = project.run("test_ends.py", "test_toy.py", *model)
     found = summary(project.path / "run")
     assert found["tasks"]["toy.say"]["missing"] and found["why_missing"] == "pytest ended before them", done.output
+
+
+def test_another_plugin_that_stops_pytest(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project", samples=8)
+    with (project.path / "conftest.py").open("a") as file:
+        file.write("\ndef pytest_runtest_teardown(item):\n    item.session.shouldstop = 'the lab closes'\n")
+    with FaultServer(choose=slow(0.2)) as server:
+        done = project.run("--model=m", f"--model-url={server.url}", "--in-flight=1", "--run-dir=run")
+    found = summary(project.path / "run")
+    assert found["tasks"]["toy.say"]["missing"] and found["why_missing"] == "the lab closes", done.output

@@ -145,10 +145,11 @@ def test_every_page_says_that_wrong_answers_are_results_and_broken_cases_faults(
     looker.open(f"second/allure/dashboard/{page}", "m · second")
     assert looker.page.get_by_role("note").inner_text() == (
         "2 of 6 cases passed. 2 have a wrong answer: Allure calls these failed, but they are results of the model"
-        " and no faults of the run. 1 broken and 1 missing cases are faults of the run."
+        " and no faults of the run. 1 broken case is a fault of the run. 1 missing case was not attempted: the run"
+        " ended early."
     )
     if not page:
-        assert looker.page.get_by_text("By benchmark · m · second · 2 wrong answers, 2 faults").count() == 1
+        assert looker.page.get_by_text("By benchmark · m · second · 2 wrong answers, 1 fault, 1 missing").count() == 1
 
 
 def test_categories_are_the_kinds_of_failures(runs):

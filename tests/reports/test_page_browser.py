@@ -86,7 +86,7 @@ def test_the_page_loads_with_all_its_parts(watched, page_file):
 
 def test_the_top_says_whether_to_believe_it_and_where_the_model_fails(watched, page_file):
     page = watched.open(page_file)
-    assert "1 missing case: faults of the run, not answers of the model." in page.locator("#standing").inner_text()
+    assert "1 missing case was not attempted: the run ended early." in page.locator("#standing").inner_text()
     page.locator("#standing").get_by_role("button", name="Wrong answer (").click()
     page.wait_for_function("location.hash === '#kind=wrong_answer'")
     assert not samples(page)[0].startswith("s0")

@@ -36,6 +36,14 @@ def test_every_combination_is_a_run(tmp_path):
     assert (sweep.folder, sweep.budget, runs.in_flight, runs.side_by_side) == ("runs/first", None, None, 4)
 
 
+def test_token_limits_are_a_list_like_temperatures(tmp_path):
+    members = read(tmp_path, 'models = ["a"]\nmax_tokens = [48, 512]').runs().members
+    assert [(one.name, one.words) for one in members] == [
+        ("a-m48", ("--agentgauge-max-tokens=48",)),
+        ("a-m512", ("--agentgauge-max-tokens=512",)),
+    ]
+
+
 @pytest.mark.parametrize(("key", "in_flight"), [("", 5000), ("in_flight = 9", 9)])
 def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flight):
     assert read(tmp_path, f'models = ["a"]\narguments = ["--batch"]\n{key}').runs().in_flight == in_flight
@@ -54,6 +62,7 @@ def test_runs_that_send_batches_share_the_size_of_a_batch(tmp_path, key, in_flig
         ('models = ["a", "a"]', "models has 'a' twice; give each value once"),
         ('models = ["a"]\ntemperatures = ["hot"]', "temperatures must be a list of numbers from 0, not ['hot']"),
         ('models = ["a"]\ntemperatures = [-1]', "temperatures must be a list of numbers from 0, not [-1]"),
+        ('models = ["a"]\nmax_tokens = [0]', "max_tokens must be a list of whole numbers from 1, not [0]"),
         ('models = ["a"]\nattempts = [1.5]', "attempts must be a list of whole numbers from 1, not [1.5]"),
         ('models = ["a"]\nattempts = [0]', "attempts must be a list of whole numbers from 1, not [0]"),
         ('models = ["a"]\nattempts = [true]', "attempts must be a list of whole numbers from 1, not [True]"),

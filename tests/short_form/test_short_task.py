@@ -13,7 +13,7 @@ import pytest
 from agentgauge.core.capabilities import Oracle, PublishedRows, TaskOption
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation
+from agentgauge.core.conversation import Conversation, ConversationCall
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.types import Sample, Score
@@ -101,6 +101,32 @@ def test_a_wrong_answer_without_explanation_shows_what_was_answered(data: str) -
 
     task = short_task(Strict, "strict", data=data)
     assert task.score(sample(task), run(task, ChatReply("5"))[0], "parity", "").explanation == "answered '5'"
+
+
+@pytest.mark.parametrize(
+    ("conversation", "told"),
+    [
+        (Conversation("5"), "answered '5'"),
+        (Conversation(""), "gave no answer"),
+        (Conversation("", turns=3, ended="turns"), "used all its 3 turns without an answer"),
+        (Conversation("", turns=1, ended="turns"), "used its only turn without an answer"),
+        (
+            Conversation("I book.", (ConversationCall("book", {"seat": 7}),), ended="call"),
+            "ended with a call: book(seat=7)",
+        ),
+        (Conversation("5", ended="user"), "answered '5'; then the user ended the conversation"),
+    ],
+)
+def test_a_wrong_conversation_is_explained_by_its_end(data: str, conversation: Conversation, told: str) -> None:
+    class Talk(Sums):
+        async def run(self, case):
+            return conversation
+
+        def score(self, sample, answer):
+            return False
+
+    task = short_task(Talk, "talk", data=data)
+    assert task.score(sample(task), run(task, ChatReply())[0], "parity", "").explanation == told
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def title(run: Run) -> str:
     """The title of a run, with the counts by which Allure's colours must be read."""
     counts = _counts(run)
     lacking = f", {counts['missing']} missing" if counts["missing"] else ""
-    return named(f"{counts['wrong']} wrong answers, {counts['broken']} faults{lacking}", limit_of(run.summary))
+    faults = "1 fault" if counts["broken"] == 1 else f"{counts['broken']} faults"
+    return named(f"{counts['wrong']} wrong answers, {faults}{lacking}", limit_of(run.summary))
 
 
 def meaning(run: Run) -> str:
