@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, decoded
@@ -87,6 +87,12 @@ def load_run(
     planned = [
         found.pop(case) if case in found else CaseOutline(*case, "missing", (), None, Usage(), 0.0, 0.0)
         for case in (folder.plan() if plan is None else plan)
-        if case in found or not find_task(case[0]).data.in_run_folder  # pytest says which tests it did not run
+        if case in found or not _is_own_test(case)  # pytest says which tests it did not run
     ]
     return Run(path, about, summary, (*planned, *found.values()), problems)
+
+
+def _is_own_test(case: CaseId) -> bool:
+    """Whether a case is a test of a project's own."""
+    task = known_tasks().get(case[0])
+    return task is not None and task.data.in_run_folder

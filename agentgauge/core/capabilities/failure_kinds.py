@@ -28,6 +28,7 @@ BREAKS: Mapping[str, str] = {
     "sandbox": "Sandbox",
     "data": "Data",
     "disk": "Full disk",
+    "fixture": "Set-up or teardown of a test",
     "internal": "Internal error",
 }
 """Kinds of broken cases. Some benchmarks count such a case as wrong and give it a label."""

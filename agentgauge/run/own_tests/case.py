@@ -144,7 +144,7 @@ class OwnCases:
         __tracebackhide__ = True
         if self._has_ended:
             work.close()
-            raise Fault("the run has ended: its model and tools are no longer available", cause="ended")
+            raise Fault("the run has ended: its model and tools are no longer available", cause="no services")
         return self._submit(work)
 
     async def _counted(self, test: OwnCase | None, work: Work[Result]) -> Result:

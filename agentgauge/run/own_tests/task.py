@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentgauge.core.capabilities import Presentation
+from agentgauge.core.capabilities import Presentation, kinds
 from agentgauge.core.case import Case
 from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import MetricFormula, Values
@@ -46,6 +46,7 @@ class OwnTests(Task, Presentation):
     title = "tests"
     columns = ("Passed",)
     published = ("Passed",)
+    kinds = kinds(fixture="error in setup, error in teardown")
 
     async def run(self, case: Case) -> Json:
         raise NotImplementedError("pytest runs the tests of a project")

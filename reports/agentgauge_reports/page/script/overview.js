@@ -42,7 +42,7 @@ function capabilities() {
 }
 
 function overview() {
-  if (!data.capabilities.length) for (const element of document.querySelectorAll("#capabilities, nav a[href='#capabilities']")) element.remove();
+  if (!data.boards.length) for (const element of document.querySelectorAll("#capabilities, nav a[href='#capabilities']")) element.remove();
   else capabilities();
   const heat = data.tasks.map((task) => ({ cells: [make("span", { title: task.title }, limited(task.name, task.limit)), ...STATUSES.map((status) => {
     const button = make("button", { type: "button", class: `is-${status}`, title: `${task.name}: ${task[status]} ${status}`, disabled: !task[status], onclick: () => listed({ task: task.name, status }) }, String(task[status]));
