@@ -28,6 +28,19 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
 
+class CaseName(str):
+    """A case's name, as the argument ``sample`` of a test. Two cases may have one name: the second attempt at a sample
+    ``x``, and the first one at a sample ``x#2``."""
+
+    __slots__ = ("case",)
+    case: Planned
+
+    def __new__(cls, case: Planned) -> CaseName:
+        name = super().__new__(cls, case.name)
+        name.case = case
+        return name
+
+
 class Collection:
     """Plans the cases. Registered in processes that run cases."""
 
@@ -56,11 +69,10 @@ class Collection:
                 pytrace=False,
             )
         try:
-            cases = self._cases_of(found)
+            names = [CaseName(case) for case in self._cases_of(found)]
         except AgentGaugeError as problem:
             raise pytest.fail.Exception(str(problem), pytrace=False) from None
-        # two cases may have one name, and pytest then gives them different ids: a second attempt, and a sample "x#2"
-        metafunc.parametrize("sample", cases, ids=[case.name for case in cases], indirect=True)
+        metafunc.parametrize("sample", names, ids=names)  # pytest makes ids that occur twice differ
 
     def choose(self, items: list[pytest.Item]) -> None:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
@@ -179,9 +191,10 @@ class Collection:
             task, callspec = tasks[function], getattr(item, "callspec", None)
             if task is None or callspec is None:
                 continue
-            planned = callspec.params.get("sample")
-            if not isinstance(planned, Planned):
+            name = callspec.params.get("sample")
+            if not isinstance(name, CaseName):
                 continue
+            planned = name.case
             item.stash[PLANNED] = planned
             item.extra_keyword_matches.update(planned.row.tags)
             for tag in named.intersection(planned.row.tags):  # marks for every tag double the cost of collection
