@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from agentgauge.core.atomic_write import cannot_write
-from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.index import Index, Row, spread
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.tracebacks import author_traceback, place_of, traceback_text
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
@@ -124,12 +125,23 @@ class Collection:
         if task.name not in self.settings.roots:
             return {}
         if task.name not in self._cases:
-            index = task.data.index(self.settings.roots[task.name])
+            index = self._index_of(task)
             attempts = range(1, self.settings.attempts + 1)
             rows = spread(index.rows, self.settings.limit)
             cases = [Planned(task, index, row, attempt) for row in rows for attempt in attempts]
             self._cases[task.name] = {case.name: case for case in cases}
         return self._cases[task.name]
+
+    def _index_of(self, task: Task) -> Index:
+        try:
+            return task.data.index(self.settings.roots[task.name])
+        except Exception as error:
+            if isinstance(error, AgentGaugeError) or not (mistake := author_traceback(error)):
+                raise
+            trace = traceback_text(mistake, self.config.getoption("tbstyle", "auto"))
+            what = f"{type(error).__name__} at {place_of(error)}: {error}"
+            text = f"{task.name}: reading its data failed: {what}\n{trace}"
+            raise pytest.fail.Exception(text, pytrace=False) from None
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
         named = self._named_markers()
