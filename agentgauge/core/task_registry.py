@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from agentgauge.core.announcement.module_file import importing_file
 from agentgauge.core.announcement.validation import complete
@@ -66,13 +68,26 @@ def known_tasks() -> dict[str, Task]:
         _is_loaded = True  # now: a module that announces its own tasks comes here while it is loaded
         try:
             for point in announced(ENTRY_POINTS):
-                loaded = point.load()
+                loaded = _loaded(point)
                 if not isinstance(loaded, ModuleType):
                     _tasks.update({task.name: task for task in map(complete, loaded)})
         except BaseException:
             _is_loaded = False
             raise
     return _tasks
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """Raises UsageProblem where the package of an entry point cannot be imported."""
+    try:
+        return point.load()
+    except UsageProblem:
+        raise
+    except Exception as error:  # of another package
+        raise UsageProblem(
+            f"the entry point {point.name} = {point.value} of {ENTRY_POINTS} cannot be imported"
+            f" ({type(error).__name__}: {error}); correct its package, or uninstall it"
+        ) from error
 
 
 _tasks: dict[str, Task] = {}

@@ -11,12 +11,14 @@ import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
+from agentgauge.core.errors import AgentGaugeError, ModelFault
 from agentgauge.core.redaction import redact
-from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.task_registry import ENTRY_POINTS
 
 Style = Literal["auto", "long", "short", "line", "native", "no"]
 """The values of pytest's ``--tb``."""
@@ -39,15 +41,31 @@ _CAUSED = "The above exception was the direct cause of the following exception:"
 _DURING = "During handling of the above exception, another exception occurred:"
 
 
+def mistake_behind(error: BaseException) -> list[Link]:
+    """The traceback of the mistake that an error stands for. What AgentGauge raises on purpose is no mistake, but may
+    be caused by one, such as a tool's."""
+    if isinstance(error, ModelFault):
+        return list(error.traceback)
+    if isinstance(error, AgentGaugeError):
+        return mistake_behind(error.__cause__) if error.__cause__ else []
+    return author_traceback(error)
+
+
+def with_mistake(error: BaseException, style: Style) -> str:
+    """The error's text, and below it the traceback of the mistake that it stands for."""
+    return "\n".join(filter(None, (str(error), traceback_text(mistake_behind(error), style))))
+
+
 def author_traceback(error: BaseException) -> list[Link]:
-    """The exceptions of a chain, the first one first, without secrets; empty if no frame is the author's."""
+    """The exceptions of a chain, the first one first, without secrets; empty if no frame is the author's. A file that
+    is no Python has no frame; the text of the exception shows its line."""
     links: list[Link] = []
     relation = ""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen and len(links) < _LINKS:
         seen.add(id(following))
-        if frames := _author_frames(following.__traceback__):
+        if (frames := _author_frames(following.__traceback__)) or isinstance(following, SyntaxError):
             links.insert(0, {"error": _text_of(following), "relation": relation, "frames": frames})
         relation = _CAUSED if following.__cause__ else _DURING
         following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
@@ -68,8 +86,8 @@ def traceback_text(links: Sequence[Link], style: Style) -> str:
     if not links or style == "no":
         return ""
     if style == "line":
-        last = links[-1]["frames"][-1]
-        return f"{last['path']}:{last['line']}: {links[-1]['error'].splitlines()[0]}"
+        places = "".join(f"{frame['path']}:{frame['line']}: " for frame in links[-1]["frames"][-1:])
+        return f"{places}{links[-1]['error'].splitlines()[0 if places else -1]}"
     write = {"long": _long, "native": _native}.get(style, _short)
     lines = [HEADING]
     for number, link in enumerate(links):
@@ -87,6 +105,8 @@ def _short(link: Link) -> Iterator[str]:
 
 
 def _long(link: Link) -> Iterator[str]:
+    if not link["frames"]:
+        yield from _short(link)
     for frame in link["frames"]:
         yield ""
         *before, _ = frame["source"] or [""]
@@ -170,9 +190,11 @@ def _is_authors(frame: FrameType) -> bool:
     return package in _packages_of_tasks() or not file.startswith(_libraries())
 
 
-def _packages_of_tasks() -> set[str]:
-    parts = (part for task in known_tasks().values() for part in (type(task), type(task.data)))
-    return {part.__module__.partition(".")[0] for part in parts}.difference(_OURS)
+@cache
+def _packages_of_tasks() -> frozenset[str]:
+    """Those with an entry point; tasks of other files are in no library."""
+    modules = (point.value.partition(":")[0] for point in entry_points(group=ENTRY_POINTS))
+    return frozenset(module.partition(".")[0] for module in modules).difference(_OURS)
 
 
 @cache

@@ -12,6 +12,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact_logs
 from agentgauge.core.service_process import end_with
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.tracebacks import with_mistake
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
@@ -38,7 +39,7 @@ def activate(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name.replace('.', '_')}: the task {name}")
         settings = _worker_settings(config, sent) if sent else _controller_settings(config)
     except UsageProblem as problem:
-        raise pytest.UsageError(str(problem)) from None
+        raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
     if sent is None:
         if settings.spec and not settings.tool_server:
             config.add_cleanup(make_tool_token(settings.shared.token if settings.shared else None))

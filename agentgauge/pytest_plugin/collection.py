@@ -14,6 +14,7 @@ from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.tracebacks import author_traceback, place_of, traceback_text
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
@@ -174,11 +175,23 @@ class Collection:
         if task.name not in self.settings.roots:
             return ()
         if task.name not in self._cases:
-            index = task.data.index(self.settings.roots[task.name])
-            check_ids(index.file, (row.id for row in index.rows))  # a data source may make its index itself
+            index = self._index_of(task)
             attempts = range(1, self.settings.attempts + 1)
             self._cases[task.name] = [Planned(task, index, row, attempt) for row in index.rows for attempt in attempts]
         return self._cases[task.name]
+
+    def _index_of(self, task: Task) -> Index:
+        try:
+            index = task.data.index(self.settings.roots[task.name])
+        except Exception as error:
+            if isinstance(error, AgentGaugeError) or not (mistake := author_traceback(error)):
+                raise
+            trace = traceback_text(mistake, self.config.getoption("tbstyle", "auto"))
+            what = f"{type(error).__name__} at {place_of(error)}: {error}"
+            text = f"{task.name}: reading its data failed: {what}\n{trace}"
+            raise pytest.fail.Exception(text, pytrace=False) from None
+        check_ids(index.file, (row.id for row in index.rows))  # a data source may make its index itself
+        return index
 
     def _plan_items(self, items: Iterable[pytest.Item]) -> None:
         named = self._named_markers()

@@ -16,6 +16,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
@@ -149,7 +150,7 @@ class Controller:
         except UsageProblem as problem:
             if not (self.settings.resume or self.folder.has_records or self._services):  # whose logs are kept
                 self.folder.discard()
-            raise pytest.UsageError(str(problem)) from None
+            raise pytest.UsageError(with_mistake(problem, self.config.getoption("tbstyle", "auto"))) from None
         except OSError as error:
             pytest.exit(self.state.cannot_write(error), returncode=pytest.ExitCode.TESTS_FAILED)
         self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)

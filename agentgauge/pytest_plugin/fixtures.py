@@ -81,6 +81,6 @@ def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
         pytest.skip(outcome.record.error or "not attempted")
     if result.status == "broken":
         record = outcome.record
-        traceback = traceback_text(record.traceback, request.config.option.tbstyle)
+        traceback = traceback_text(record.traceback, request.config.getoption("tbstyle", "auto"))
         pytest.fail("\n".join(filter(None, (record.error or "broken for an unknown reason", traceback))), pytrace=False)
     return outcome

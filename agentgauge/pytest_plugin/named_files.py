@@ -31,6 +31,7 @@ def import_named(config: pytest.Config) -> None:
         return
     from agentgauge.core.announcement.module_file import import_file
     from agentgauge.core.errors import UsageProblem
+    from agentgauge.core.tracebacks import with_mistake
 
     for path in paths:
         folder = str(path.parent.resolve())
@@ -42,4 +43,4 @@ def import_named(config: pytest.Config) -> None:
             continue  # such as importorskip
         except UsageProblem as problem:
             if isinstance(problem.__cause__, UsageProblem):
-                raise pytest.UsageError(str(problem.__cause__)) from None
+                raise pytest.UsageError(with_mistake(problem.__cause__, config.getoption("tbstyle", "auto"))) from None

@@ -59,7 +59,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
             raise
         what = f"{type(error).__name__} at {place_of(error)}: {error}"
         advice = f"correct it, then score the stored answers with --rescore={folder.path}"
-        trace = traceback_text(mistake, state.config.option.tbstyle)
+        trace = traceback_text(mistake, state.config.getoption("tbstyle", "auto"))
         raise UsageProblem(f"no summary, because code of the benchmark failed: {what}; {advice}\n{trace}") from error
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())

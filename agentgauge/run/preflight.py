@@ -110,6 +110,7 @@ def _rehearse(settings: Settings, task: Task, samples: Container[str]) -> None:
     index = task.data.index(settings.roots[task.name])
     rows = [row for row in index.rows if row.id in samples]
     why = ""
+    mistake: Exception | None = None
     for row in dict.fromkeys((rows[0], rows[len(rows) // 2], rows[-1])) if rows else ():
         try:
             score = broken_score(task, index, row, settings.scoring, settings.similarity[task.name])
@@ -119,26 +120,28 @@ def _rehearse(settings: Settings, task: Task, samples: Container[str]) -> None:
             return  # of the data, which each case tells by itself
         except Exception as error:
             call = f"{task.name}: score(sample, None, …), which scores a broken case"
-            why = f"{call}, fails: {type(error).__name__}: {error}"
+            why, mistake = f"{call}, fails: {type(error).__name__}: {error}", error
         else:
-            why = _without_figures(task, score, settings.scoring)
+            why, mistake = _without_figures(task, score, settings.scoring)
         if not why:
             return
     if why:
-        raise UsageProblem(f"{why} (sample {rows[0].id}); no request was sent")
+        raise UsageProblem(f"{why} (sample {rows[0].id}); no request was sent") from mistake
 
 
-def _without_figures(task: Task, score: Score, scoring: Scoring) -> str:
-    """Why no figures can be made of a score; empty where they can."""
+def _without_figures(task: Task, score: Score, scoring: Scoring) -> tuple[str, Exception | None]:
+    """Why no figures can be made of a score, empty where they can; and what was raised."""
     try:
         figures = estimate((score,), task.metrics(scoring))
         if isinstance(task, Breakdowns):
             task.breakdowns((score,), scoring)
     except Exception as error:
         values = ", ".join(f"{name}={value:g}" for name, value in score.values.items())
-        return f"{task.name}: its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
+        what = f"its metrics and breakdowns of one score ({values}) fail: {type(error).__name__}: {error}"
+        return f"{task.name}: {what}", error
     headline = headline_of(task)
-    return "" if headline in figures else f"{task.name}: its metrics of one score lack {headline}, its headline figure"
+    lacking = f"{task.name}: its metrics of one score lack {headline}, its headline figure"
+    return "" if headline in figures else lacking, None
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:

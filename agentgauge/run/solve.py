@@ -19,13 +19,13 @@ from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
 from agentgauge.core.checkpoint import CheckpointFile
-from agentgauge.core.errors import AgentGaugeError, Fault, ModelFault
+from agentgauge.core.errors import AgentGaugeError, Fault
 from agentgauge.core.index import Index, Row
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
-from agentgauge.core.tracebacks import Link, author_traceback, place_of
+from agentgauge.core.tracebacks import mistake_behind, place_of
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
@@ -94,7 +94,7 @@ class Solver:
                 record = replace(record, status="passed" if score.passed else "wrong", score=score)
         except Exception as error:  # a defect of ours or of the data must end this case, not the run
             text, cause = _why_broken(error)
-            record = replace(record, status="broken", error=text, cause=cause, traceback=_mistake(error))
+            record = replace(record, status="broken", error=text, cause=cause, traceback=mistake_behind(error))
         return replace(record, finished=time.time())
 
     def new_record(self, planned: Planned) -> Record:
@@ -169,7 +169,7 @@ class Solver:
             output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored
         except Fault as fault:
-            record = replace(record, error=str(fault), cause=fault.cause, traceback=_mistake(fault))
+            record = replace(record, error=str(fault), cause=fault.cause, traceback=mistake_behind(fault))
         if case.checkpoint_output is not None:
             self.checkpoints.add(planned.id)
         return replace(record, transcript=self.transcript(case, output, time.monotonic() - clock))
@@ -210,16 +210,6 @@ def _why_broken(error: Exception) -> tuple[str, str]:
     if is_disk_full(error):
         return f"the disk is full: {error}", DISK_FULL
     return f"internal error at {place_of(error)}: {type(error).__name__}: {error}", "internal error"
-
-
-def _mistake(error: BaseException) -> list[Link]:
-    """The traceback of a mistake in the benchmark's code. What AgentGauge raises on purpose is none, but may be caused
-    by one, such as a tool's."""
-    if isinstance(error, ModelFault):
-        return list(error.traceback)
-    if isinstance(error, AgentGaugeError):
-        return _mistake(error.__cause__) if error.__cause__ else []
-    return author_traceback(error)
 
 
 def broken_score(task: Task, index: Index, row: Row, scoring: Scoring, similarity: str) -> Score:
