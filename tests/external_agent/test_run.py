@@ -83,8 +83,8 @@ def test_tasks_of_one_request(workers: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_a_dialogue_is_put_step_by_step(tmp_path: Path) -> None:
-    result = run_wild(MINIMAL, "--model=oracle", "--limit=6", "--run-dir=run", cwd=tmp_path)
-    assert "6 planned · 6 passed" in result.output
+    result = run_wild(MINIMAL, "--model=oracle", "--limit=8", "--run-dir=run", cwd=tmp_path)
+    assert "8 planned · 8 passed" in result.output
 
 
 def test_other_tasks_are_refused_in_one_sentence(tmp_path: Path) -> None:
