@@ -29,7 +29,6 @@ _OPTIONS = {
     "language": "--language",
     "tasks": "--layer-num-total",
     **{part: f"--{part}-model" for part in get_args(Part)},
-    "models": "[models.NAME] table",
     **{name: f"--{name}" for name in ("temperature", "seed", "tools", "prompts")},
 }
 """Kept settings and the option of each."""
@@ -124,9 +123,9 @@ def _begin(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give: str) -> None:
-    both = {"models"} & asked.keys() & known.keys()  # a replay and folders of earlier versions do not know them
-    compared = _OPTIONS.keys() - {"models"} | both
-    differing = [option for key, option in _OPTIONS.items() if key in compared and asked[key] != known.get(key)]
+    differing = [option for key, option in _OPTIONS.items() if asked[key] != known.get(key)]
+    now, then = asked.get("models", {}), known.get("models", {})  # a replay and folders of earlier versions know none
+    differing += [f"[models.{name}] table" for name in now.keys() & then.keys() if now[name] != then[name]]
     if "--language" in differing:  # the bundled tools and texts follow it
         differing = [option for option in differing if option not in ("--tools", "--prompts")]
     if differing:

@@ -48,6 +48,19 @@ def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) 
     )
 
 
+def test_a_folder_that_was_begun_refuses_other_settings_of_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = Path("agentgauge.toml")
+    words = ["wild", "--out", "out", "--model", "p", "--layer-num-total", "2", "--sequences", "CC-CC"]
+    table.write_text('[models.p]\nurl = "http://127.0.0.1:9/v1"\nmodel = "p"\n')
+    assert main(words, PlayerModel) == 0
+    table.write_text('[models.p]\nurl = "http://127.0.0.1:9/v1"\nmodel = "q"\n')
+    with pytest.raises(UsageProblem, match=r"was begun with another \[models\.p\] table;"):
+        main(words, PlayerModel)
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
