@@ -87,13 +87,10 @@ def _judge(state: RunState, exitstatus: int) -> int:
             why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
     if state.settings.gates:
-        from agentgauge_reports.comparison.regression import check_gate
-        from agentgauge_reports.limited import limit_of
+        from agentgauge_reports.comparison.regression import check_gate, warning
 
-        if limit := limit_of(state.summary):
-            state.notes.append(
-                f"warning: the gates judge a part of the samples ({limit}); on all of them they may end otherwise"
-            )
+        if told := warning(state.settings.gates, state.summary):
+            state.notes.append(told)
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})

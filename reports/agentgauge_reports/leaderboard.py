@@ -156,7 +156,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
         )
     if left_out := part.get("not_applicable"):
         found.append(
-            f"{task.name}: {_not_applicable(left_out)}: {left_out['model']} sees no pictures; figures that need them"
+            f"{task.name}: {not_applicable(left_out)}: {left_out['model']} sees no pictures; figures that need them"
             " are –"
         )
     if uncounted := part.get("uncounted"):
@@ -167,7 +167,8 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _not_applicable(left_out: Mapping[str, Any]) -> str:
+def not_applicable(left_out: Mapping[str, Any]) -> str:
+    """``left_out``: ``not_applicable`` of a task's part of the summary."""
     return f"{left_out['cases']} {'case is' if left_out['cases'] == 1 else 'cases are'} not applicable"
 
 
@@ -204,7 +205,7 @@ def _reasons(run: Mapping[str, Any], task: Task, part: Mapping[str, Any]) -> Ite
         yield f"{len(data['left_out'])} left out as invalid"
     left_out = part.get("not_applicable")
     if left_out:
-        yield _not_applicable(left_out)
+        yield not_applicable(left_out)
     if part["planned"] + (left_out["cases"] if left_out else 0) < data["samples"] or part["missing"]:
         yield "not every sample was run"
 

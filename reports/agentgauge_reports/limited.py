@@ -13,7 +13,10 @@ def limit_of(summary: Mapping[str, Any], tasks: Iterable[str] | None = None) -> 
     if not (limit := run.get("limit")):  # runs of earlier versions do not have it
         return ""
     parts = {name: part for name, part in summary["tasks"].items() if tasks is None or name in tasks}
-    is_part = any(part["planned"] < run["data"][name]["samples"] for name, part in parts.items())
+    is_part = any(
+        part["planned"] + part.get("not_applicable", {}).get("cases", 0) < run["data"][name]["samples"]
+        for name, part in parts.items()
+    )
     return f"--limit={limit}" if is_part else ""
 
 

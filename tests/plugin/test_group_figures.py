@@ -66,6 +66,12 @@ def test_a_gate_on_it_fails_and_says_why(tmp_path: Path) -> None:
     assert f"gate wild.Session>=0: {WHY}" in flat(run_wild(*words, cwd=tmp_path, status=1).output)
 
 
+def test_a_gate_that_compares_it_with_another_run_fails_and_says_why(tmp_path: Path, folder: Path) -> None:
+    gate = f"--gate=wild.Session no significant regression against {folder / 'all'}"
+    result = run_wild("--model=baseline", "-k", "clarify", gate, "--run-dir=run", cwd=tmp_path, status=1)
+    assert "wild.Session has no value on the samples that both runs finished" in flat(result.output)
+
+
 def test_all_sessions_of_a_whole_run_count(folder: Path) -> None:
     assert session(folder / "all") == (100, 16)
     assert wild(folder / "all")["groups"]["incomplete"] == []

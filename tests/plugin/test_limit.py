@@ -159,6 +159,12 @@ def test_gates_on_a_limited_run_warn(tmp_path: Path) -> None:
     assert "warning: the gates" not in run_wild("--model=oracle", "--limit=8", "--run-dir=none", cwd=tmp_path).output
 
 
+def test_gates_that_compare_with_a_limited_run_warn(tmp_path: Path, folder: Path) -> None:
+    gate = f"--gate=no significant regression against {folder / 'sixteen'}"
+    warned = run_wild("--model=oracle", gate, "--run-dir=all", cwd=tmp_path)
+    assert "warning: the gates judge a part of the samples (--limit=16)" in warned.output
+
+
 def test_several_models_say_it_in_each_row(project) -> None:
     result = project.run("--model=oracle", "--model=baseline", "--limit=2", "--run-dir=out")
     assert result.output.count("(--limit=2)") >= 2, result.output

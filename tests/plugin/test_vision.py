@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.comparison.compare import compare
 
 from agentgauge.cli.main import main
 from agentgauge.model.vision_probe import NUMBER
@@ -188,6 +189,22 @@ def test_shards_of_a_blind_model_make_its_run(data, blind):
         run(data, blind, *ORACLE, f"--shard={number}/2", "--run-dir", f"shard{number}")
     assert main(["merge", *(str(data / name) for name in ("merged", "shard1", "shard2"))]) == 0
     assert summary(data / "merged")["tasks"] == summary(data / "whole")["tasks"]
+
+
+def test_runs_with_and_without_pictures_are_not_compared_on_figures_that_need_them(data, blind, seeing):
+    run(data, seeing, *ORACLE, "--run-dir", "sees", name="other")
+    gate = "--gate=mmau.ds_oracle.Accuracy no significant regression against sees"
+    why = "mmau.ds_oracle: 1 case is not applicable in one run: gpt-4-lookalike sees no pictures"
+    result = run(data, blind, *ORACLE, "--run-dir", "blind", gate, status=1)
+    assert f"the runs cannot be compared: {why}" in " ".join(result.output.split())
+    (found,) = compare([data / "sees", data / "blind"], data)["comparisons"]
+    assert why in found["warnings"]
+    shown = {name: (figure["a"], figure["b"]) for name, figure in found["tasks"]["mmau.ds_oracle"]["figures"].items()}
+    assert (shown["Accuracy"], shown["Text"]) == ((None, None), (100, 100))
+
+
+def test_a_limit_that_leaves_nothing_out_is_not_mentioned_where_pictures_are_not_applicable(data, blind):
+    assert "--limit=3)" not in run(data, blind, *ORACLE, "--run-dir", "run", "--limit=3").output
 
 
 def test_the_model_that_is_shown_the_pictures_decides(data, blind, seeing):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from agentgauge_reports.comparison.page import page
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.pairs import TaskPairs, pair
 from agentgauge_reports.comparison.text import markdown, text
+from agentgauge_reports.leaderboard import not_applicable
 from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.text import anchor
@@ -147,8 +149,24 @@ def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, .
         return {group for part in parts if part for group in part["incomplete"]}
 
     return tuple(
-        pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name))
+        _without_pictures(
+            pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name)),
+            [part for run in (first, other) if "not_applicable" in (part := run.summary["tasks"][name])],
+        )
         for name in tasks
+    )
+
+
+def _without_pictures(pairs: TaskPairs, blind: Sequence[Mapping[str, Any]]) -> TaskPairs:
+    """A figure that needs cases with pictures has no value on the others alone. ``blind``: the task's parts of the
+    summaries of runs to which such cases were not applicable."""
+    gone = {name for part in blind for name, figure in part["metrics"].items() if figure["value"] is None}
+    return replace(
+        pairs,
+        effects={
+            name: Effect(None, None, None, effect.n) if name in gone else effect
+            for name, effect in pairs.effects.items()
+        },
     )
 
 
@@ -187,8 +205,8 @@ def differences(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
 
 
 def incomparable(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
-    """Reasons why the figures of two runs do not measure the same, a sentence each: data, scoring, and the benchmarks'
-    options.
+    """Reasons why the figures of two runs do not measure the same, a sentence each: data, pictures that one model does
+    not see, scoring, and the benchmarks' options.
     """
     a, b = first.summary["run"], other.summary["run"]
     for task in tasks:
@@ -197,6 +215,9 @@ def incomparable(first: Run, other: Run, tasks: Sequence[str]) -> Iterator[str]:
         similarity = [run.summary["tasks"][task]["similarity"] for run in (first, other)]
         if similarity[0] != similarity[1]:
             yield f"{task}: texts are compared by {similarity[0]!r} and by {similarity[1]!r}"
+        blind = [run.summary["tasks"][task].get("not_applicable") for run in (first, other)]
+        if None in blind and (left_out := blind[0] or blind[1]):
+            yield f"{task}: {not_applicable(left_out)} in one run: {left_out['model']} sees no pictures"
     if a["scoring"] != b["scoring"]:
         yield f"scoring differs: {a['scoring']!r} and {b['scoring']!r}"
     yield from _by_name("options", a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,11 +10,13 @@ from typing import Any, NamedTuple
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.run.gates import Gate, Threshold
+from agentgauge.run.gates import Gate, Regression, Threshold
+from agentgauge.store import RunFolder
 from agentgauge_reports.comparison.compare import common_tasks, incomparable, pairs_of
 from agentgauge_reports.comparison.conclusion import span, too_few
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.text import chance
+from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import load_run
 
 
@@ -38,6 +41,19 @@ def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[st
     return problem and f"gate {gate.text}: {problem}", seen
 
 
+def warning(gates: Sequence[Gate], summary: Mapping[str, Any]) -> str | None:
+    """What is said of gates if this run, or one that it is compared with, is a part of the samples. ``summary``: of
+    this run."""
+    summaries = [summary]
+    for gate in gates:
+        if isinstance(gate, Regression):
+            with contextlib.suppress(UsageProblem):  # the gate itself fails
+                summaries.append(RunFolder(gate.run).read_json("summary.json"))
+    if not (limits := ", ".join(dict.fromkeys(filter(None, map(limit_of, summaries))))):
+        return None
+    return f"warning: the gates judge a part of the samples ({limits}); on all of them they may end otherwise"
+
+
 def regression(before: Path, after: Path, task: str, metric: str) -> Finding:
     """The metric that fell, by how much, and how sure that is. If none fell significantly, the fall that would have
     been found.
@@ -58,6 +74,9 @@ def regression(before: Path, after: Path, task: str, metric: str) -> Finding:
             return Finding(f"the runs share no finished sample of {pairs.task}, so they cannot be compared")
         names = (metric,) if metric else presentation_of(find_task(pairs.task)).published
         found |= {(pairs.task, name): pairs.effects[name] for name in names if name in pairs.effects}
+    if all(effect.difference is None for effect in found.values()):
+        what = f"{task}.{metric}" if metric else "none of the published figures"
+        return Finding(f"{what} has {'no' if metric else 'a'} value on the samples that both runs finished")
     tests = {
         key: effect for key, effect in found.items() if effect.p_worse is not None and effect.attainable_worse <= ALPHA
     }
