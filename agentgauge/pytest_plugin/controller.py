@@ -64,6 +64,7 @@ class Controller:
         self._scheduling: Scheduling | None = None
         self._running_at_death: dict[str, list[str]] = {}  # worker → the tests that were running when it died
         self._loaded_early = False
+        self._deaths = 0  # of workers
         self._numbers: dict[str, int] = {}  # worker → its number: which shard and slots it has
         self._free_numbers: list[int] = []  # of workers that died
 
@@ -113,6 +114,7 @@ class Controller:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
         worker = node.gateway.id
+        self._deaths += bool(error)
         if error and worker in self._numbers:
             self._free_numbers.append(self._numbers[worker])
         if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
@@ -230,7 +232,11 @@ class Controller:
         except OSError as error:
             self.state.stop(self.state.cannot_write(error))
         if running and report.outcome == "rerun":
-            self.reporting.worker_died(worker, sorted({*running, crashitem}))
+            from xdist.dsession import get_default_max_worker_restart
+
+            most = get_default_max_worker_restart(self.config)  # --max-worker-restart, or xdist's own limit
+            is_last = most is not None and self._deaths > most
+            self.reporting.worker_died(worker, sorted({*running, crashitem}), is_last=is_last)
 
     def _break_guilty(self, test: str, report: Any) -> None:
         """Raises OSError."""

@@ -106,6 +106,16 @@ def test_the_terminal_says_what_was_running_and_that_it_runs_again(tmp_path):
     assert "failed" not in result.output.splitlines()[-1]
 
 
+def test_where_no_worker_is_replaced_the_terminal_says_that_they_run_when_the_run_is_resumed(tmp_path):
+    folder = project(tmp_path / "project")
+    result = run(folder, "-n", "1", "--max-worker-restart=0")
+    (line,) = [line for line in result.output.splitlines() if "worker gw0 died" in line]
+    assert f"they run again, one at a time, when the run is resumed with --resume={folder / 'run'}" in line
+    (folder / "mended").touch()
+    assert python(*PYTEST, "deadly.py", "--resume=run", cwd=folder).status == 0
+    assert set(statuses(folder).values()) == {"passed"}
+
+
 def test_a_run_of_one_process_that_died_finds_the_guilty_case_when_it_is_resumed(tmp_path):
     """The first resumed run dies on it alone, and the second one knows."""
     folder = project(tmp_path / "project")
