@@ -218,12 +218,17 @@ class Controller:
         """A worker died. xdist blames the test that pytest had reached, which need not be the one that is guilty: the
         look-ahead runs others at the same time."""
         scheduling = self._scheduling
-        if self.state.progress is None or scheduling is None or not scheduling.is_ours:
-            return  # no look-ahead: xdist is right about its tests
+        if self.state.progress is None or scheduling is None:
+            return
         worker = report.node.gateway.id
         running = self._running_at_death.pop(worker, None)
         try:
+            if not scheduling.is_ours:  # no look-ahead: xdist is right about its tests
+                if report.outcome != "rerun":
+                    self._break_guilty(crashitem, report)
+                return
             if running is not None and self._suspects.worker_died(running, crashitem):
+                report.longrepr = f"{report.longrepr}: {GUILTY}"
                 self._break_guilty(crashitem, report)
             elif report.outcome != "rerun":  # otherwise pytest-rerunfailures has put it back into the queue
                 scheduling.mark_test_pending(crashitem)
@@ -240,7 +245,6 @@ class Controller:
 
     def _break_guilty(self, test: str, report: Any) -> None:
         """Raises OSError."""
-        report.longrepr = f"{report.longrepr}: {GUILTY}"
         case = next((case for case, node in self.folder.plan().items() if node == test), None)
         lines = self.folder.lines()
         if case is None or (case in lines and lines[case].finished):  # its record stands: what followed killed it

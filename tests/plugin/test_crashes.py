@@ -163,9 +163,11 @@ def test_an_own_test_that_kills_its_worker_is_failed_and_breaks_no_other(tmp_pat
     (folder / "test_own.py").write_text(OWN)
     result = python(*PYTEST, *files, "--model=baseline", "-n", "2", "--dist", mode, "--run-dir=run", cwd=folder)
     assert "INTERNALERROR" not in result.output
+    assert result.status == 1
+    assert not (folder / "run" / "running").exists()
     assert "crashed while running 'test_own.py::test_dies'" in result.output
     assert {sample.rsplit("::")[-1]: status for sample, status in statuses(folder).items()} == {
         "test_lives": "passed",
-        **({"test_dies": "broken"} if files[1:] else {}),
+        "test_dies": "broken",
         **({f"s{number}": "wrong" for number in range(1, 7)} if files[1:] else {}),
     }, result.output
