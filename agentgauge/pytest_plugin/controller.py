@@ -64,6 +64,7 @@ class Controller:
         self._scheduling: Scheduling | None = None
         self._running_at_death: dict[str, list[str]] = {}  # worker → the tests that were running when it died
         self._loaded_early = False
+        self._deaths = 0  # of workers
         self._numbers: dict[str, int] = {}  # worker → its number: which shard and slots it has
         self._free_numbers: list[int] = []  # of workers that died
 
@@ -113,6 +114,7 @@ class Controller:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
         worker = node.gateway.id
+        self._deaths += bool(error)
         if error and worker in self._numbers:
             self._free_numbers.append(self._numbers[worker])
         if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
@@ -216,12 +218,17 @@ class Controller:
         """A worker died. xdist blames the test that pytest had reached, which need not be the one that is guilty: the
         look-ahead runs others at the same time."""
         scheduling = self._scheduling
-        if self.state.progress is None or scheduling is None or not scheduling.is_ours:
-            return  # no look-ahead: xdist is right about its tests
+        if self.state.progress is None or scheduling is None:
+            return
         worker = report.node.gateway.id
         running = self._running_at_death.pop(worker, None)
         try:
+            if not scheduling.is_ours:  # no look-ahead: xdist is right about its tests
+                if report.outcome != "rerun":
+                    self._break_guilty(crashitem, report)
+                return
             if running is not None and self._suspects.worker_died(running, crashitem):
+                report.longrepr = f"{report.longrepr}: {GUILTY}"
                 self._break_guilty(crashitem, report)
             elif report.outcome != "rerun":  # otherwise pytest-rerunfailures has put it back into the queue
                 scheduling.mark_test_pending(crashitem)
@@ -230,11 +237,14 @@ class Controller:
         except OSError as error:
             self.state.stop(self.state.cannot_write(error))
         if running and report.outcome == "rerun":
-            self.reporting.worker_died(worker, sorted({*running, crashitem}))
+            from xdist.dsession import get_default_max_worker_restart
+
+            most = get_default_max_worker_restart(self.config)  # --max-worker-restart, or xdist's own limit
+            is_last = most is not None and self._deaths > most
+            self.reporting.worker_died(worker, sorted({*running, crashitem}), is_last=is_last)
 
     def _break_guilty(self, test: str, report: Any) -> None:
         """Raises OSError."""
-        report.longrepr = f"{report.longrepr}: {GUILTY}"
         case = next((case for case, node in self.folder.plan().items() if node == test), None)
         lines = self.folder.lines()
         if case is None or (case in lines and lines[case].finished):  # its record stands: what followed killed it

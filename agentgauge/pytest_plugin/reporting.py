@@ -70,13 +70,14 @@ class Reporting:
             self._late_header = None
             self._write_header(self._plugin("terminalreporter"), lines)
 
-    def worker_died(self, worker: str, tests: list[str]) -> None:
-        """Report which tests were running in a worker that died; they run again."""
+    def worker_died(self, worker: str, tests: list[str], *, is_last: bool) -> None:
+        """Report which tests were running in a worker that died; they run again. ``is_last``: xdist ends the run."""
         terminal = self._plugin("terminalreporter")
         if terminal is not None and self.config.option.verbose >= 0:
             named = f"{', '.join(tests[:NAMED])}{f' and {len(tests) - NAMED} more' if len(tests) > NAMED else ''}"
             count = "this test was" if len(tests) == 1 else f"{len(tests)} tests were"
             again = "it runs again, with no other" if len(tests) == 1 else "they run again, one at a time"
+            again += f", when the run is resumed with --resume={self.state.folder.path}" if is_last else ""
             terminal.ensure_newline()
             terminal.write_line(f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 

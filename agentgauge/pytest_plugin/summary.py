@@ -14,7 +14,7 @@ from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
-from agentgauge.run.crashes import remove_notes
+from agentgauge.run.crashes import Suspects, remove_running
 from agentgauge.run.run_metadata import describe
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.record_merge import LeftOut, left_out_notes
@@ -40,8 +40,9 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
     left_out: list[LeftOut] = []
     outlines = folder.merge_records(state.plan, left_out)
+    remove_running(folder.path)
     if all(case in outlines for case in state.plan):
-        remove_notes(folder.path)
+        Suspects().write(folder.path)  # none are left
     state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
     try:
         state.summary = summarize(

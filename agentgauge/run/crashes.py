@@ -146,7 +146,7 @@ def note_earlier_death(settings: Settings) -> str:
     suspects = Suspects([group for group in names if group], guilty)
     for case in guilty:
         store_crash(settings, case, GUILTY)
-    remove_notes(folder.path)
+    remove_running(folder.path)
     suspects.write(folder.path)
     return " ".join(_sentences(len(suspects.names), [plan[case] for case in guilty]))
 
@@ -165,13 +165,12 @@ def _sentences(count: int, guilty: Iterable[str]) -> Iterator[str]:
         yield f"{name} is broken: {GUILTY}."
 
 
-def remove_notes(folder: Path) -> None:
-    """Remove what is known of running cases and suspects: all processes of the run have ended."""
+def remove_running(folder: Path) -> None:
+    """Remove what is noted of running cases: all workers have ended."""
     for file in (folder / RUNNING).glob("*.jsonl"):
         file.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         (folder / RUNNING).rmdir()
-    (folder / SUSPECTS).unlink(missing_ok=True)
 
 
 def store_crash(settings: Settings, case: CaseId, error: str) -> None:

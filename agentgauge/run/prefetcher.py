@@ -56,7 +56,7 @@ class Prefetcher:
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="agentgauge-prefetcher", daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name="agentgauge-prefetcher", daemon=True)
         self._thread.start()
         self._loop.call_soon_threadsafe(self._watch)
 
@@ -108,6 +108,14 @@ class Prefetcher:
             self._idle()
 
     # -- on the loop's thread
+
+    def _run_loop(self) -> None:
+        while True:
+            try:
+                self._loop.run_forever()
+                return
+            except (SystemExit, KeyboardInterrupt):
+                pass  # raised by a benchmark's code in a task, which keeps it; asyncio ends the loop as well
 
     def recheck(self) -> None:
         """Start cases, because the number of resting cases, or which cases are ready, has changed."""

@@ -6,6 +6,7 @@ a Fault of the task gives a broken record, and so does any exception of data, be
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import shutil
 import time
@@ -92,7 +93,9 @@ class Solver:
             if record.transcript and record.status == "wrong":
                 score = await self._score(planned.task, sample, record.transcript)
                 record = replace(record, status="passed" if score.passed else "wrong", score=score)
-        except Exception as error:  # a defect of ours or of the data must end this case, not the run
+        except BaseException as error:  # a defect, or the code's own sys.exit, must end this case, not the run
+            if _is_cancelled(error):
+                raise
             text, cause = _why_broken(error)
             record = replace(record, status="broken", error=text, cause=cause, traceback=mistake_behind(error))
         return replace(record, finished=time.time())
@@ -202,7 +205,15 @@ class Solver:
         return with_ends(found, transcript.events)
 
 
-def _why_broken(error: Exception) -> tuple[str, str]:
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether the run ends the case; a benchmark's own code may raise CancelledError, too."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, GeneratorExit)
+
+
+def _why_broken(error: BaseException) -> tuple[str, str]:
     if isinstance(error, Fault):  # of what scoring needs
         return str(error), error.cause
     if isinstance(error, AgentGaugeError):  # data, or a reply that the published rules cannot score

@@ -106,6 +106,16 @@ def test_the_terminal_says_what_was_running_and_that_it_runs_again(tmp_path):
     assert "failed" not in result.output.splitlines()[-1]
 
 
+def test_where_no_worker_is_replaced_the_terminal_says_that_they_run_when_the_run_is_resumed(tmp_path):
+    folder = project(tmp_path / "project")
+    result = run(folder, "-n", "1", "--max-worker-restart=0")
+    (line,) = [line for line in result.output.splitlines() if "worker gw0 died" in line]
+    assert f"they run again, one at a time, when the run is resumed with --resume={folder / 'run'}" in line
+    (folder / "mended").touch()
+    assert python(*PYTEST, "deadly.py", "--resume=run", cwd=folder).status == 0
+    assert set(statuses(folder).values()) == {"passed"}
+
+
 def test_a_run_of_one_process_that_died_finds_the_guilty_case_when_it_is_resumed(tmp_path):
     """The first resumed run dies on it alone, and the second one knows."""
     folder = project(tmp_path / "project")
@@ -153,9 +163,11 @@ def test_an_own_test_that_kills_its_worker_is_failed_and_breaks_no_other(tmp_pat
     (folder / "test_own.py").write_text(OWN)
     result = python(*PYTEST, *files, "--model=baseline", "-n", "2", "--dist", mode, "--run-dir=run", cwd=folder)
     assert "INTERNALERROR" not in result.output
+    assert result.status == 1
+    assert not (folder / "run" / "running").exists()
     assert "crashed while running 'test_own.py::test_dies'" in result.output
     assert {sample.rsplit("::")[-1]: status for sample, status in statuses(folder).items()} == {
         "test_lives": "passed",
-        **({"test_dies": "broken"} if files[1:] else {}),
+        "test_dies": "broken",
         **({f"s{number}": "wrong" for number in range(1, 7)} if files[1:] else {}),
     }, result.output

@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import inspect
 import json
@@ -134,9 +135,9 @@ class FunctionBox:
             if inspect.isawaitable(result):
                 result = await result
             text = result if isinstance(result, str) else json.dumps(as_json(result), ensure_ascii=False)
-        except AgentGaugeError:
+        except (AgentGaugeError, asyncio.CancelledError, GeneratorExit):
             raise
-        except Exception as error:
+        except BaseException as error:  # sys.exit, too
             kind = type(error).__name__
             raise ToolFault(
                 f"the tool {name} raised {kind} at {place_of(error)}: {error}; raise ToolError for a mistake of the"

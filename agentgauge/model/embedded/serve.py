@@ -147,8 +147,11 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
             reply = answer(chat, chat.case)
         except (ValueError, AgentGaugeError) as error:
             return _error(400, str(error))
-        except Exception as error:
-            # A mistake of a benchmark's oracle, or a defect of ours: the server lives on, and its log says why.
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            # A mistake of a benchmark's oracle (sys.exit, too), or a defect of ours: the server lives on, and its log
+            # says why.
             traceback.print_exc()
             text = f"{type(error).__name__}: {error}"
             if mistake := author_traceback(error):
