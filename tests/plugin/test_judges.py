@@ -124,6 +124,19 @@ def test_one_unreadable_reply_among_others_is_counted(tmp_path: Path) -> None:
     assert "1 × a score not a number from 0 to 10" in record["score"]["explanation"]
 
 
+def test_a_score_that_the_published_rule_misses_is_no_judgement_of_the_agent(tmp_path: Path) -> None:
+    nested, thought = '{"result": {"score": 9, "analysis": "x"}}', '<think>3 points</think>{"score": 9, "analysis": "x"}'
+    replies = iter([nested, thought, 'Verdict:\n```json\n{"score": 9, "analysis": "x"}\n```'])
+    with FaultServer(choose=seeing(lambda seen: says(next(replies)))) as server:
+        told = run(server.url, "--run-dir", "run", cwd=tmp_path)
+    assert "gta_workflow: 2 of 3 replies of the judge hold no score in the form asked for" in told
+    (record,) = records(tmp_path / "run")
+    assert "2 × a score that the published rule misses" in record["score"]["explanation"]
+    told = run(server.url, "--rescore", "run", "--run-dir", "strict", "--scoring=strict", cwd=tmp_path)
+    assert "hold no score" not in told
+    assert root_score(tmp_path / "strict") == 9.0
+
+
 @pytest.mark.parametrize("reply", ["", "refused"])
 def test_a_judge_without_words_breaks_the_case_or_counts_as_unreadable(tmp_path: Path, reply: str) -> None:
     filtered = status(400, "The response was filtered.", error_code="content_filter")
