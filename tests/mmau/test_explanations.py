@@ -64,7 +64,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "no arguments": "the arguments of book are an empty text",
         "list for arguments": "the arguments of book are JSON, but no object",
         "wrong arguments": "the arguments are wrong",
-        "other tool, cut": "the wrong tool was called",
+        "other tool, cut": "the wrong tool was called; the arguments of cook are no JSON: Unterminated string",
         "prose": "a text came where a call was expected",
         "JSON, cut": "a text came where a call was expected",
     },
@@ -119,7 +119,7 @@ def test_an_explanation_names_the_true_reason(name: str, scoring: Scoring, data:
 @pytest.mark.parametrize(
     ("calls", "reason"),
     [
-        ([FUNCTION, FUNCTION], "the number of calls is wrong"),
+        ([FUNCTION, FUNCTION], "the number of calls is wrong\n"),
         ([{"name": "book", "arguments": '{"place": "Lumen", "seats": 4}'}], "the arguments are wrong"),
     ],
 )

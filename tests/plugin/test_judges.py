@@ -125,8 +125,8 @@ def test_one_unreadable_reply_among_others_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_score_that_the_published_rule_misses_is_no_judgement_of_the_agent(tmp_path: Path) -> None:
-    nested, thought = '{"result": {"score": 9, "analysis": "x"}}', '<think>3 points</think>{"score": 9, "analysis": "x"}'
-    replies = iter([nested, thought, 'Verdict:\n```json\n{"score": 9, "analysis": "x"}\n```'])
+    sound = '{"score": 9, "analysis": "x"}'
+    replies = iter([f'{{"result": {sound}}}', f"<think>3 points</think>{sound}", f"Verdict:\n```json\n{sound}\n```"])
     with FaultServer(choose=seeing(lambda seen: says(next(replies)))) as server:
         told = run(server.url, "--run-dir", "run", cwd=tmp_path)
     assert "gta_workflow: 2 of 3 replies of the judge hold no score in the form asked for" in told
