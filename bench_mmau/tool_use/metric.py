@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.explanations import compared, shown_call, shown_text
+from agentgauge.core.explanations import compared, looks_like_call, shown_call, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.calls import compare_calls, detailed, unreadable_arguments
@@ -17,6 +17,7 @@ _PARTS = ("func_name", "strict", "lenient", "bow")
 """What of a predicted call agrees with a target: the fields of ``Flags``."""
 
 _SENTENCES = {
+    "unreadable_call": "no call can be read from the reply, although it looks like one",
     "no_call": "a text came where a call was expected",
     "wrong_text": "the text is wrong",
     "needless_call": "a call came where a text was expected",
@@ -114,7 +115,9 @@ def _mismatch(predicted: Message, target: Message) -> str:
     """The first thing in which a wrong reply differs: a label."""
     mine, wanted = predicted.calls or (), target.calls or ()
     if not mine:
-        return "no_call" if wanted else "wrong_text"
+        if not wanted:
+            return "wrong_text"
+        return "unreadable_call" if looks_like_call(predicted.content) else "no_call"
     if not wanted:
         return "needless_call"
     if len(mine) != len(wanted):
