@@ -106,9 +106,11 @@ def test_a_judge_whose_replies_cannot_be_read_is_told_of_before_all_figures(tmp_
     (record,) = records(tmp_path / "run")
     assert record["status"] == "wrong"
     assert record["score"]["labels"] == ["unreadable_judgement"]
-    assert record["score"]["explanation"].startswith(
-        "3 of 3 replies of the judge hold no score in the form asked for (1 × cut at the token limit, 2 × no JSON"
-    )
+    assert record["score"]["explanation"].splitlines()[:2] == [
+        "reply 3 of 3 of --judge-model was cut at the endpoint's limit",
+        "3 of 3 replies of the judge hold no score in the form asked for (1 × cut at the token limit, 2 × no JSON with"
+        " a score): they count as 0 or by a number found in them, and say nothing about the agent",
+    ]
     assert next(iter(summary(tmp_path / "run"))) == "doubts"
     assert sentence in (tmp_path / "run" / "report.html").read_text()
     assert sentence in (tmp_path / "run" / "leaderboard.md").read_text()
