@@ -137,5 +137,5 @@ def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fi
         sentence = f"the grader calls the answer wrong{f'; nothing follows {MARKER}' if ends else ''}"
         text = compared(sentence, repr(record.get("gt_answer")), repr(cut(_plain(answer))))
         return Verdict(False, values, ("wrong_answer",), text)
-    text = f"the grader has to reply correct or wrong, and replied {cut(verdict)!r}"
+    text = f"the grader has to reply correct or wrong, and replied {cut(reply.strip())!r}"
     return Verdict(None, values, ("invalid_judgement",), text)

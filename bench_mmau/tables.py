@@ -25,8 +25,8 @@ KINDS = kinds(
     wrong_answer="wrong_text, wrong_plan, wrong_output",
     failed_code="runtime_error, timeout, code_failed, group_lost",
     format=(
-        "format_error, parsing_error, unreadable_arguments, no_cells, no_plan, unanswered, empty_solution,"
-        " no_answer"  # the reply lacks the part that would be graded
+        "format_error, parsing_error, unreadable_call, unreadable_arguments, no_cells, no_plan, unanswered,"
+        " empty_solution, no_answer"  # the reply lacks the part that would be graded
     ),
     judge="invalid_judgement, judge silent, solver silent, planner silent, QA model silent",
     sandbox="no shell",

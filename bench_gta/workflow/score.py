@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
+from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.judging.judge import RULES, Scored, scored
@@ -59,37 +61,45 @@ def score_output(task: Mapping[str, Json], output: Json, thresholds: Thresholds,
 _SENTENCES = {
     "no_answer": "there is no final answer",
     "no_files": "no file was delivered",
+    "no_action": "a reply was neither a call nor an answer",
+    "invalid_action": "a reply named a tool that is not on offer",
     "unreadable_calls": "replies held no call that could be read",
 }
 """Labels in words, those that say why a judge saw little."""
 
 
-def _unreadable(prediction: Sequence[Sequence[Json]]) -> int:
-    """The recorded calls that are none: no tool on offer was named, or the arguments are not a JSON object."""
+def _faulty_calls(prediction: Sequence[Sequence[Json]]) -> Counter[str]:
+    """The recorded calls that are none: label → how many."""
     failed = [step for turn in prediction for step in turn if isinstance(step, Mapping) and step.get("error")]
-    return sum(map(_is_unreadable, failed))
+    return Counter(label for label in map(_fault_of, failed) if label)
 
 
-def _is_unreadable(step: Mapping[str, Json]) -> bool:
+def _fault_of(step: Mapping[str, Json]) -> str:
     calls, error = step.get("tool_calls"), step["error"]
     function = calls[0].get("function") if isinstance(calls, list) and calls and isinstance(calls[0], Mapping) else None
     if not isinstance(function, Mapping):
-        return False
+        return ""
     message = str(error.get("msg")) if isinstance(error, Mapping) else ""
-    return function.get("name") in (NO_ACTION, INVALID_ACTION) or message.startswith(NOT_AN_OBJECT)
+    if function.get("name") == NO_ACTION:
+        return "no_action"
+    if function.get("name") == INVALID_ACTION:
+        return "invalid_action"
+    return "unreadable_calls" if message.startswith(NOT_AN_OBJECT) else ""
 
 
 def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
     """What may be behind a low score. Where no reply of the judge could be read, nothing is known of the agent."""
     if 0 < values["votes"] == values["unreadable"]:
         return ("unreadable_judgement",)
-    answered = final_answer(output["assistant_outputs"]) != NO_ANSWER
-    unreadable = _unreadable(output["prediction"])
+    answer = final_answer(output["assistant_outputs"])
+    faulty = _faulty_calls(output["prediction"])
     signs = {
-        "no_answer": not answered,
+        "no_answer": answer == NO_ANSWER,
         "no_files": not output.get("delivered", output.get("attached_files")),
-        "unreadable_calls": unreadable > 0,
-        "tool_errors": values["tool_errors"] > unreadable,
+        "no_action": faulty["no_action"] > 0,
+        "invalid_action": faulty["invalid_action"] > 0,
+        "unreadable_calls": faulty["unreadable_calls"] > 0 or looks_like_call(answer),
+        "tool_errors": values["tool_errors"] > faulty.total(),
         "partial": values["leaves_ok"] > 0,
         "unreadable_judgement": values["unreadable"] > 0,
     }

@@ -153,7 +153,8 @@ class Workflow(
     published_dialects = ("react",)
     citation = citations.WORKFLOW
     kinds = kinds(
-        stopped_early="no_answer, no_files",
+        wrong_tool="invalid_action",
+        stopped_early="no_answer, no_files, no_action",
         format="unreadable_calls",
         failed_code="tool_errors",
         judge="not_judged, unreadable_judgement",

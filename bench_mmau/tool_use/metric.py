@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.explanations import compared, shown_call, shown_text
+from agentgauge.core.explanations import compared, looks_like_call, shown_call, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.calls import compare_calls, detailed, unreadable_arguments
@@ -17,6 +17,7 @@ _PARTS = ("func_name", "strict", "lenient", "bow")
 """What of a predicted call agrees with a target: the fields of ``Flags``."""
 
 _SENTENCES = {
+    "unreadable_call": "no call can be read from the reply, although it looks like one",
     "no_call": "a text came where a call was expected",
     "wrong_text": "the text is wrong",
     "needless_call": "a call came where a text was expected",
@@ -56,8 +57,8 @@ def judge(record: Mapping[str, Any], messages: Sequence[Message] | None, *, fixe
     }
     if right:
         return Verdict(True, values)
-    label, text = _why(messages, predicted, target)
-    return Verdict(False, values, (label,), text)
+    labels, text = _why(messages, predicted, target)
+    return Verdict(False, values, labels, text)
 
 
 def _nothing_generated(messages: Sequence[Message] | None) -> bool:
@@ -80,40 +81,50 @@ def _right(predicted: Message, target: Message, rules: Any, number: str, fixes: 
     return compare_calls(predicted.calls, target.calls, rules, number=number, fixes=fixes)
 
 
-def _why(messages: Sequence[Message] | None, predicted: Message | None, target: Message) -> tuple[str, str]:
-    """A label and an explanation for a wrong record."""
+def _why(messages: Sequence[Message] | None, predicted: Message | None, target: Message) -> tuple[tuple[str, ...], str]:
+    """Labels and an explanation for a wrong record."""
     wanted = _shown(target)
     if messages is None:
-        return "parsing_error", f"the response cannot be read\n  expected: {wanted}"
+        return ("parsing_error",), f"the response cannot be read\n  expected: {wanted}"
     if predicted is None or not (predicted.calls or (predicted.content or "").strip()):
         old = predicted is not None and predicted.function_call is not None
         why = (
             "the call stands in the outdated field function_call, which does not count" if old else "the reply is empty"
         )
-        return "no_reply", f"{why}\n  expected: {wanted}"
-    label, sentence = _difference(predicted, target)
-    return label, compared(sentence or _SENTENCES[label], wanted, _shown(predicted))
+        return ("no_reply",), f"{why}\n  expected: {wanted}"
+    labels, sentence = _difference(predicted, target)
+    return labels, compared(sentence, wanted, _shown(predicted))
 
 
-def _difference(predicted: Message, target: Message) -> tuple[str, str]:
-    """The label of a wrong reply, and the sentence for it if it is not the label's own."""
+def _difference(predicted: Message, target: Message) -> tuple[tuple[str, ...], str]:
+    """The labels of a wrong reply, and a sentence."""
+    mine = predicted.calls or ()
+    flaws = (f"the arguments of {call.name} {why}" for call in mine if (why := unreadable_arguments(call)))
+    unreadable = next(flaws, "")
+    label = _mismatch(predicted, target)
+    if label == "wrong_text" and (predicted.content or "").strip() == (target.content or "").strip():
+        return (label,), "the text differs in the blanks around it"
+    if not unreadable:
+        return (label,), _SENTENCES[label]
+    if label == "wrong_arguments":
+        return ("unreadable_arguments",), unreadable
+    return (label, "unreadable_arguments"), f"{_SENTENCES[label]}; {unreadable}"
+
+
+def _mismatch(predicted: Message, target: Message) -> str:
+    """The first thing in which a wrong reply differs: a label."""
     mine, wanted = predicted.calls or (), target.calls or ()
     if not mine:
-        if wanted:
-            return "no_call", ""
-        blanks = (predicted.content or "").strip() == (target.content or "").strip()
-        return "wrong_text", "the text differs in the blanks around it" if blanks else ""
+        if not wanted:
+            return "wrong_text"
+        return "unreadable_call" if looks_like_call(predicted.content) else "no_call"
     if not wanted:
-        return "needless_call", ""
+        return "needless_call"
     if len(mine) != len(wanted):
-        return "wrong_number_of_calls", ""
+        return "wrong_number_of_calls"
     if sorted(call.name for call in mine) != sorted(call.name for call in wanted):
-        return "wrong_tool", ""
-    unreadable = next(((call, why) for call in mine if (why := unreadable_arguments(call))), None)
-    if unreadable:
-        call, why = unreadable
-        return "unreadable_arguments", f"the arguments of {call.name} {why}"
-    return "wrong_arguments", ""
+        return "wrong_tool"
+    return "wrong_arguments"
 
 
 def _shown(message: Message) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from agentgauge.core.capabilities import SAME
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
 
 Summary = Mapping[str, Any]
@@ -17,7 +18,8 @@ def cut_replies(summary: Summary, tasks: Iterable[str] | None = None) -> Iterato
     counts = add_counts([part.get("replies", {}) for part in parts])  # runs of earlier versions do not have them
     for role, part in sorted(counts.items(), key=lambda one: one[0] != TESTED):
         if found := part.get("cut"):
-            yield f"{_cut(found, part['replies'], '' if role == TESTED else f' of {role}')}; {_remedy(role, found)}"
+            tested = role == TESTED or summary["run"].get("options", {}).get(role) == SAME
+            yield f"{_cut(found, part['replies'], '' if role == TESTED else f' of {role}')}; {_remedy(tested, found)}"
 
 
 def _cut(found: Mapping[str, int], replies: int, whose: str) -> str:
@@ -30,8 +32,8 @@ def _cut(found: Mapping[str, int], replies: int, whose: str) -> str:
     return f"{what}: {', '.join(f'{count} at {words}' for words, count in limits.items())}"
 
 
-def _remedy(role: str, found: Mapping[str, int]) -> str:
-    if role != TESTED:
+def _remedy(tested: bool, found: Mapping[str, int]) -> str:
+    if not tested:
         return "max_tokens in the table of that model in agentgauge.toml sets the limit"
     return f"--max-tokens=N sets {'another' if any(found) else 'a'} limit"
 

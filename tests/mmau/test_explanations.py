@@ -31,6 +31,7 @@ REPLIES: Mapping[str, dict[str, Any]] = {
     "list for arguments": call("book", "[1]"),
     "wrong arguments": call("book", '{"place": "Lumen"}'),
     "other tool, cut": call("cook", '{"pl'),
+    "call as text, cut": {"content": '<tool_call>\n{"name": "book", "argum'},
     "prose": {"content": "I think that plan 1 is best."},
     "marker, cut": {"content": "#ANSWER#:"},
     "long number": {"content": f"Chosen Plan: {'9' * 5000}"},
@@ -64,7 +65,8 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "no arguments": "the arguments of book are an empty text",
         "list for arguments": "the arguments of book are JSON, but no object",
         "wrong arguments": "the arguments are wrong",
-        "other tool, cut": "the wrong tool was called",
+        "other tool, cut": "the wrong tool was called; the arguments of cook are no JSON: Unterminated string",
+        "call as text, cut": "no call can be read from the reply, although it looks like one",
         "prose": "a text came where a call was expected",
         "JSON, cut": "a text came where a call was expected",
     },
@@ -119,7 +121,7 @@ def test_an_explanation_names_the_true_reason(name: str, scoring: Scoring, data:
 @pytest.mark.parametrize(
     ("calls", "reason"),
     [
-        ([FUNCTION, FUNCTION], "the number of calls is wrong"),
+        ([FUNCTION, FUNCTION], "the number of calls is wrong\n"),
         ([{"name": "book", "arguments": '{"place": "Lumen", "seats": 4}'}], "the arguments are wrong"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.model.fault_server import Act, FaultServer, Seen, completion, data
-from tests.plugin.project import Result, records, summary
+from tests.plugin.project import PYTEST, ROOT, Result, python, records, summary
 
 
 def reply(text: str = "I think", finish: str | None = "length", **message: Any) -> Act:
@@ -199,3 +199,17 @@ class Plans:
     def score(self, sample, answer):
         return answer.text == "b"
 """
+
+
+def test_the_remedy_names_what_sets_the_limit_of_a_solver(tmp_path: Path) -> None:
+    test = f"{ROOT / 'bench_mmau/test_mathematics.py'}::test_planner"
+    with FaultServer(choose=lambda seen: reply()) as server:
+        (tmp_path / "agentgauge.toml").write_text(f'[models.other]\nmodel = "other"\nurl = "{server.url}"\n')
+        words = (test, "--model=m", f"--model-url={server.url}", "--max-tokens=48", "--limit=1", "--data=mini")
+        same = python(*PYTEST, *words, cwd=tmp_path).output.replace("\n", " ")
+        words = (*words[:1], "--rootdir=.", *words[1:])
+        other = python(*PYTEST, *words, "--mmau-solver=other", cwd=tmp_path).output.replace("\n", " ")
+    told = "1 of 1 reply of --mmau-solver was cut at max_tokens"
+    assert f"{told} 48; --max-tokens=N sets another limit" in same
+    assert "max_tokens in the table" not in same
+    assert f"{told} 1024; max_tokens in the table of that model in agentgauge.toml sets the limit" in other

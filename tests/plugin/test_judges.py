@@ -106,9 +106,11 @@ def test_a_judge_whose_replies_cannot_be_read_is_told_of_before_all_figures(tmp_
     (record,) = records(tmp_path / "run")
     assert record["status"] == "wrong"
     assert record["score"]["labels"] == ["unreadable_judgement"]
-    assert record["score"]["explanation"].startswith(
-        "3 of 3 replies of the judge hold no score in the form asked for (1 × cut at the token limit, 2 × no JSON"
-    )
+    assert record["score"]["explanation"].splitlines()[:2] == [
+        "reply 3 of 3 of --judge-model was cut at the endpoint's limit",
+        "3 of 3 replies of the judge hold no score in the form asked for (1 × cut at the token limit, 2 × no JSON with"
+        " a score): they count as 0 or by a number found in them, and say nothing about the agent",
+    ]
     assert next(iter(summary(tmp_path / "run"))) == "doubts"
     assert sentence in (tmp_path / "run" / "report.html").read_text()
     assert sentence in (tmp_path / "run" / "leaderboard.md").read_text()
@@ -122,6 +124,19 @@ def test_one_unreadable_reply_among_others_is_counted(tmp_path: Path) -> None:
     assert "gta_workflow: 1 of 3 replies of the judge hold no score in the form asked for" in told
     (record,) = records(tmp_path / "run")
     assert "1 × a score not a number from 0 to 10" in record["score"]["explanation"]
+
+
+def test_a_score_that_the_published_rule_misses_is_no_judgement_of_the_agent(tmp_path: Path) -> None:
+    sound = '{"score": 9, "analysis": "x"}'
+    replies = iter([f'{{"result": {sound}}}', f"<think>3 points</think>{sound}", f"Verdict:\n```json\n{sound}\n```"])
+    with FaultServer(choose=seeing(lambda seen: says(next(replies)))) as server:
+        told = run(server.url, "--run-dir", "run", cwd=tmp_path)
+    assert "gta_workflow: 2 of 3 replies of the judge hold no score in the form asked for" in told
+    (record,) = records(tmp_path / "run")
+    assert "2 × a score that the published rule misses" in record["score"]["explanation"]
+    told = run(server.url, "--rescore", "run", "--run-dir", "strict", "--scoring=strict", cwd=tmp_path)
+    assert "hold no score" not in told
+    assert root_score(tmp_path / "strict") == 9.0
 
 
 @pytest.mark.parametrize("reply", ["", "refused"])

@@ -32,6 +32,11 @@ BROKEN_CALL = {  # in each dialect, without the end of the arguments
     "react": {"text": 'Thought: I look.\nAction: NAME\nAction Input: {"image": "im'},
     "qwen": {"text": '<tool_call>\n{"name": "NAME", "arguments": {"image": "im'},
 }
+UNKNOWN_CALL = {
+    "native": {"tool_calls": [{"name": "Nosuch", "arguments": "{}"}]},
+    "react": {"text": "Thought: I look.\nAction: Nosuch\nAction Input: {}"},
+    "qwen": {"text": '<tool_call>\n{"name": "Nosuch", "arguments": {}}\n</tool_call>'},
+}
 CUT = {"finish_reason": "length"}
 
 
@@ -45,6 +50,7 @@ def replies(dialect: str, name: str) -> dict[str, Any]:
         "empty": "",
         "unreadable": call,
         "no call": "I do not know.",
+        "unknown tool": UNKNOWN_CALL[dialect],
         "refusal": {"refusal": "I cannot help with this."},
         "filtered": {"text": "", "finish_reason": "content_filter"},
     }
@@ -114,7 +120,7 @@ def test_an_empty_reply_is_called_empty(run: tuple[str, Path]) -> None:
 def test_a_call_that_cannot_be_read_is_not_a_wrong_tool_or_a_refused_argument(run: tuple[str, Path]) -> None:
     for task, (labels, text) in told(run[1], "unreadable").items():
         if task == "gta_workflow":
-            assert "no_files" in labels
+            assert "unreadable_calls" in labels and "replies held no call that could be read" in text
             continue
         readable = {"unreadable_call", "invalid_json", "needless_call", "no_question", "wrong_tool"}
         assert readable & {*labels}, (task, labels, text)
@@ -122,6 +128,13 @@ def test_a_call_that_cannot_be_read_is_not_a_wrong_tool_or_a_refused_argument(ru
         if run[0] == "qwen":
             assert labels[0] == "unreadable_call", (task, labels, text)
             assert "although it looks like one" in text
+
+
+def test_a_tool_that_is_not_on_offer_is_called_so(run: tuple[str, Path]) -> None:
+    for task, (labels, text) in told(run[1], "unknown tool").items():
+        assert {"invalid_action", "unknown_tool"} & {*labels}, (task, labels, text)
+        assert "not on offer" in text or "not offered" in text, (task, text)
+        assert "could be read" not in text and "can be read" not in text, (task, text)
 
 
 def test_a_text_without_a_call_is_no_tool_call(run: tuple[str, Path]) -> None:

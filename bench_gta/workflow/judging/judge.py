@@ -311,7 +311,7 @@ class Scored:
     votes: int
     stored: int  # votes that were known from an earlier run
     fallbacks: int  # votes that were not read as JSON
-    flaws: Mapping[str, int]  # what is wrong with replies that hold no score in the form asked for → how many
+    flaws: Mapping[str, int]  # what is wrong with replies whose score is not in the form asked for → how many
 
 
 def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
@@ -329,11 +329,13 @@ def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
         votes=sum(map(len, votes)),
         stored=sum(leaf.get("cached", 0) for leaf in judged),
         fallbacks=sum(bool(vote.fallback) for leaf in votes for vote in leaf),
-        flaws=Counter(flaw for leaf in judged for flaw in _flaws(leaf) if flaw),
+        flaws=Counter(flaw for leaf in judged for flaw in _flaws(leaf, strict=strict) if flaw),
     )
 
 
-def _flaws(leaf: Mapping[str, Json]) -> Iterator[str]:
+def _flaws(leaf: Mapping[str, Json], *, strict: bool) -> Iterator[str]:
     for reply, end in zip_longest(leaf["replies"], leaf.get("ends", ()), fillvalue=""):
         flaw = flaw_of(reply)
+        if not flaw and not strict and read_reply(reply).score != read_reply(reply, strict=True).score:
+            flaw = "a score that the published rule misses"  # it is nested, or another number stands before it
         yield "cut at the token limit" if flaw and end == "length" else flaw
