@@ -187,8 +187,8 @@ class Reporting:
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.notices import cut_replies
-        from agentgauge_reports.terminal import alarm, by_keyword, doubts, explanations
+        from agentgauge_reports.notices import alarm, cut_replies, doubts
+        from agentgauge_reports.terminal import by_keyword, explanations
         from agentgauge_reports.text import fill
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0

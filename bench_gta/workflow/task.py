@@ -306,7 +306,7 @@ class Workflow(
         notes = [f"thresholds (of 10, inclusive, our choice): {used}; at other ones:"]
         root = metrics["Root SR"]
         if stored := root.get("stored_votes", 0):
-            kept = "were stored ones, of the same model at the same address"
+            kept = "were stored ones, which this judge had given before"
             notes.insert(0, f"{stored:g} of {root['votes']:g} verdicts of the judge {kept} (--judge-cache)")
         for column, metric in rows:
             notes.append(f"{column} at " + ", ".join(f"{at}: {value:.2f}" for at, value in metric["at"].items()))

@@ -8,12 +8,11 @@ from typing import Any
 from agentgauge.core.capabilities import SAME, PublishedRows, options_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.groups import group_note
 from agentgauge_reports.headlines import Headline, headlines, leading, task_headline
 from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparable, number
 from agentgauge_reports.leaderboards import mostly_broken
-from agentgauge_reports.limited import limit_of, named
-from agentgauge_reports.terminal import alarm, combined, reasons, tables
+from agentgauge_reports.notices import alarm, group_note, limit_of, named
+from agentgauge_reports.terminal import combined, reasons, tables
 from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
 
 FEW = 3

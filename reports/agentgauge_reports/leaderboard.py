@@ -10,10 +10,8 @@ from agentgauge.core.capabilities import Leaderboard, PublishedRows, RealTools, 
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.groups import group_note
 from agentgauge_reports.leaderboards import is_part_of, leaderboards_of, mostly_broken, our_figures, published_table
-from agentgauge_reports.limited import limit_of
-from agentgauge_reports.notices import cut_replies, not_attempted
+from agentgauge_reports.notices import cut_replies, group_note, limit_of, not_attempted
 from agentgauge_reports.text import cost
 
 

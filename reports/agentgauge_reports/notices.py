@@ -1,14 +1,43 @@
-"""What a reader must know before the figures of a run: replies that were cut, and why cases are missing."""
+"""What a reader must know before the figures of a run, wherever they stand: how far they can be believed, and of what
+they are."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agentgauge.core.capabilities import SAME
+from agentgauge.core.capabilities import SAME, presentation_of
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
+from agentgauge.core.task_registry import find_task
+from agentgauge_reports.leaderboards import mostly_broken
 
 Summary = Mapping[str, Any]
+
+NAMED = 3
+"""Tasks, and causes of faults, that the alarm names."""
+
+
+def alarm(summary: Summary) -> str:
+    """The line above all others if more cases of a task are broken than not; else empty."""
+    found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
+    if not found:
+        return ""
+    problems = [f"{name}: {reason}" for name, reason in found.items()]
+    rest = len(problems) - NAMED
+    more = [f"most cases of {rest} more task{'s' if rest > 1 else ''} are broken, too"] if rest > 0 else []
+    listed = "; ".join(problems[:NAMED] + more)
+    causes: Counter[str] = Counter()
+    for name in found:
+        causes.update(summary["tasks"][name]["causes"])
+    known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(NAMED))
+    why = f" ({known})" if known else ""
+    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
+
+
+def doubts(summary: Summary) -> list[str]:
+    """Why figures say less than they seem to: what must be read before them."""
+    return [doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)]
 
 
 def cut_replies(summary: Summary, tasks: Iterable[str] | None = None) -> Iterator[str]:
@@ -51,3 +80,34 @@ def broken(summary: Summary) -> str:
     if not count:
         return ""
     return "1 broken case is a fault of the run" if count == 1 else f"{count} broken cases are faults of the run"
+
+
+def limit_of(summary: Summary, tasks: Iterable[str] | None = None) -> str:
+    """``--limit=16``, if the figures of these tasks, by default of all, are of a part of the samples that ``--limit``
+    chose. Else empty."""
+    run = summary["run"]
+    if not (limit := run.get("limit")):  # runs of earlier versions do not have it
+        return ""
+    parts = {name: part for name, part in summary["tasks"].items() if tasks is None or name in tasks}
+    is_part = any(
+        part["planned"] + part.get("not_applicable", {}).get("cases", 0) < run["data"][name]["samples"]
+        for name, part in parts.items()
+    )
+    return f"--limit={limit}" if is_part else ""
+
+
+def named(name: str, limit: str) -> str:
+    """A row's name, with the limit behind it. ``limit``: of ``limit_of``."""
+    return f"{name} ({limit})" if limit else name
+
+
+def group_note(groups: Mapping[str, Any] | None) -> str:
+    """What a reader of figures over groups must know, a sentence without a stop; empty if all groups are whole."""
+    if not groups or not (lacking := len(groups["incomplete"])):
+        return ""
+    name, figures, count = groups["name"], ", ".join(groups["figures"]), groups["whole"] + lacking
+    if not groups["whole"]:
+        which = f"the {name} that ran is not whole" if count == 1 else f"none of the {count} {name}s that ran is whole"
+        return f"{figures} has no value: {which}, and only a {name} whose every sample was scored counts"
+    left_out = "the other is not whole and counts" if lacking == 1 else f"the other {lacking} are not whole and count"
+    return f"{figures} is of {groups['whole']} of the {count} {name}s that ran: {left_out} for nothing"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
+from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
+from agentgauge.core.index import Row
 from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
@@ -18,12 +20,11 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.groups import group_note, groups_part, incomplete_groups
 from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.notices import doubts, group_note
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
-from agentgauge_reports.terminal import doubts
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
 """A figure without a value."""
@@ -157,7 +158,7 @@ def summarise(
     formula = task.metrics(scoring)
     over_groups = formula.of_groups(_one_per_sample(counted))
     incomplete, without_broken = (
-        incomplete_groups(task.data, index.rows, {sample for _, sample, _ in scores}) if over_groups else set[str]()
+        _incomplete_groups(task.data, index.rows, {sample for _, sample, _ in scores}) if over_groups else set[str]()
         for scores in (counted, scored)
     )
     metrics = estimate(_one_per_sample(counted), formula, incomplete)
@@ -168,7 +169,7 @@ def summarise(
     faulty = {name: len(as_read) if count is None else count for name, count in faults.items()}
     most = max((attempt for _, _, attempt in cases), default=1)
     whole = len({score.group for score in counted.values()} - incomplete)
-    groups = groups_part(task.data.group, over_groups, whole, incomplete)
+    groups = _groups_part(task.data.group, over_groups, whole, incomplete)
     tables = task.breakdowns(_one_per_sample(counted), scoring) if isinstance(task, Breakdowns) else ()
     return {
         "planned": len(cases),
@@ -254,3 +255,16 @@ def _spent(outlines: Collection[CaseOutline], more: Usage = Usage()) -> dict[str
     total = sum((outline.usage for outline in outlines), more)
     passed = sum(outline.status == "passed" for outline in outlines)
     return {**asdict(total), "usd_per_passed": total.usd / passed if passed else None}
+
+
+def _incomplete_groups(data: DataSource, rows: Iterable[Row], there: Container[str]) -> set[str]:
+    """The groups of which some samples are ``there`` and others are not. ``rows``: all samples of the data set."""
+    begun, lacking = set[str](), set[str]()
+    for row in rows:
+        (begun if row.id in there else lacking).add(data.group_of(row))
+    return begun & lacking
+
+
+def _groups_part(name: str, figures: Sequence[str], whole: int, incomplete: Iterable[str]) -> dict[str, Any]:
+    """``groups`` of a task in ``summary.json``. ``name``: what a group is called; ``whole``: their number."""
+    return {"name": name, "figures": list(figures), "whole": whole, "incomplete": sorted(incomplete)}

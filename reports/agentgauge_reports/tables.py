@@ -12,8 +12,8 @@ from agentgauge.core.capabilities import Leaderboard, presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, number
 from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, published_table
-from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.notices import limit_of, named
 from agentgauge_reports.results.spreadsheet import write_rows
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown

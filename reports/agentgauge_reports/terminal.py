@@ -13,8 +13,8 @@ from agentgauge.core.tracebacks import HEADING
 from agentgauge_reports.keywords import passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, combined_value, interval, not_comparable, number, task_notes
 from agentgauge_reports.leaderboards import mostly_broken
-from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.notices import limit_of, named
 from agentgauge_reports.safe_text import clean
 from agentgauge_reports.taxonomy import TITLES, kind_of
 from agentgauge_reports.text import WIDTH, aligned, fill
@@ -61,28 +61,6 @@ def reasons(summary: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
         where = "" if len(names) == len(summary["tasks"]) else f" ({', '.join(names)})"
         yield from fill(_INDENT, f"{reason}{where}", width, hanging="  ")
     yield ""
-
-
-def alarm(summary: Mapping[str, Any]) -> str:
-    """The line above all others if more cases of a task are broken than not; else empty."""
-    found = {name: reason for name, part in summary["tasks"].items() if (reason := mostly_broken(part))}
-    if not found:
-        return ""
-    problems = [f"{name}: {reason}" for name, reason in found.items()]
-    rest = len(problems) - SHOWN
-    more = [f"most cases of {rest} more task{'s' if rest > 1 else ''} are broken, too"] if rest > 0 else []
-    listed = "; ".join(problems[:SHOWN] + more)
-    causes: Counter[str] = Counter()
-    for name in found:
-        causes.update(summary["tasks"][name]["causes"])
-    known = ", ".join(f"{count} × {cause}" for cause, count in causes.most_common(SHOWN))
-    why = f" ({known})" if known else ""
-    return f"THIS RUN SAYS LITTLE ABOUT THE MODEL. {listed}. Fix the cause{why}, then run these cases again."
-
-
-def doubts(summary: Mapping[str, Any]) -> list[str]:
-    """Why figures say less than they seem to: what must be read before them."""
-    return [doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)]
 
 
 def _ends(part: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ import pytest
 from agentgauge_reports.end_screen import end_screen, meaning, next_steps
 from agentgauge_reports.leaderboard import combined_value, is_comparable, leaderboard
 from agentgauge_reports.load import load_run
-from agentgauge_reports.terminal import alarm, by_keyword, combined, explanations
+from agentgauge_reports.notices import alarm
+from agentgauge_reports.terminal import by_keyword, combined, explanations
 from agentgauge_reports.text import dollars, fill
 
 from agentgauge.core.task_registry import announce, known_tasks

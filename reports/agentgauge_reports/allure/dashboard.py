@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge_reports.limited import limit_of, named
 from agentgauge_reports.load import Run
-from agentgauge_reports.notices import broken, cut_replies, not_attempted
+from agentgauge_reports.notices import broken, cut_replies, limit_of, named, not_attempted
 
 DASHBOARD = "dashboard"
 """Folder of the dashboard, below that of the results."""

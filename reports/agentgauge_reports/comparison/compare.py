@@ -19,8 +19,8 @@ from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.pairs import TaskPairs, pair
 from agentgauge_reports.comparison.text import markdown, text
 from agentgauge_reports.leaderboard import not_applicable
-from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.notices import limit_of
 from agentgauge_reports.text import anchor
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -16,8 +16,8 @@ from agentgauge_reports.comparison.compare import common_tasks, incomparable, pa
 from agentgauge_reports.comparison.conclusion import span, too_few
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.text import chance
-from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import load_run
+from agentgauge_reports.notices import limit_of
 
 
 class Finding(NamedTuple):

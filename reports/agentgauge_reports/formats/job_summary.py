@@ -14,8 +14,7 @@ from typing import Any
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.end_screen import overview
 from agentgauge_reports.leaderboard import not_comparable
-from agentgauge_reports.notices import cut_replies
-from agentgauge_reports.terminal import alarm, doubts
+from agentgauge_reports.notices import alarm, cut_replies, doubts
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable with the file that GitHub shows on the job's page."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge_reports.leaderboard import interval, number
-from agentgauge_reports.limited import named
 from agentgauge_reports.load import load_run
+from agentgauge_reports.notices import named
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.tables import tables_of

@@ -17,14 +17,13 @@ from typing import Any
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.notices import broken, cut_replies, not_attempted
+from agentgauge_reports.notices import alarm, broken, cut_replies, doubts, not_attempted
 from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.leaderboards import leaderboards
 from agentgauge_reports.radar import page_radar
 from agentgauge_reports.tables import breakdowns_of
-from agentgauge_reports.terminal import alarm, doubts
 from agentgauge_reports.unshown import Unshown
 
 _HERE = Path(__file__).parent

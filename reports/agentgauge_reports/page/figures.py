@@ -11,8 +11,8 @@ from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.capabilities import capabilities
 from agentgauge_reports.leaderboards import presentable
-from agentgauge_reports.limited import limit_of
 from agentgauge_reports.load import CaseOutline, Run
+from agentgauge_reports.notices import limit_of
 from agentgauge_reports.page.facts import PageFacts
 from agentgauge_reports.taxonomy import TITLES, kind_of
 

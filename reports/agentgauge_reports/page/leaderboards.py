@@ -20,7 +20,7 @@ from agentgauge_reports.leaderboard import (
     task_notes,
 )
 from agentgauge_reports.leaderboards import mostly_broken, published_table
-from agentgauge_reports.limited import limit_of
+from agentgauge_reports.notices import limit_of
 
 
 def leaderboards(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

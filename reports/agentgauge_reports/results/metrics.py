@@ -11,7 +11,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.leaderboards import mostly_broken
-from agentgauge_reports.limited import limit_of
+from agentgauge_reports.notices import limit_of
 from agentgauge_reports.pass_at_k import by_name
 from agentgauge_reports.results.rows import MetricResult
 from agentgauge_reports.results.table import Table

@@ -19,8 +19,7 @@ from agentgauge_reports.leaderboard import (
     table,
     task_notes,
 )
-from agentgauge_reports.limited import limit_of, named
-from agentgauge_reports.notices import cut_replies
+from agentgauge_reports.notices import cut_replies, limit_of, named
 from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]

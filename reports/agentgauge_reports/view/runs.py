@@ -20,7 +20,7 @@ from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline
 from agentgauge_reports.leaderboard import by_benchmark
-from agentgauge_reports.limited import limit_of
+from agentgauge_reports.notices import limit_of
 from agentgauge_reports.view.beneath import open_beneath
 
 State = Literal["running", "finished", "stopped"]
