@@ -36,7 +36,7 @@ def messages(samples: list[str], size: int) -> Iterator[dict[str, Any]]:
     for start in range(0, len(samples), size):
         lines = [line.replace(b"SAMPLE", sample.encode(), 1) for sample in samples[start : start + size]]
         yield {"kind": "records", "lines": lines, "files": {}}
-    yield {"kind": "ended", "status": 0, "last_line": ""}
+    yield {"kind": "ended", "status": 0, "last_line": "", "running": []}
 
 
 class Direct:
@@ -97,6 +97,7 @@ def main(way: str, records: int, size: int) -> None:
             folder,
             backend,
             lambda ids, number: [sample for _, sample, _ in ids],  # type: ignore[arg-type, return-value]
+            configs={},
             is_stopped=lambda: False,
             started=lambda tools, sandbox: True,
             failed=lambda problem: sys.exit(str(problem)),

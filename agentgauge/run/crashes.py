@@ -136,7 +136,9 @@ def note_earlier_death(settings: Settings) -> str:
     plan = folder.plan() if folder.has_plan else {}
     lines = folder.lines()
     unfinished = {case: node for case, node in plan.items() if case not in lines or not lines[case].finished}
-    running = [found for found in in_flight(folder.path, "main") if found.case in unfinished]
+    # a run that waits for batches is meant to be ended and resumed, by any means
+    begun = [] if settings.batch else in_flight(folder.path, "main")
+    running = [found for found in begun if found.case in unfinished]
     guilty = [found.case for found in running if found.alone]
     killers = [case for case in unfinished if case in lines and case not in guilty and _has_killed(lines[case])]
     groups = [[found.case for found in running if not found.alone], killers]

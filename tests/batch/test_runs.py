@@ -35,6 +35,7 @@ def settle(path: Path, server: StandIn) -> None:
     address = "endpoint" if server.provider == "azure" else "url"
     (path / "agentgauge.toml").write_text(
         f'[models.m]\nprovider = "{server.provider}"\nmodel = "m-1"\n{address} = "{server.url}"\nkey_env = "TEST_KEY"\n'
+        "vision = true\n"  # no request asks the model whether it sees pictures
         f"prices = {{prompt = {PROMPT}, completion = {COMPLETION}}}\n"
     )
 

@@ -29,7 +29,7 @@ class Node:
 def test_all_workers_are_told_of_a_few_cases_before_any_is_told_of_the_rest(cases):
     options = {"dist": "load", "tx": ["2*popen"], "numprocesses": 2}
     config = SimpleNamespace(getoption=options.get, getvalue=options.get, option=SimpleNamespace(**options))
-    scheduling = ShardScheduling(config, Producer("sched"), dict, 8)
+    scheduling = ShardScheduling(config, Producer("sched"), dict, 8, suspects=set)
     log = []
     nodes = [Node(number, log) for number in range(2)]
     for node in nodes:

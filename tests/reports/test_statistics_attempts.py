@@ -143,7 +143,7 @@ def test_a_figure_of_several_tasks_has_an_interval_of_their_intervals() -> None:
         "mmau.contest_planner": {"value": 20.0, "low": 12.0, "high": 26.0},
         "mmau.math_planner": {"value": 70.0, "low": 66.0, "high": 73.0},
     }
-    planning = _combine(task, headlines, headlines)["capabilities"]["planning"]
+    planning = _combine(task, headlines, headlines, [])["capabilities"]["planning"]
     weights = {"mmau.dag_planning": 451 / 1712, "mmau.contest_planner": 261 / 1712, "mmau.math_planner": 1000 / 1712}
     value = sum(weights[name] * one["value"] for name, one in headlines.items())
     below = math.hypot(*(weights[name] * (one["value"] - one["low"]) for name, one in headlines.items()))
@@ -152,14 +152,14 @@ def test_a_figure_of_several_tasks_has_an_interval_of_their_intervals() -> None:
         (value, value - below, value + above)
     )
     without: Any = {**headlines, "mmau.math_planner": {"value": 70.0, "low": None, "high": None}}
-    assert _combine(task, without, without)["capabilities"]["planning"]["low"] is None
-    assert _combine(task, headlines, headlines)["capabilities"]["understanding"]["low"] is None
+    assert _combine(task, without, without, [])["capabilities"]["planning"]["low"] is None
+    assert _combine(task, headlines, headlines, [])["capabilities"]["understanding"]["low"] is None
 
 
 def test_a_task_without_an_attempted_case_is_not_said_to_have_run() -> None:
     task = known_tasks()["mmau.dag_reasoning"]
     nothing = {"value": None, "low": None, "high": None}
     headlines = {"mmau.dag_planning": nothing, "mmau.contest_planner": nothing, "mmau.math_planner": nothing}
-    planning = _combine(task, headlines, ["mmau.dag_planning"])["capabilities"]["planning"]
+    planning = _combine(task, headlines, ["mmau.dag_planning"], [])["capabilities"]["planning"]
     assert len(planning["missing"]) == 3
     assert planning["without_figure"] == ["dag_planning"]

@@ -70,7 +70,7 @@ def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_s
     named = set()
     for folder in ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
         for file in (ROOT / folder).rglob("*.py"):
-            named |= set(re.findall(r'cause="([^"]+)"', file.read_text(encoding="utf-8")))
+            named |= set(re.findall(r'\b(?:cause=|CAUSE = )"([^"]+)"', file.read_text(encoding="utf-8")))
     known = {cause for task in known_tasks().values() for cause in presentation_of(task).kinds} | {*CAUSES, *TITLES}
     assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
     assert "worker died" in named

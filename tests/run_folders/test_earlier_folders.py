@@ -79,6 +79,8 @@ def figures(folder: Path) -> dict[str, Any]:
         part.pop("usage", None)  # is new
         part.pop("groups", None)  # is new
         part["metrics"].pop("Session", None)  # counted incomplete sessions
+        for new in ("votes", "stored_votes", "unreadable"):
+            part["metrics"].get("Root SR", {}).pop(new, None)
         for figure in part["metrics"].values():
             if figure.get("n_clean") == 0:  # had what the formula makes of no sample
                 figure["value_clean"] = None
