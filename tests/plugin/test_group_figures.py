@@ -13,7 +13,7 @@ from agentgauge_reports.merge import merge
 from agentgauge_reports.results.run import read_run
 
 from bench_wild.data import load_sessions
-from tests.model.fault_server import FaultServer, answer, status
+from tests.model.fault_server import FaultServer, answer, silence, status
 from tests.plugin.project import ROOT, run_wild, summary
 
 WHY = "Session has no value: none of the 13 sessions that ran is whole"
@@ -96,12 +96,20 @@ def test_without_context_a_session_is_whole_without_its_first_task(tmp_path: Pat
 
 
 def test_missing_cases_make_a_session_incomplete_until_the_run_is_resumed(tmp_path: Path) -> None:
-    words = ("--model=baseline", "-k", FEW)
-    run_wild(*words, "-x", "--run-dir=run", cwd=tmp_path, status=1)
-    part = wild(tmp_path / "run")
-    assert part["missing"]
-    assert session(tmp_path / "run")[1] < 3
-    run_wild("--resume=run", cwd=tmp_path)
+    first = []
+
+    def choose(seen):
+        first.append(seen)
+        return answer("no") if len(first) == 1 else silence()
+
+    with FaultServer(choose=choose) as server:
+        words = ("--model=m", f"--model-url={server.url}", "--in-flight=1", "-k", FEW)
+        run_wild(*words, "-x", "--run-dir=run", cwd=tmp_path, status=1)
+        part = wild(tmp_path / "run")
+        assert part["missing"] == part["planned"] - 1
+        assert session(tmp_path / "run") == (None, 0)
+        server.choose = lambda seen: answer("no")
+        run_wild("--resume=run", f"--model-url={server.url}", cwd=tmp_path)
     assert (wild(tmp_path / "run")["missing"], session(tmp_path / "run")[1]) == (0, len(FEW.split(" or ")))
 
 
