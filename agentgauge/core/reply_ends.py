@@ -84,8 +84,8 @@ def with_ends(score: Score, events: Sequence[Event]) -> Score:
     replies = [event for event in events if event.kind == "model" and "reply" in event.detail]
     own = [event for event in replies if not event.detail.get("role")]
     signs = {CUT: any(map(_is_cut, own)), REFUSED: any(map(_is_refused, own))}
-    told_empty = any(label.endswith("_reply") for label in score.labels)  # the benchmark says so itself
-    lines = _sentences(own, "", told_empty=told_empty)
+    names_empty = any(label.endswith("_reply") for label in score.labels)  # the benchmark says so itself
+    lines = _sentences(own, "", names_empty=names_empty)
     for role in dict.fromkeys(str(event.detail["role"]) for event in replies if event.detail.get("role")):
         theirs = [event for event in replies if event.detail.get("role") == role]
         lines += _sentences(theirs, f" of {role}")
@@ -106,13 +106,13 @@ def _is_empty(event: Event) -> bool:
     return not (str(event.detail["reply"]).strip() or event.detail.get("tool_calls") or event.detail.get("refusal"))
 
 
-def _sentences(replies: Sequence[Event], whose: str, *, told_empty: bool = False) -> list[str]:
-    """``whose``: follows the number of replies. ``told_empty``: nothing is said of empty replies."""
+def _sentences(replies: Sequence[Event], whose: str, *, names_empty: bool = False) -> list[str]:
+    """``whose``: follows the number of replies. ``names_empty``: no sentence about empty replies."""
     numbers: dict[str, list[int]] = {}
     for number, event in enumerate(replies, 1):
         if end := _end(event):
             numbers.setdefault(end, []).append(number)
-    if told_empty:
+    if names_empty:
         numbers.pop(_EMPTY, None)
     return [_sentence(found, len(replies), whose, end) for end, found in numbers.items()]
 

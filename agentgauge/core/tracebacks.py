@@ -75,6 +75,11 @@ def author_traceback(error: BaseException) -> list[Link]:
     return links
 
 
+def sentence_of(error: BaseException) -> str:
+    """``KeyError at task.py:12: 'x'``."""
+    return f"{type(error).__name__} at {place_of(error)}: {error}"
+
+
 def place_of(error: BaseException) -> str:
     """``FILE:LINE`` of the author's last frame, else of the frame that raised the exception."""
     frames = [*_walk(error.__traceback__)]

@@ -17,7 +17,7 @@ from agentgauge.model.wire import excerpt
 NUMBER = "472"
 """What the picture shows."""
 
-TOLD = "815"
+IN_TEXT = "815"
 """What the request without a picture says."""
 
 QUESTION = "The picture shows a number of three digits, black on white. Which number? Reply with the digits only."
@@ -34,7 +34,7 @@ _DRAWN = (
     ".......................",
 )
 _CONTROL = ChatRequest(
-    ({"role": "user", "content": f"The number is {TOLD}. Which number? Reply with the digits only."},)
+    ({"role": "user", "content": f"The number is {IN_TEXT}. Which number? Reply with the digits only."},)
 )
 _DENIAL = re.compile(
     r"(?i)(?:\bno|n[o']t|unable to|without)\s+(?:\w+\s+){0,4}(?:see|view|look|open|display|image|picture|photo|attach)"
@@ -82,7 +82,7 @@ async def sees_pictures(model: ChatModel) -> Sight:
     if _DENIAL.search(reply.text):
         return replace(sight, sees=False)
     control = await model.complete(_CONTROL)
-    sees = False if _names(TOLD, control.text) else None
+    sees = False if _names(IN_TEXT, control.text) else None
     return replace(sight, sees=sees, usage=sight.usage + control.usage)
 
 

@@ -14,7 +14,7 @@ from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.core.tracebacks import author_traceback, place_of, traceback_text
+from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
@@ -72,7 +72,8 @@ class Collection:
         try:
             names = [CaseName(case) for case in self._cases_of(found)]
         except AgentGaugeError as problem:
-            raise pytest.fail.Exception(str(problem), pytrace=False) from None
+            text = with_mistake(problem, self.config.getoption("tbstyle", "auto"))
+            raise pytest.fail.Exception(text, pytrace=False) from None
         metafunc.parametrize("sample", names, ids=names)  # pytest makes ids that occur twice differ
 
     def choose(self, items: list[pytest.Item]) -> None:
@@ -184,12 +185,9 @@ class Collection:
         try:
             index = task.data.index(self.settings.roots[task.name])
         except Exception as error:
-            if isinstance(error, AgentGaugeError) or not (mistake := author_traceback(error)):
+            if isinstance(error, AgentGaugeError) or not mistake_behind(error):
                 raise
-            trace = traceback_text(mistake, self.config.getoption("tbstyle", "auto"))
-            what = f"{type(error).__name__} at {place_of(error)}: {error}"
-            text = f"{task.name}: reading its data failed: {what}\n{trace}"
-            raise pytest.fail.Exception(text, pytrace=False) from None
+            raise UsageProblem(f"{task.name}: reading its data failed: {sentence_of(error)}") from error
         check_ids(index.file, (row.id for row in index.rows))  # a data source may make its index itself
         return index
 

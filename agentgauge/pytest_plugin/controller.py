@@ -38,8 +38,7 @@ from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
-from agentgauge.run.shown_pictures import look_at_pictures
-from agentgauge.run.vision import stored_vision, vision_lines
+from agentgauge.run.vision import require_sight, stored_vision, vision_lines
 
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
@@ -181,7 +180,7 @@ class Controller:
             self.settings.assignment.check(configs)
         if self.settings.launch:
             self.config.stash[DRIVER] = self._connected(configs)
-        state.notes += look_at_pictures(self.settings, self.folder, state.plan)
+        state.notes += require_sight(self.settings, self.folder, state.plan)
         tasks = {task for task, _, _ in state.plan}
         self._services = start_services(self.settings, self.folder, tasks, self._service_failed)
         await_services(self.settings, self._services)
@@ -286,7 +285,9 @@ class Controller:
                     self.state.held.append(note)
                     session.exitstatus = pytest.ExitCode.OK
         except (OSError, UsageProblem) as error:
-            self.state.problems.append(self.state.cannot_write(error) if isinstance(error, OSError) else str(error))
+            style = self.config.getoption("tbstyle", "auto")
+            text = self.state.cannot_write(error) if isinstance(error, OSError) else with_mistake(error, style)
+            self.state.problems.append(text)
             if not self.state.interrupted:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         finally:

@@ -76,8 +76,8 @@ class RunState:
                 return str(RunFolder(self.settings.rescore).read_json("summary.json").get("why_missing", ""))
             return ""
         plugins = [self.config.pluginmanager.get_plugin(name) for name in ("session", "dsession")]  # the latter xdist's
-        told = [getattr(plugin, name, "") for plugin in plugins for name in ("shouldstop", "shouldfail")]
-        reasons = [reason for reason in told if reason and isinstance(reason, str)]
+        known = [getattr(plugin, name, "") for plugin in plugins for name in ("shouldstop", "shouldfail")]
+        reasons = [reason for reason in known if reason and isinstance(reason, str)]
         return self.missing_reason or (reasons[0] if reasons else "pytest ended before them")
 
     def stop(self, reason: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.tracebacks import author_traceback, place_of, traceback_text
+from agentgauge.core.tracebacks import mistake_behind, sentence_of
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
@@ -56,12 +56,11 @@ def sum_up(state: RunState, exitstatus: int) -> int:
             why_missing=state.why_missing,
         )
     except Exception as error:
-        if isinstance(error, OSError | UsageProblem) or not (mistake := author_traceback(error)):
+        if isinstance(error, OSError | UsageProblem) or not mistake_behind(error):
             raise
-        what = f"{type(error).__name__} at {place_of(error)}: {error}"
+        what = f"no summary, because code of the benchmark failed: {sentence_of(error)}"
         advice = f"correct it, then score the stored answers with --rescore={folder.path}"
-        trace = traceback_text(mistake, state.config.getoption("tbstyle", "auto"))
-        raise UsageProblem(f"no summary, because code of the benchmark failed: {what}; {advice}\n{trace}") from error
+        raise UsageProblem(f"{what}; {advice}") from error
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())
     unshown = Unshown()
@@ -90,8 +89,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
     if state.settings.gates:
         from agentgauge_reports.comparison.regression import check_gate, warning
 
-        if told := warning(state.settings.gates, state.summary):
-            state.notes.append(told)
+        state.notes += filter(None, [warning(state.settings.gates, state.summary)])
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})

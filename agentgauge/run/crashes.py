@@ -20,7 +20,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.jsonl import CaseId, outlined
+from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
 
 RUNNING = "running"
 """Folder in the run folder: a file for each worker, whose lines say which cases began and ended. A worker that ends
@@ -69,17 +69,18 @@ class RunningCases:
 def in_flight(folder: Path, worker: str) -> list[InFlight]:
     """The cases that were running when a worker died, in the order in which they began; none if it ended properly."""
     try:
-        text = (folder / RUNNING / f"{worker}.jsonl").read_text(encoding="utf-8")
+        content = (folder / RUNNING / f"{worker}.jsonl").read_bytes()
     except FileNotFoundError:
         return []
     running: dict[CaseId, InFlight] = {}
-    for line in text.split("\n"):
-        with contextlib.suppress(ValueError):  # the last line may be torn
+    for line in content.split(b"\n"):
+        with contextlib.suppress(*UNREADABLE):  # the last line may be torn
             sign, task, sample, attempt, *alone = json.loads(line)
+            case: CaseId = (task, sample, attempt)
             if sign == "+":
-                running[task, sample, attempt] = InFlight((task, sample, attempt), alone == [True])
+                running[case] = InFlight(case, alone == [True])
             else:
-                running.pop((task, sample, attempt), None)
+                running.pop(case, None)
     return list(running.values())
 
 
@@ -96,12 +97,13 @@ class Suspects:
 
     @staticmethod
     def read(folder: Path) -> Suspects:
-        """Those of the run folder; none where it has no such file."""
+        """Those of the run folder; none where it has no such file, or a damaged one."""
         try:
-            found = json.loads((folder / SUSPECTS).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            found = json.loads((folder / SUSPECTS).read_bytes())
+            groups = [[str(name) for name in group] for group in found["groups"]]
+            return Suspects(groups, [(task, sample, attempt) for task, sample, attempt in found["guilty"]])
+        except (FileNotFoundError, *UNREADABLE):  # damaged: a case that kills its worker is found again
             return Suspects()
-        return Suspects(found["groups"], [(task, sample, attempt) for task, sample, attempt in found["guilty"]])
 
     def write(self, folder: Path) -> None:
         """Raises OSError."""

@@ -21,8 +21,8 @@ from agentgauge.model.batch.counts import Counts
 from agentgauge.run.pending_tools import PendingToolBox
 from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
-from agentgauge.run.shown_pictures import reported_names
 from agentgauge.run.thread_pools import drop_waiting
+from agentgauge.run.vision import reported_names
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:

@@ -1,33 +1,47 @@
-"""Whether the models of a run see pictures. Cases that would show pictures to a model that sees none are not
-applicable: they are not planned."""
+"""Whether the models of a run see pictures: declared, or found out by a probe before the agent works.
+
+Cases that would show pictures to a model that sees none are not applicable: they are not planned
+(``agentgauge.core.capabilities.Pictures``). A model that a benchmark's option names and that is shown pictures in every
+case, such as a judge, must see them (``TaskOption.pictures``). Its probe also says what the endpoint calls the model;
+workers need that name for replies that several runs use.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.atomic_write import encoded
-from agentgauge.core.capabilities import SAME, Pictures
-from agentgauge.core.errors import ModelFault
+from agentgauge.core.capabilities import SAME, Pictures, options_of
+from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.task_registry import find_task
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
+from agentgauge.store.jsonl import UNREADABLE, CaseId
+
+if TYPE_CHECKING:
+    from agentgauge.model.vision_probe import Sight
 
 FILE = "vision.json"
 """In the run folder, if cases with pictures were selected. ``models``: by role the ``name`` of the model, whether it
 ``sees`` pictures (null: not known), ``why``, and the ``usage`` of a request that found it out. ``pictures``: by task
 the number of ``cases`` with pictures, and the ``role`` that is shown them."""
 
+NAMES_FILE = "models.json"
+"""In the run folder: role → the name that the endpoint of its model reports; the tested model has the role ``""``."""
+
 Roles = Mapping[str, Mapping[str, int]]
 """Role → task → number of cases that show pictures to the role's model."""
 
 _RETRIES = 2
-"""A probe that fails is no reason to hold up the run."""
+"""Of a probe that decides what is planned: a failure is no reason to hold up the run."""
 
 
 def role_shown(settings: Settings, case: Planned) -> str | None:
@@ -43,20 +57,25 @@ def blind_roles(settings: Settings, roles: Roles) -> set[str]:
     """The roles whose models see no pictures.
 
     The first process of a run that asks finds out, and stores it in ``FILE`` for the others: all must plan the same
-    cases. Raises OSError, and UsageProblem for a model that cannot be asked.
+    cases. Raises OSError, and UsageProblem for a model that cannot be asked and for a damaged file.
     """
-    with (settings.run_dir / FILE).open("a+b") as file:
+    path = settings.run_dir / FILE
+    with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         if content := file.read():
-            models = json.loads(content)["models"]
+            try:
+                sees = {role: json.loads(content)["models"][role]["sees"] for role in roles}
+            except UNREADABLE as error:
+                raise UsageProblem(f"{path} is damaged ({error!r}); start a new run") from None
         else:
-            models = {role: _sight(settings, role) for role in roles}
+            models = {role: _found_out(settings, role) for role in roles}
+            sees = {role: model["sees"] for role, model in models.items()}
             pictures = {
                 task: {"cases": count, "role": role} for role, counts in roles.items() for task, count in counts.items()
             }
             file.write(encoded({"models": models, "pictures": pictures}))
-    return {role for role in roles if models[role]["sees"] is False}
+    return {role for role in roles if sees[role] is False}
 
 
 def declared_blind(settings: Settings, roles: Roles) -> set[str]:
@@ -69,7 +88,8 @@ def _spec(settings: Settings, role: str) -> ModelSpec | None:
     return settings.roles.get(role) if role else settings.spec
 
 
-def _sight(settings: Settings, role: str) -> dict[str, Any]:
+def _found_out(settings: Settings, role: str) -> dict[str, Any]:
+    """The entry of a role in ``FILE``."""
     spec = _spec(settings, role)
     if spec is None:  # a replay plans what was planned when it was recorded
         known: dict[str, Any] = settings.vision.get("models", {}).get(role, {})
@@ -77,26 +97,32 @@ def _sight(settings: Settings, role: str) -> dict[str, Any]:
     if spec.vision is not None:
         why = "" if spec.vision else "its provider, or vision in its [models.NAME] table, says so"
         return {"name": spec.name, "sees": spec.vision, "why": why}
-    loop = asyncio.new_event_loop()
     try:
-        return {"name": spec.name, **loop.run_until_complete(_probed(spec))}
-    finally:
-        loop.close()
+        sight = _probed(replace(spec, max_retries=min(spec.max_retries, _RETRIES)))
+    except ModelFault as fault:
+        return {"name": spec.name, "sees": None, "why": str(fault)}
+    why = f"it {sight.why}" if sight.why else ""
+    return {"name": spec.name, "sees": sight.sees, "why": why, "usage": asdict(sight.usage)}
 
 
-async def _probed(spec: ModelSpec) -> dict[str, Any]:
-    # Imported here because most runs ask no model while they collect.
+def _probed(spec: ModelSpec) -> Sight:
+    """Raises ModelFault where the model does not answer."""
+    # Imported here because most runs ask no model before their cases.
     from agentgauge.model.client import OpenAIModel
     from agentgauge.model.vision_probe import sees_pictures
 
-    model = OpenAIModel(replace(spec, max_retries=min(spec.max_retries, _RETRIES)))
+    async def look() -> Sight:
+        model = OpenAIModel(spec)
+        try:
+            return await sees_pictures(model)
+        finally:
+            await model.close()
+
+    loop = asyncio.new_event_loop()  # asyncio.run would leave this thread without the loop that it had
     try:
-        sight = await sees_pictures(model)
-    except ModelFault as fault:
-        return {"sees": None, "why": str(fault)}
+        return loop.run_until_complete(look())
     finally:
-        await model.close()
-    return {"sees": sight.sees, "why": f"it {sight.why}" if sight.why else "", "usage": asdict(sight.usage)}
+        loop.close()
 
 
 def stored_vision(settings: Settings) -> dict[str, Any]:
@@ -130,3 +156,60 @@ def vision_lines(settings: Settings) -> Iterator[str]:
             yield f"{begin}, which sees none ({why}): not applicable, left out; {advice}"
         elif model["sees"] is None:
             yield f"{begin}, and whether it sees them is not known ({why}); {advice}"
+
+
+def require_sight(settings: Settings, folder: RunFolder, plan: Collection[CaseId]) -> list[str]:
+    """Ask each model that an option names and that the cases which are still to run show pictures, and store what the
+    endpoints call them.
+
+    Returns notes for the user. Raises UsageProblem for a model that does not answer, that sees no pictures, or that is
+    another one than in the run that goes on.
+    """
+    if settings.spec is None or settings.launch:  # no model is asked, or not by this process
+        return []
+    if settings.resume:
+        finished = {case for case, line in folder.lines().items() if line.finished}
+        plan = [case for case in plan if case not in finished]
+    tasks = [find_task(name) for name in sorted({name for name, _, _ in plan})]
+    before, notes = reported_names(folder.path), []
+    names = dict(before)
+    for option in sorted({option.name for task in tasks for option in options_of(task) if option.pictures}):
+        role = "" if settings.options[option] == SAME else option
+        spec = _spec(settings, role)
+        if spec is None or spec.embedded:
+            continue
+        sight = _seeing(spec, option)
+        if (known := before.get(role, sight.model)) != sight.model:
+            raise UsageProblem(
+                f"--resume {settings.run_dir}: the endpoint of {option} {spec.name} called its model {known!r} then and"
+                f" calls it {sight.model!r} now; load that model again, or start a new run"
+            )
+        names[role] = sight.model
+        if sight.why and spec.vision is None:
+            notes.append(f"{option} {spec.name} {sight.why}, so it is not known whether it sees pictures")
+    if names:
+        folder.write_json(NAMES_FILE, names)
+    return notes
+
+
+def _seeing(spec: ModelSpec, option: str) -> Sight:
+    """What the probe found. Raises UsageProblem where the model does not answer, or sees no pictures."""
+    advice = "but will be shown pictures; name a model that sees them"
+    if spec.vision is False:
+        why = "sees no pictures, as its provider or its [models.NAME] table says"
+        raise UsageProblem(f"{option} {spec.name} {why}, {advice}")
+    try:
+        sight = _probed(spec)
+    except ModelFault as fault:
+        raise UsageProblem(f"{option} {spec.name} does not answer: {fault}; nothing was run") from None
+    if sight.sees is False and spec.vision is None:
+        raise UsageProblem(f"{option} {spec.name} {sight.why}, {advice}")
+    return sight
+
+
+def reported_names(run: Path) -> dict[str, str]:
+    """The content of ``NAMES_FILE``; empty where no model was asked."""
+    try:
+        return dict(json.loads((run / NAMES_FILE).read_bytes()))
+    except (FileNotFoundError, *UNREADABLE):  # damaged: the next probe writes it anew
+        return {}

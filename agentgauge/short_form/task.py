@@ -206,16 +206,16 @@ def _reply(gold: Json, name: str) -> ChatReply:
 
 def _outcome(output: Mapping[str, Json]) -> str:
     """What a benchmark's ``run`` came to, for an author's score that does not explain itself."""
-    said = output.get("conversation")
-    if said is None:
+    talk = output.get("conversation")
+    if talk is None:
         return f"answered {str(output)[:_SHOWN]!r}"
-    text = f"answered {said['text'][:_SHOWN]!r}" if said["text"].strip() else "gave no answer"
-    match said["ended"]:
+    text = f"answered {talk['text'][:_SHOWN]!r}" if talk["text"].strip() else "gave no answer"
+    match talk["ended"]:
         case "turns":
-            turns = "its only turn" if said["turns"] == 1 else f"all its {said['turns']} turns"
+            turns = "its only turn" if talk["turns"] == 1 else f"all its {talk['turns']} turns"
             return f"used {turns} without an answer"
         case "call":
-            last = said["calls"][-1]
+            last = talk["calls"][-1]
             return f"ended with a call: {shown_call(last['name'], last['arguments'])}"
         case "user":
             return f"{text}; then the user ended the conversation"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.model.vision_probe import NUMBER, QUESTION, TOLD
+from agentgauge.model.vision_probe import IN_TEXT, NUMBER, QUESTION
 from tests.model.fault_server import Act, FaultServer, Seen, answer, completion, data, status
 from tests.plugin.project import GTA, PYTEST, python, records, run_mmau, summary
 
@@ -164,7 +164,7 @@ def refuses_pictures(seen: Seen) -> Act:
 
 
 def guesses(seen: Seen) -> Act:
-    return answer("It shows 123." if "image_url" in json.dumps(seen.body) else TOLD)
+    return answer("It shows 123." if "image_url" in json.dumps(seen.body) else IN_TEXT)
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ class Column:
     key: str  # in the rows
     title: str  # as printed
     part: str = (
-        ""  # a task; or a part of what ``CombinedScores.combine`` makes: "domains"; empty: no run has the figure
+        ""  # a task, or a part of what ``CombinedScores.combine`` makes: "domains"; empty: no run has the figure
     )
-    name: str = ""  # the task's metric; or a score of that part
+    name: str = ""  # the task's metric, or a score of that part
 
 
 @dataclass(frozen=True, slots=True)

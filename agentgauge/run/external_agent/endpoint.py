@@ -53,8 +53,6 @@ class ProgramSession(Protocol):
 
     async def use(self, name: str, arguments: str) -> ToolUse: ...
 
-    async def close(self) -> None: ...
-
 
 class AgentEndpoint:
     """Serves the agents of one worker, at a port of localhost. Belongs to one event loop."""
@@ -85,9 +83,11 @@ class AgentEndpoint:
         return token
 
     async def end(self, token: str) -> None:
-        """Refuse the token from now on, and cancel its open requests."""
+        """Refuse the token from now on, and cancel its open requests: the program has ended, and must not cost more."""
         if session := self._sessions.pop(token, None):
-            await session.close()
+            for task in session.running:
+                task.cancel()
+            await asyncio.gather(*session.running, return_exceptions=True)
 
     async def close(self) -> None:
         if self._runner is not None:

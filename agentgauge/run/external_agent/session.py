@@ -65,13 +65,7 @@ class Session:
             raise Refused(f"the agent has used its {self.most_requests} requests to the model", 429, "limit_reached")
         self.requests += 1
         try:
-            reply = await self.case.ask(
-                agent_request.messages,
-                tools=agent_request.tools,
-                usual=agent_request.sampling,
-                stop=agent_request.stop,
-                extra=agent_request.extra,
-            )
+            reply = await ask_model(self.case, agent_request)
         except Exception as fault:
             self.fault = self.fault or fault
             raise
@@ -143,11 +137,12 @@ class Session:
         self.received += len(json.dumps(arguments))
         return self.calls <= MOST_CALLS and self.received <= MOST_RECEIVED
 
-    async def close(self) -> None:
-        """Cancel the open requests: the program has ended, and must not cost more."""
-        for task in self.running:
-            task.cancel()
-        await asyncio.gather(*self.running, return_exceptions=True)
+
+async def ask_model(case: Case, request: AgentRequest) -> ChatReply:
+    """Send a program's request to the case's model. Raises ModelFault."""
+    return await case.ask(
+        request.messages, tools=request.tools, usual=request.sampling, stop=request.stop, extra=request.extra
+    )
 
 
 def arguments_text(content: bytes) -> str:

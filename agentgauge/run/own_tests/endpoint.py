@@ -16,6 +16,7 @@ from agentgauge.core.redaction import register
 from agentgauge.core.tools import Tool
 from agentgauge.run.external_agent.chat_form import AgentRequest, Refused
 from agentgauge.run.external_agent.endpoint import AgentEndpoint
+from agentgauge.run.external_agent.session import ask_model
 from agentgauge.run.factories import Endpoint
 from agentgauge.run.own_tests.case import OwnCases
 
@@ -42,13 +43,7 @@ class OwnSession:
 
         async def reply(case: Case) -> ChatReply:
             try:
-                return await case.ask(
-                    agent_request.messages,
-                    tools=agent_request.tools,
-                    usual=agent_request.sampling,
-                    stop=agent_request.stop,
-                    extra=agent_request.extra,
-                )
+                return await ask_model(case, agent_request)
             except Fault as fault:
                 self._cases.note(case, fault)
                 raise
@@ -57,11 +52,6 @@ class OwnSession:
 
     async def use(self, name: str, arguments: str) -> ToolUse:
         raise Refused("there are no tools at this address: use those of the fixture tools", 404)
-
-    async def close(self) -> None:
-        for task in self.running:
-            task.cancel()
-        await asyncio.gather(*self.running, return_exceptions=True)
 
 
 async def serve(cases: OwnCases, name: str, at_once: int) -> Endpoint:

@@ -52,11 +52,11 @@ class Model:
         named = list(files)
 
         async def conversation(case: Case) -> Conversation:
-            paths, said = list(map(_existing, named)), messages
+            paths, sent = list(map(_existing, named)), messages
             _may_read(case, paths)
-            if paths and isinstance(said, str):
-                said += FILES + ", ".join(f"`{path}`" for path in paths)
-            return await case.converse(said, system=system, tools=offered, state=state, max_turns=max_turns)
+            if paths and isinstance(sent, str):
+                sent += FILES + ", ".join(f"`{path}`" for path in paths)
+            return await case.converse(sent, system=system, tools=offered, state=state, max_turns=max_turns)
 
         return self._cases.give(conversation)
 

@@ -42,7 +42,7 @@ def check_gate(gate: Gate, summary: Mapping[str, Any], folder: Path) -> tuple[st
 
 
 def warning(gates: Sequence[Gate], summary: Mapping[str, Any]) -> str | None:
-    """What is said of gates if this run, or one that it is compared with, is a part of the samples. ``summary``: of
+    """The warning about gates if this run, or one that it is compared with, is a part of the samples. ``summary``: of
     this run."""
     summaries = [summary]
     for gate in gates:

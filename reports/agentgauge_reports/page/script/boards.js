@@ -33,10 +33,10 @@ function boardTable(board, edition) {
   const signed = (text, marks) => (marks ? make("span", { title: notesAt(edition, marks) }, text, make("sup", {}, marks)) : text);
   const rows = edition.rows.map((row) => ({ cells: [signed(row.model, row.marks.model), ...row.cells.map((cell, place) => signed(cell, row.marks[edition.columns[place]]))], keys: [row.model, ...row.cells.map(figure)] }));
   const columns = [{ name: "model" }, ...edition.columns.map((name, place) => ({ name: `${name}${edition.marks[name] || ""}`, num: true, help: notesAt(edition, edition.marks[name]) || edition.help[place] }))];
-  const told = [rows.length && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.source.includes(edition.date) ? "" : edition.date].filter(Boolean).join(", ");
+  const caption = [rows.length && `${counted(rows.length, "published row")}: ${edition.title}`, edition.source, edition.source.includes(edition.date) ? "" : edition.date].filter(Boolean).join(", ");
   return make("div", {}, table(columns, [ours, ...rows], { kind: "board", sorted: edition.columns.length ? [edition.headline + 1, true] : null, wrap: "tall" }),
     edition.footnotes.length ? make("ul", { class: "footnotes quiet" }, ...edition.footnotes.map(([sign, text]) => make("li", {}, sign ? make("b", {}, `${sign} `) : "", text))) : "",
-    make("p", { class: "quiet" }, `${told ? `${told}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
+    make("p", { class: "quiet" }, `${caption ? `${caption}. ` : "Nothing is published. "}Small figures: 95 % interval, and the samples that a figure rests on.`));
 }
 
 // The footnotes whose signs stand at a figure.
