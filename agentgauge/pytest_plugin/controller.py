@@ -221,15 +221,16 @@ class Controller:
             return
         worker = report.node.gateway.id
         running = self._running_at_death.pop(worker, None)
+        is_back = report.outcome == "rerun"  # pytest-rerunfailures has put it back into the queue
         try:
             if not scheduling.is_ours:  # no look-ahead: xdist is right about its tests
-                if report.outcome != "rerun":
+                if not is_back:
                     self._break_guilty(crashitem, report)
                 return
-            if running is not None and self._suspects.worker_died(running, crashitem):
+            if running is not None and self._suspects.worker_died(running, crashitem, again=is_back):
                 report.longrepr = f"{report.longrepr}: {GUILTY}"
                 self._break_guilty(crashitem, report)
-            elif report.outcome != "rerun":  # otherwise pytest-rerunfailures has put it back into the queue
+            elif not is_back:
                 scheduling.mark_test_pending(crashitem)
                 report.outcome = "rerun"
             self._suspects.write(self.folder.path)

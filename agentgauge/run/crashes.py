@@ -116,11 +116,14 @@ class Suspects:
     def names(self) -> set[str]:
         return {name for group in self.groups for name in group}
 
-    def worker_died(self, running: Iterable[str], reached: str) -> bool:
+    def worker_died(self, running: Iterable[str], reached: str, *, again: bool) -> bool:
         """A worker died while the tests ``running`` were in flight and pytest had reached the test ``reached``. Returns
-        whether that one is guilty: it was a suspect, and nothing else was running."""
+        whether that one is guilty: it was a suspect, and nothing else was running. ``again``: it gets another attempt
+        in any case, and stays a suspect."""
         together = sorted({*running, reached})
         if together == [reached] and reached in self.names:
+            if again:
+                return False
             self.groups = [group for group in self.groups if reached not in group]
             return True
         self.groups.append(together)

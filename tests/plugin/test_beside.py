@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
+from tests.plugin import test_crashes as crashes
 from tests.plugin.project import CASES, ROOT, Project, Result, records
 from tests.plugin.test_installed import ANNOUNCE
 
@@ -250,6 +251,19 @@ def test_of_several_attempts_at_an_own_test_the_last_counts(project, endpoint):
     ends = {name: re.search("passed|wrong", name)[0] for name in re.findall(r"def (test_\w+)", ATTEMPTS)}
     assert statuses(project) == ends, result.output
     assert "3 of them outside any test" in result.output  # of the attempts before
+
+
+def test_a_case_that_kills_its_worker_is_run_again_alone_each_time(tmp_path):
+    folder = crashes.project(tmp_path / "project")
+    ours = [word for name in ("agentgauge.pytest_plugin", "xdist", "pytest_rerunfailures") for word in ("-p", name)]
+    arguments = ("deadly.py", "--run-dir=run", "--model=oracle", "-n", "2", "--reruns=2")
+    result = start(folder, *ours, *arguments, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert result.status == 1, result.output
+    assert crashes.statuses(folder) == crashes.ONLY_S3, result.output
+    assert "1 broken" in result.output.splitlines()[-1], result.output
+    first, *later = re.findall("worker gw.* died while (.*?) running", result.output)
+    assert first.endswith("tests were")
+    assert later == ["this test was"] * 2, result.output
 
 
 def test_a_time_out_ends_the_wait_for_the_model(project, endpoint):
