@@ -88,6 +88,7 @@ class ModelTable:
     max_tokens: int | None = None
     timeout: float | None = None  # seconds, for one try
     max_retries: int | None = None
+    outage_patience: float | None = None  # seconds that an endpoint which has answered may be away
     requests_per_minute: float | None = None  # of all workers together
     tokens_per_minute: float | None = None
     prices: Prices | None = None  # None: those that genai-prices knows
@@ -202,7 +203,7 @@ def _model_table(reader: _Reader, name: str, data: object) -> ModelTable:
     if not prices.get("batch_discount", 0) <= 1:
         raise UsageProblem(f"{reader.path}: {where} prices batch_discount is {prices['batch_discount']}; give 0 to 1")
     quirks = reader.table(known.pop("quirks", {}), f"{where} quirks", get_type_hints(QuirkTable))
-    for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0)):
+    for key, low in (("temperature", 0), ("max_tokens", 1), ("max_retries", 0), ("outage_patience", 0)):
         reader.at_least(known, where, key, low)
     for key in prices:
         reader.at_least(prices, f"{where} prices", key, 0)

@@ -17,6 +17,7 @@ from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
@@ -54,6 +55,7 @@ class OpenAIModel:
         policy: RetryPolicy | None = None,
         environ: Mapping[str, str] = os.environ,
         rates: Rates | None = None,
+        outage: Outage | None = None,
         on_reply: Callable[[CaseKey], None] | None = None,
     ) -> None:
         """``on_reply`` is called when a request of a case has been answered."""
@@ -62,7 +64,7 @@ class OpenAIModel:
         self.reported = spec.reported
         self.spec = spec
         self._on_reply = on_reply
-        self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
+        self._endpoint = Endpoint(spec, limiter, policy, environ, rates, outage)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)

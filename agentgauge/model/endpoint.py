@@ -18,8 +18,10 @@ from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.outage import PROBE_SECONDS, Outage, shows_outage
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
+    UNANSWERED,
     EndpointHealth,
     Failure,
     FailureKind,
@@ -52,6 +54,7 @@ class Endpoint:
         policy: RetryPolicy | None,
         environ: Mapping[str, str] = os.environ,
         rates: Rates | None = None,
+        outage: Outage | None = None,
     ) -> None:
         if spec.url is None:
             raise UsageProblem(f"the model {spec.name} has no address yet; it has to be served first")
@@ -59,6 +62,7 @@ class Endpoint:
         self._limiter = limiter or AdaptiveLimiter(32, timeout=spec.timeout)
         self._policy = policy or RetryPolicy(max_retries=spec.max_retries, scale=backoff_scale(environ))
         self._rates = rates
+        self._outage = outage or Outage(spec, scale=backoff_scale(environ))
         self._health = EndpointHealth()
         self._environ = environ
         self._transport: Transport | None = None
@@ -135,16 +139,42 @@ class Endpoint:
     async def _persist(
         self, request: Outgoing, read: Callable[[Answer], T | Failure], policy: RetryPolicy | None = None
     ) -> T | Failure:
-        attempt = partial(self._limited, request, read)
+        attempt = partial(self._patiently, request, read)
         return await persist(attempt, policy or self._policy, self._health, self._limiter.resting)
 
-    async def _limited(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
+    async def _patiently(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
+        """One attempt, which waits while the endpoint is away. Probes of an endpoint that is away do not count."""
+        outage = self._outage
+        while True:
+            turn = await outage.turn()
+            if isinstance(turn, Failure):
+                self._health.dead = True
+                return turn
+            accepted = asyncio.get_running_loop().call_later(PROBE_SECONDS, outage.accepted) if turn else None
+            try:
+                outcome = await self._limited(request, read, probes=turn)
+            finally:
+                if accepted:
+                    accepted.cancel()
+            if outcome is not None and not (turn and isinstance(outcome, Failure) and outcome.kind == "away"):
+                return outcome
+
+    async def _limited(
+        self, request: Outgoing, read: Callable[[Answer], T | Failure], *, probes: bool
+    ) -> T | Failure | None:
+        """One attempt, in a slot. None: it was not sent, because an outage began while it waited for the slot."""
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
             assumed = await rates.wait() if rates else 0.0
+            if self._outage.is_on and not probes:
+                return None
             ticket.sent = asyncio.get_running_loop().time()
             answers = self._health.answers
             outcome = await self._attempt(request, read)
+            if isinstance(outcome, Failure) and shows_outage(outcome):
+                return self._outage.noticed(outcome, probes=probes) if self._health.answers == answers else outcome
+            if not (isinstance(outcome, Failure) and outcome.kind in UNANSWERED):
+                self._outage.answered()
             if not isinstance(outcome, Failure):
                 self._limiter.answered(ticket)
                 if rates and isinstance(outcome, ChatReply):

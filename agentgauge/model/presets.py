@@ -21,7 +21,7 @@ from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import looks_random, register
 from agentgauge.model.prices import ListedPrices
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
-from agentgauge.model.spec import DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
+from agentgauge.model.spec import DEFAULT_PATIENCE, DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
 from agentgauge.model.transport.addressing import custom_headers
 
 OWN_KEY = "AGENTGAUGE_API_KEY"
@@ -146,6 +146,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         max_tokens=table.max_tokens,
         timeout=DEFAULT_TIMEOUT if table.timeout is None else table.timeout,
         max_retries=DEFAULT_RETRIES if table.max_retries is None else table.max_retries,
+        outage_patience=DEFAULT_PATIENCE if table.outage_patience is None else table.outage_patience,
         requests_per_minute=table.requests_per_minute,
         tokens_per_minute=table.tokens_per_minute,
         prices=table.prices or ListedPrices(preset.url or address, model),

@@ -18,10 +18,13 @@ from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
 
-FailureKind = Literal["final", "again", "limit", "unreachable", "crowded"]
+FailureKind = Literal["final", "again", "limit", "unreachable", "crowded", "away"]
 """``final``: a retry cannot help. ``again``: it may. ``limit``: the endpoint limits the rate. ``unreachable``: no
-answer at all. ``crowded``: none in time, while other requests were answered."""
-UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded")
+answer at all. ``crowded``: none in time, while other requests were answered. ``away``: in an outage of an endpoint that
+has answered before."""
+UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded", "away")
+_OTHERS: tuple[FailureKind, ...] = ("crowded", "away")
+"""Whose cause may be other requests."""
 
 RETRY_AFTER_CAP = 60.0
 """Seconds of the longest wait that an endpoint can request; a longer one is cut."""
@@ -55,26 +58,40 @@ def failure_kind(status: int) -> FailureKind:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait that an answer requests: seconds or an HTTP date, at most RETRY_AFTER_CAP; None without a usable value.
+    """The wait that an answer requests: seconds or an HTTP date, at most RETRY_AFTER_CAP, 0 for a past one; None
+    without a usable value.
 
-    ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits.
+    ``now`` is in seconds since the epoch. ``retry-after-ms`` is what Azure and OpenAI send for short waits. A date is
+    compared with the answer's own date, because clocks differ.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
-    seconds = asked_seconds(headers.get("retry-after"), now) if milliseconds is None else milliseconds / 1000
-    return None if seconds is None else min(max(seconds, 0.0), RETRY_AFTER_CAP)
+    if milliseconds is not None and milliseconds > 0:
+        return min(milliseconds / 1000, RETRY_AFTER_CAP)
+    sent = _seconds_of_date(headers.get("date"))
+    seconds = asked_seconds(headers.get("retry-after"), now if sent is None else sent)
+    if seconds is None:
+        return None if milliseconds is None else 0.0
+    return min(seconds, RETRY_AFTER_CAP)
 
 
 def asked_seconds(value: str | None, now: float) -> float | None:
     """The wait that a ``Retry-After`` header requests, a number or an HTTP date, in seconds from 0 to infinity; None
     without a usable value."""
     seconds = _number(value)
-    if seconds is None and value:
-        try:
-            moment = email.utils.parsedate_to_datetime(value)
-        except (ValueError, OverflowError):  # the latter for a year that no computer's integer holds
-            return None
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+    if seconds is None and (moment := _seconds_of_date(value)) is not None:
+        seconds = moment - now
     return None if seconds is None else max(seconds, 0.0)
+
+
+def _seconds_of_date(value: str | None) -> float | None:
+    """An HTTP date in seconds since the epoch."""
+    if not value:
+        return None
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+    except (ValueError, OverflowError):  # the latter for a year that no computer's integer holds
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _number(text: str | None) -> float | None:
@@ -93,7 +110,7 @@ def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
 class RetryPolicy:
     max_retries: int = 6  # tries after the first
     limit_patience: int = 3  # rate limits get this many times max_retries
-    identical: int = 3  # the same cause so many times in a row is final; not so ``limit`` and ``crowded``
+    identical: int = 3  # the same cause so many times in a row is final; not so ``limit``, ``crowded`` and ``away``
     base: float = 1.0  # seconds, first wait
     cap: float = 30.0  # seconds, longest computed wait
     total: float = 600.0  # seconds of waiting, longest for one request
@@ -102,11 +119,11 @@ class RetryPolicy:
     chance: Callable[[], float] = random.random  # 0 to 1
 
     def wait(self, failure: Failure, tries: int) -> float:
-        """Seconds before the next try. Jitter keeps the requests of many workers apart."""
-        if failure.retry_after is not None:
-            return failure.retry_after * (1 + 0.1 * self.chance())
+        """Seconds before the next try. Jitter keeps the requests of many workers apart. An endpoint can only lengthen
+        the wait."""
         delay = min(self.cap, self.base * 2.0 ** (tries - 1))
-        return self.scale * delay * (0.5 + 0.5 * self.chance())
+        computed = self.scale * delay * (0.5 + 0.5 * self.chance())
+        return max(computed, (failure.retry_after or 0.0) * (1 + 0.1 * self.chance()))
 
 
 @dataclass(slots=True)
@@ -163,7 +180,7 @@ async def persist(
         if outcome.kind not in UNANSWERED:
             health.answered()  # an error is an answer too
         same = same + 1 if outcome.cause == previous else 1
-        previous = outcome.cause if outcome.kind != "crowded" else ""  # whose cause may be other requests
+        previous = "" if outcome.kind in _OTHERS else outcome.cause
         wait = policy.wait(outcome, tries)
         if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
             if outcome.kind == "unreachable" and health.answers == answers:
@@ -180,7 +197,7 @@ async def persist(
 def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
     if failure.kind == "final":
         return True
-    if failure.kind == "crowded":
+    if failure.kind in _OTHERS:
         return tries > policy.max_retries
     if failure.kind == "limit":
         return tries > policy.max_retries * policy.limit_patience

@@ -22,6 +22,7 @@ EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
 
 DEFAULT_TIMEOUT = 600.0  # seconds for one try, as the openai package has it: reasoning models need minutes
 DEFAULT_RETRIES = 6
+DEFAULT_PATIENCE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class ModelSpec:
     max_tokens: int | None = None
     timeout: float = DEFAULT_TIMEOUT  # seconds for one try
     max_retries: int = DEFAULT_RETRIES  # tries after the first; rate limits get three times as many
+    outage_patience: float = DEFAULT_PATIENCE  # seconds that an endpoint which has answered may be away
     requests_per_minute: float | None = None  # of all workers together; None: as fast as the endpoint allows
     tokens_per_minute: float | None = None  # of prompts and completions, of all workers together
     prices: PriceList = field(default_factory=Prices)

@@ -18,6 +18,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.cassette_file import create_cassette
+from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
 from agentgauge.pytest_plugin.options import test_paths
@@ -172,7 +173,7 @@ class Controller:
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        for left in (STOP, SLOTS, WAITING, RATES):
+        for left in (STOP, SLOTS, WAITING, RATES, OUTAGES):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)
         configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}

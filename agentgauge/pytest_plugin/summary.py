@@ -10,6 +10,8 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import mistake_behind, sentence_of
+from agentgauge.model.outage import FILE as OUTAGES
+from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
@@ -32,7 +34,8 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     from agentgauge_reports.unshown import Unshown
 
     settings, folder = state.settings, state.folder
-    for left in (SLOTS, WAITING, RATES):
+    state.notes += outage_notes(outages(folder.path, time.time()))
+    for left in (SLOTS, WAITING, RATES, OUTAGES):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
     if state.progress:

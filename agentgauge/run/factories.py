@@ -18,6 +18,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
+from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.pending_tools import PendingToolBox
 from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
@@ -48,6 +49,7 @@ class Clients:
         self._settings = settings
         self._folder = folder
         self._width = width
+        self._stopped = StopFile(folder.path).exists
         self._limiters: list[AdaptiveLimiter] = []
         self._batched: list[BatchModel] = []
         self.on_rest: Callable[[], None] | None = None
@@ -152,7 +154,10 @@ class Clients:
     def _live_model(self, spec: ModelSpec, on_reply: Callable[[CaseKey], None] | None) -> ChatModel:
         from agentgauge.model.client import OpenAIModel
         from agentgauge.model.limits import START, AdaptiveLimiter
+        from agentgauge.model.outage import FILE as OUTAGES
+        from agentgauge.model.outage import Outage
         from agentgauge.model.rates import FILE, rates_of
+        from agentgauge.model.retry import backoff_scale
 
         # START is for all workers together, whose shares may differ by one
         start = START * self._width // self._settings.in_flight
@@ -161,7 +166,8 @@ class Clients:
         self._limiters.append(limiter)
         shared = self._settings.shared
         rates = rates_of(spec, Path(shared.rates) if shared else self._folder.path / FILE)
-        return OpenAIModel(spec, limiter, rates=rates, on_reply=on_reply)
+        outage = Outage(spec, scale=backoff_scale(), file=self._folder.path / OUTAGES, stopped=self._stopped)
+        return OpenAIModel(spec, limiter, rates=rates, outage=outage, on_reply=on_reply)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox

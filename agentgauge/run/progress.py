@@ -68,14 +68,14 @@ class Progress:
 
     def is_late(self) -> bool:
         """Whether ``draw`` is due though no case has ended: the line is PLAIN_SECONDS old, and requests have waited
-        long or have been moved to another batch."""
+        long, wait for an endpoint that is away, or have been moved to another batch."""
         now = time.monotonic()
         if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
             return False
         self._looked = now
-        late, batched = self._waiting()
+        late, batched, outages = self._waiting()
         is_news, self._batched = batched != self._batched, batched  # a batch may take hours
-        return late > 0 or is_news
+        return late > 0 or is_news or bool(outages)
 
     def watch(self) -> None:
         """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""
@@ -92,7 +92,7 @@ class Progress:
         waiting = self._waiting()
         cost = f" · ${self.usage.usd:.2f}" if self.usage.usd else ""
         return (
-            f"{self.done}/{self.total}{late_requests(waiting.late)}{waiting.batched}"
+            f"{self.done}/{self.total}{waiting.outages}{late_requests(waiting.late)}{waiting.batched}"
             f" · passed {self.counts['passed']} · wrong {self.counts['wrong']} · broken {self.counts['broken']}"
             f" · {short_count(tokens)} tokens{cost}{about}"
         )

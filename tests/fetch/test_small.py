@@ -46,7 +46,8 @@ def test_a_date_that_comes_is_waited_for() -> None:
 def test_waits_are_doubled_up_to_the_longest() -> None:
     patience = RetrySettings(first=1, most=5)
     assert [patience.wait(failures, None) for failures in (1, 2, 3, 4, 9)] == [1, 2, 4, 5, 5]
-    assert patience.wait(3, "0") == 0
+    for asked in ("0", "-1", "0.001", "Wed, 21 Oct 2015 07:28:00 GMT", "2"):  # a server only lengthens a wait
+        assert patience.wait(3, asked) == 4
     with pytest.raises(UsageProblem, match="asks to wait 6 s"):
         patience.wait(1, "6")
 

@@ -94,6 +94,16 @@ def test_jitter_halves_at_most() -> None:
     assert policy.wait(_fail("x", "limit", 7.0), 1) == 7.0  # as asked for, not scaled
 
 
+@pytest.mark.parametrize(
+    ("asked", "slept"),
+    [(None, [1, 2, 4, 8]), (0.0, [1, 2, 4, 8]), (0.001, [1, 2, 4, 8]), (3.0, [3.3, 3.3, 4, 8]), (60.0, [66.0] * 4)],
+)
+def test_an_endpoint_only_lengthens_a_wait(asked: float | None, slept: list[float]) -> None:
+    clock = Clock()
+    _run([_fail("http 429", "limit", asked)] * 4 + ["ok"], clock.policy())
+    assert clock.slept == pytest.approx(slept)
+
+
 def test_the_total_wait_is_bounded() -> None:
     clock = Clock()
     outcome, _ = _run([_fail("http 429", "limit", 60.0)], clock.policy(max_retries=100))
@@ -189,6 +199,16 @@ def test_one_lost_request_among_answered_ones_is_no_death() -> None:
         ({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, 10.0),
         ({"retry-after": "Tue, 14 Nov 2023 22:13:00 GMT"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        # none at all
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "0"}, 0.0),
+        ({"retry-after-ms": "0", "retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "-1", "retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "0", "retry-after": "0"}, 0.0),
+        # the endpoint's clock is five minutes ahead, and five behind
+        ({"date": "Tue, 14 Nov 2023 22:18:20 GMT", "retry-after": "Tue, 14 Nov 2023 22:18:21 GMT"}, 1.0),
+        ({"date": "Tue, 14 Nov 2023 22:08:20 GMT", "retry-after": "Tue, 14 Nov 2023 22:08:22 GMT"}, 2.0),
+        ({"date": "yesterday", "retry-after": "Tue, 14 Nov 2023 22:13:21 GMT"}, 1.0),
         # absurd ones
         ({"retry-after": ""}, None),
         ({"retry-after": "-1e308"}, 0.0),

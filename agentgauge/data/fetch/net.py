@@ -39,15 +39,14 @@ class RetrySettings:
     read: float = 60.0
 
     def wait(self, failures: int, retry_after: str | None) -> float:
-        """Seconds to wait after so many failures in a row (from 1). Raises UsageProblem for a too long Retry-After."""
-        asked = asked_seconds(retry_after, time.time())
-        if asked is None:
-            return min(self.first * 2.0 ** (failures - 1), self.most)
+        """Seconds to wait after so many failures in a row (from 1): the server can only lengthen the wait. Raises
+        UsageProblem for a too long Retry-After."""
+        asked = asked_seconds(retry_after, time.time()) or 0.0
         if asked > self.most:
             raise UsageProblem(
                 f"the server asks to wait {asked:.0f} s, more than {self.most:.0f} s; run the command again then"
             )
-        return asked
+        return max(asked, min(self.first * 2.0 ** (failures - 1), self.most))
 
 
 class RetryableError(Exception):

@@ -45,7 +45,7 @@ class BatchModel:
         self.reported = spec.reported
         self._form = form
         self._spec = form.endpoint_spec(spec)
-        patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), transport="lean")
+        patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), transport="lean", outage_patience=0)
         limiter = AdaptiveLimiter(CONNECTIONS, start=CONNECTIONS, timeout=patient.timeout)
         scale = backoff_scale(environ)
         self._policy = RetryPolicy(max_retries=spec.max_retries, scale=scale)

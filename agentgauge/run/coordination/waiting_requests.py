@@ -1,15 +1,18 @@
 """Counts of requests that have waited long, and of requests in batches, from the workers to the progress line. Each
-worker writes its counts to a file of the run folder, which is created when a count is not 0."""
+worker writes its counts to a file of the run folder, which is created when a count is not 0. The outages of endpoints
+have a file of their own."""
 
 from __future__ import annotations
 
 import os
 import struct
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from agentgauge.model.batch.counts import NONE, Counts
+from agentgauge.model.outage import outage_words, outages
 
 FILE = "waiting"
 OLD = 120.0
@@ -21,6 +24,7 @@ _ENTRY = struct.Struct("<5i")
 class Waiting(NamedTuple):
     late: int = 0  # requests that have waited long for an answer
     batched: Counts = NONE
+    outages: str = ""  # that go on, in words
 
 
 class WaitingRequests:
@@ -50,10 +54,11 @@ class WaitingRequests:
 
 def waiting_requests(folder: Path) -> Waiting:
     """The sum over all workers."""
+    words = outage_words(outages(folder, time.time()))
     try:
         content = (folder / FILE).read_bytes()
     except FileNotFoundError:
-        return Waiting()
+        return Waiting(outages=words)
     whole = len(content) // _ENTRY.size * _ENTRY.size
     entries = list(_ENTRY.iter_unpack(content[:whole]))
-    return Waiting(sum(late for late, *_ in entries), Counts.sum(Counts(*batched) for _, *batched in entries))
+    return Waiting(sum(late for late, *_ in entries), Counts.sum(Counts(*batched) for _, *batched in entries), words)
