@@ -250,7 +250,7 @@ def stored(reply: ChatReply) -> str:
     A refusal is a text, as it is for the published client.
     """
     received = reply.message
-    content = received["content"]
+    content = reply.content
     message: dict[str, Any] = {"role": "assistant", "content": content or reply.refusal or content}
     if "tool_calls" in received:
         message["tool_calls"] = received["tool_calls"]

@@ -29,6 +29,10 @@ class LocalFile(TypedDict):
     stands_for: NotRequired[str]
 
 
+class MadeId(str):
+    """The id of a call that no endpoint has given. Endpoints get another id in its place, which all of them accept."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseKey:
     """The case of a request, and the number of the request in it. Sent to embedded models and used as a key by
@@ -97,15 +101,23 @@ class ChatReply:
     model: str = field(default="", compare=False)  # the model's name as the endpoint reports it; empty: it reports none
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else the endpoint's message holds, under the names that it came with: thinking, signatures. It is sent back
+    with the message. Has ``content`` only where that came in parts that are not all texts."""
     max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
 
     @property
     def message(self) -> dict[str, Any]:
         """The assistant message as the server sent it, fields that a server left out filled with null.
 
-        Holds ``content``, ``reasoning_content`` unless that is null, and ``tool_calls`` unless these are null. A
-        content in parts is joined to one text.
+        Holds ``content``, ``reasoning_content`` unless that is null, ``tool_calls`` unless these are null, and
+        ``extra``.
         """
+        return {**self._plain, **self.extra}
+
+    @property
+    def _plain(self) -> dict[str, Any]:
+        """The message without ``extra``: a content in parts is joined to one text."""
         if self.received is not None:
             return dict(self.received)
         message: dict[str, Any] = {"content": self.text or (None if self.tool_calls else "")}
@@ -118,7 +130,7 @@ class ChatReply:
     @property
     def content(self) -> str | None:
         """The text as the server sent it; None for a null content, which ``text`` reads as an empty one."""
-        content: str | None = self.message["content"]
+        content: str | None = self._plain["content"]
         return content
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agentgauge.core.atomic_write import DISK_FULL
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
@@ -21,7 +22,7 @@ from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.client import HEAVY, case_header, fingerprint_of
-from agentgauge.model.endpoint import FILTERED, Endpoint
+from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
