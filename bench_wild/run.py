@@ -19,7 +19,6 @@ from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling
-from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
@@ -311,8 +310,7 @@ def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds:
     message, usage = reply.message, reply.usage
     content, calls = reply.content, message.get("tool_calls")
     if tolerant:
-        refusal = None if is_filtered(reply.finish_reason) else reply.refusal  # a filter's word is no word of the model
-        content, calls = reply.text or refusal, [call.to_wire() for call in reply.tool_calls] or None
+        content, calls = reply.words or None, [call.to_wire() for call in reply.tool_calls] or None
     if tolerant or reply.received is None:
         calls = calls and [
             {**call, "id": call["id"] or MadeId(f"call_{number}_{place}")} for place, call in enumerate(calls)

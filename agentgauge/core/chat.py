@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
+from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.types import Usage
 
 Message = Mapping[str, Any]
@@ -126,6 +127,11 @@ class ChatReply:
         if self.tool_calls:
             message["tool_calls"] = [call.to_wire() for call in self.tool_calls]
         return message
+
+    @property
+    def words(self) -> str:
+        """The text, or the model's refusal. What a content filter says is no word of the model."""
+        return self.text or (self.refusal if self.refusal and not is_filtered(self.finish_reason) else "")
 
     @property
     def content(self) -> str | None:
