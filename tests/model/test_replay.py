@@ -159,7 +159,7 @@ def test_calls_of_others_get_a_signature_where_it_is_asked_for() -> None:
 
 
 REFUSED = {
-    "Groq": "'messages.2' : for 'role:assistant' must be satisfied[('messages.2' : property 'reasoning' is unsupported)]",
+    "Groq": "'messages.2' : for 'role:assistant' [('messages.2' : property 'reasoning' is unsupported)]",
     "Groq, by model": "messages[2].reasoning: reasoning is not supported with this model",
     "Cerebras": "messages.2.assistant.reasoning: property 'messages.2.assistant.reasoning' is unsupported",
     "OpenAI": "Unknown parameter: 'messages[2].reasoning'.",
