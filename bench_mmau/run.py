@@ -74,7 +74,7 @@ async def _ask(
     if not role and (tools := case.sample.payload.get("tools")):
         return await _ask_with_tools(case, messages, tools, usual)
     reply = await case.ask(messages, role=role, usual=usual, draw=draw)
-    if role and case.name_of(role) != case.name_of("") and not _text(reply):
+    if role and case.name_of(role) != case.name_of("") and not reply.words:
         raise ModelFault(
             f"model {case.name_of(role)}: the {_ROLES[role]} sent no text (finish reason {reply.finish_reason!r}); "
             "give it a higher max_tokens if that is the reason, and run again with --resume",
@@ -101,10 +101,6 @@ async def _sampled(case: Case, messages: Sequence[Message], role: str = "") -> l
     return [stored(await _ask(case, messages, role=role, usual=SAMPLED, draw=draw)) for draw in range(SAMPLES)]
 
 
-def _text(reply: ChatReply) -> str:
-    return reply.text or reply.refusal or ""
-
-
 # -- mathematics
 
 
@@ -116,7 +112,7 @@ async def math_planner(case: Case) -> Output:
     """The tested model plans, another one solves."""
     texts, record = prompts.load(case.settings.prompts), case.sample.payload
     plan = await _ask(case, prompts.plan_request(record, texts["math_plan"]))
-    solution = await _ask(case, prompts.solve_request(record, _text(plan), texts["math_solve"]), role=SOLVER)
+    solution = await _ask(case, prompts.solve_request(record, plan.words, texts["math_solve"]), role=SOLVER)
     return await _judged(case, {"responses": [stored(plan)], "solutions": [stored(solution)]})
 
 
@@ -124,8 +120,8 @@ async def math_solver(case: Case) -> Output:
     """Another model plans, the tested one solves."""
     texts, record = prompts.load(case.settings.prompts), case.sample.payload
     plan = await _ask(case, prompts.plan_request(record, texts["math_plan"]), role=PLANNER)
-    solution = await _ask(case, prompts.solve_request(record, _text(plan), texts["math_solve"]))
-    return await _judged(case, {"responses": [stored(solution)], "plan": _text(plan)})
+    solution = await _ask(case, prompts.solve_request(record, plan.words, texts["math_solve"]))
+    return await _judged(case, {"responses": [stored(solution)], "plan": plan.words})
 
 
 async def _judged(case: Case, output: Output) -> Output:
@@ -135,7 +131,7 @@ async def _judged(case: Case, output: Output) -> Output:
     fixes = fixes_of(case.settings.scoring)
     request = math_task.grader_request(case.sample.payload, answer, fixes=fixes, template=template)
     if request is not None:
-        output["judge"] = _text(await _ask(case, request["messages"], role=JUDGE))
+        output["judge"] = (await _ask(case, request["messages"], role=JUDGE)).words
     return output
 
 
@@ -247,11 +243,12 @@ def stored(reply: ChatReply) -> str:
     """A reply as response files keep it (MMAU spec 3.4), one line of JSON in OpenAI's shape: content and calls as
     the server sent them, a null content as null.
 
-    A refusal is a text, as it is for the published client.
+    A refusal is a text, as it is for the published client, but that of a content filter is none: an answer could be
+    read out of it.
     """
     received = reply.message
-    content = received["content"]
-    message: dict[str, Any] = {"role": "assistant", "content": content or reply.refusal or content}
+    content = reply.content
+    message: dict[str, Any] = {"role": "assistant", "content": content or reply.words or content}
     if "tool_calls" in received:
         message["tool_calls"] = received["tool_calls"]
     return json.dumps(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentgauge.core.chat import Message
+from agentgauge.core.chat import MadeId, Message
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask
 from bench_wild.identity_cache import recently
@@ -137,7 +137,7 @@ def _ids(session: Session, task: WildTask) -> Iterator[str]:
     """Call ids in upstream's form. There they are drawn anew in each run; here a task has the same in every run."""
     draw = random.Random(f"{session.id} {task.position}")
     while True:
-        yield "toolu_bdrk_" + "".join(draw.choices(_ID_SIGNS, k=24))
+        yield MadeId("toolu_bdrk_" + "".join(draw.choices(_ID_SIGNS, k=24)))
 
 
 def as_json(value: Json) -> str:

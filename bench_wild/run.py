@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from agentgauge.agent.dialect import ask as put
@@ -18,7 +18,7 @@ from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message, Sampling
+from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
@@ -48,6 +48,7 @@ class Answer:
     seconds: float = 0.0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)  # what else goes back with the calls, as it came
 
 
 Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, Answer]]
@@ -74,11 +75,13 @@ class _Log:
             ("output_token_count", answer.completion_tokens),
         ):
             self.result[name].append(value)
-        output = {
+        output: dict[str, Any] = {
             "reasoning_content": answer.reasoning,
             "content": answer.content,
             "tool_calls": copy.deepcopy(answer.tool_calls),
         }
+        if answer.extra.keys() - {"reasoning_content"}:
+            output["extra"] = copy.deepcopy(dict(answer.extra))
         step: dict[str, Any] = {"inference_output": output}
         self.result["inference_log"][f"step_{self.matcher.step}"] = step
         return step
@@ -200,7 +203,8 @@ def _calls(log: _Log, answer: Answer) -> list[Message] | None:
     message: dict[str, Any] = {"role": "assistant"}
     if answer.reasoning is not None:
         message["reasoning_content"] = answer.reasoning
-    message |= {"content": answer.content, "tool_calls": [dict(call) for call in answer.tool_calls]}
+    calls = [dict(call) for call in answer.tool_calls]
+    message |= {"content": answer.content, **answer.extra, "tool_calls": calls}
     # the j-th result goes to the j-th call as emitted, although results are sorted by name and calls are not: as
     # upstream
     results = [node.observation for node in in_order(log.task, group)]
@@ -243,7 +247,8 @@ def with_inputs(
     async def recall(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
         sent.append({"messages": copy.deepcopy(list(messages)), "tools": copy.deepcopy(list(tools))})
         output = stored[len(sent) - 1]["inference_output"]
-        return Answer(output["content"], output["tool_calls"], output["reasoning_content"])
+        extra = output.get("extra") or {}
+        return Answer(output["content"], output["tool_calls"], output["reasoning_content"], extra=extra)
 
     at_once(solve(session, task, recall, sending=sending, tolerant=tolerant))
     log = dict(result["inference_log"])
@@ -303,10 +308,13 @@ def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds:
     text.
     """
     message, usage = reply.message, reply.usage
-    content, calls = message["content"], message.get("tool_calls")
+    content, calls = reply.content, message.get("tool_calls")
     if tolerant:
-        content, calls = reply.text or reply.refusal, [call.to_wire() for call in reply.tool_calls] or None
+        content, calls = reply.words or None, [call.to_wire() for call in reply.tool_calls] or None
     if tolerant or reply.received is None:
-        calls = calls and [{**call, "id": call["id"] or f"call_{number}_{place}"} for place, call in enumerate(calls)]
+        calls = calls and [
+            {**call, "id": call["id"] or MadeId(f"call_{number}_{place}")} for place, call in enumerate(calls)
+        ]
     reasoning = message.get("reasoning_content")
-    return Answer(content, calls, reasoning, seconds, usage.prompt_tokens, usage.completion_tokens)
+    used = (usage.prompt_tokens, usage.completion_tokens)
+    return Answer(content, calls, reasoning, seconds, *used, extra=reply.extra)

@@ -97,7 +97,7 @@ async def _user_line(case: Case, user: SimulatedUser, conversation: Sequence[Mes
     play = PLAY.format(instructions=user.instructions, stop=user.stop)
     opening = [{"role": "system", "content": play}, {"role": "user", "content": START}]
     reply = await case.ask([*opening, *visible], role=role)
-    line = reply.text or reply.refusal or ""
+    line = reply.words
     if not line.strip() and case.name_of(role) != case.name_of(""):
         raise ModelFault(
             f"model {case.name_of(role)}: the simulated user wrote nothing (finish reason {reply.finish_reason!r});"

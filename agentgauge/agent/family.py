@@ -56,7 +56,8 @@ def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatRepl
         )
     parsed = format.read(reply.text or reply.refusal or "", tolerant=tolerant)
     calls = tuple(ToolCall(call.name, call.arguments) for call in parsed.calls)
-    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=None, received=None)
+    # the family's own text holds what goes back
+    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=None, received=None, extra={})
 
 
 def render_reply(format: Format, reply: ChatReply) -> ChatReply:

@@ -16,7 +16,7 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallErro
 from agentgauge.agent.dialect import ActionResult, Past, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.model_json import read_json
-from agentgauge.core.chat import ChatReply, Message, ToolCall
+from agentgauge.core.chat import ChatReply, MadeId, Message, ToolCall
 from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool
 
 _FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
@@ -65,7 +65,7 @@ class Native:
         text = reply.text or reply.refusal or ""
         if reply.tool_calls:
             calls = tuple(
-                self._call(call, tools, call.id or f"call_{turn}_{place}")
+                self._call(call, tools, call.id or MadeId(f"call_{turn}_{place}"))
                 for place, call in enumerate(reply.tool_calls)
             )
             return Reading(text, calls)
@@ -82,13 +82,13 @@ class Native:
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
         if not reply.tool_calls:
             # several endpoints refuse an assistant message without content
-            return [{"role": "assistant", "content": reply.text}] if reply.text.strip() else []
+            return [{"role": "assistant", "content": reply.text, **reply.extra}] if reply.text.strip() else []
         ids = [action.id for action in reading.actions if not isinstance(action, Finish)]
         calls = [
             replace(call, arguments=_readable(call.arguments), id=id).to_wire()
             for call, id in zip(reply.tool_calls, ids, strict=True)
         ]
-        return [{"role": "assistant", "content": reply.text or None, "tool_calls": calls}]
+        return [{"role": "assistant", "content": reply.text or None, **reply.extra, "tool_calls": calls}]
 
     def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
         return [self._result_message(result) for result in results]
@@ -117,7 +117,7 @@ class Native:
             if isinstance(turn, PastText):
                 messages.append({"role": turn.role, "content": turn.content})
             else:
-                waiting = f"call_{place}"
+                waiting = MadeId(f"call_{place}")
                 arguments = json.dumps(turn.arguments, ensure_ascii=False)
                 call = ToolCall(turn.name, arguments, waiting)
                 messages.append({"role": "assistant", "content": None, "tool_calls": [call.to_wire()]})

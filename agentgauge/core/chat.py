@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
+from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.types import Usage
 
 Message = Mapping[str, Any]
@@ -27,6 +28,10 @@ class LocalFile(TypedDict):
     instead: str  # text to send where the file cannot be read, is damaged or is refused; empty: nothing
     # digest of what it was made of, where making it again gives other bytes: compared instead of these
     stands_for: NotRequired[str]
+
+
+class MadeId(str):
+    """The id of a call that no endpoint has given. Endpoints get another id in its place, which all of them accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +102,23 @@ class ChatReply:
     model: str = field(default="", compare=False)  # the model's name as the endpoint reports it; empty: it reports none
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else the endpoint's message holds, under the names that it came with: thinking, signatures. It is sent back
+    with the message. Has ``content`` only where that came in parts that are not all texts."""
     max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
 
     @property
     def message(self) -> dict[str, Any]:
         """The assistant message as the server sent it, fields that a server left out filled with null.
 
-        Holds ``content``, ``reasoning_content`` unless that is null, and ``tool_calls`` unless these are null. A
-        content in parts is joined to one text.
+        Holds ``content``, ``reasoning_content`` unless that is null, ``tool_calls`` unless these are null, and
+        ``extra``.
         """
+        return {**self._plain, **self.extra}
+
+    @property
+    def _plain(self) -> dict[str, Any]:
+        """The message without ``extra``: a content in parts is joined to one text."""
         if self.received is not None:
             return dict(self.received)
         message: dict[str, Any] = {"content": self.text or (None if self.tool_calls else "")}
@@ -116,9 +129,14 @@ class ChatReply:
         return message
 
     @property
+    def words(self) -> str:
+        """The text, or the model's refusal. What a content filter says is no word of the model."""
+        return self.text or (self.refusal if self.refusal and not is_filtered(self.finish_reason) else "")
+
+    @property
     def content(self) -> str | None:
         """The text as the server sent it; None for a null content, which ``text`` reads as an empty one."""
-        content: str | None = self.message["content"]
+        content: str | None = self._plain["content"]
         return content
 
 

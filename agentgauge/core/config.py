@@ -74,6 +74,7 @@ class QuirkTable:
     stop: bool | None = None  # does it accept "stop"?
     token_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     later_system: Literal["system", "user"] | None = None  # role that system messages behind the first turn get
+    user_after_tool: bool | None = None  # does it accept a user message directly after a tool's result?
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.types import Event, Json, Score
 
 CUT, REFUSED = "reply_cut", "refused"
@@ -16,18 +17,12 @@ TESTED = "--model"
 
 _CONTEXT = frozenset({"model_length", "model_context_window_exceeded"})
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens"}) | _CONTEXT
-_FILTERED = frozenset({"content_filter", "safety", "refusal"})
 _LISTED = 3  # replies that a sentence lists; more are counted
 
 
 def is_cut(finish_reason: str) -> bool:
     """Whether a reply ended at a token limit, in the words of any endpoint."""
     return finish_reason.lower() in _CUT
-
-
-def is_filtered(finish_reason: str) -> bool:
-    """Whether a content filter ended a reply, in the words of any endpoint."""
-    return finish_reason.lower() in _FILTERED
 
 
 def limit_of(finish_reason: str, *limits: int | None) -> int | None:

@@ -11,15 +11,17 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
-from agentgauge.model.endpoint import FILTERED, Endpoint
+from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
+from agentgauge.model.replay import Needs
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.transport.addressing import standing_headers, url_of
@@ -66,6 +68,7 @@ class OpenAIModel:
         self._on_reply = on_reply
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates, outage)
         self._heavy = asyncio.Semaphore(HEAVY)
+        self._needs = Needs()  # what the endpoint has asked of replayed messages so far
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
         look_up_early(spec.prices)
@@ -94,13 +97,16 @@ class OpenAIModel:
             paid += wire.paid_in_vain(data, reply, spec.prices, form.COUNTS)
             return reply
 
-        body = form.request_body(spec, request)
-        outcome: ChatReply | Failure = await self._endpoint.post(
-            form.PATH,
-            body,
-            read,
-            headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
-        )
+        headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
+        while True:
+            needs = self._needs
+            body = form.request_body(spec, request, needs)
+            outcome: ChatReply | Failure = await self._endpoint.post(form.PATH, body, read, headers=headers)
+            if not isinstance(outcome, Failure):
+                break
+            if (learned := needs.after(outcome.answer, request.messages)) == needs:
+                break
+            self._needs |= learned
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from agentgauge.core.chat import ChatReply
+from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
@@ -38,9 +39,6 @@ from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 T = TypeVar("T")
 Read = Callable[[object], T | Failure]
 """From a decoded JSON answer to its content."""
-
-FILTERED = "content filter"
-"""The cause of a Failure that is a filter's answer in the model's place; its message is the filter's."""
 
 
 class Endpoint:
@@ -220,7 +218,7 @@ class Endpoint:
             return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read(data)
         if isinstance(outcome, Failure):
-            return _failure(outcome.cause, outcome.message, outcome.kind, outcome.retry_after)
+            return replace(outcome, message=_failure(outcome.cause, outcome.message).message)
         return outcome
 
     def read_error(self, answer: Answer, path: str) -> Failure:
@@ -230,10 +228,11 @@ class Endpoint:
             data = json.loads(answer.content)
         except (ValueError, RecursionError):
             data = answer.text()
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]  # Google's
         error = data.get("error") if isinstance(data, Mapping) else None
         code = error.get("code") if isinstance(error, Mapping) else None
-        if status == 400 and code == "content_filter":
-            # Azure's filter answers in the model's place. It would do so at every resume: a refusal, not a fault.
+        if is_filter_error(status, data):
             return _failure(FILTERED, error_text(data), "final")
         if self._spec.embedded and isinstance(error, Mapping) and error.get("traceback"):
             return replace(_failure("internal error", error_text(data), "final"), traceback=error["traceback"])
@@ -243,7 +242,7 @@ class Endpoint:
         reason = error_text(data) or answer.reason
         message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, self._spec)}"
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
-        return _failure(f"http {status}", message, kind, wait)
+        return replace(_failure(f"http {status}", message, kind, wait), answer=answer.text())
 
     def _no_answer(self, error: TransportError, seconds: float, largest: int) -> Failure:
         message, kind = _MESSAGES[error.cause]

@@ -27,6 +27,7 @@ class Quirks:
     later_system: LaterSystem = "system"
     """Role for system messages after the first other message. ``user`` where the endpoint moves all system messages to
     the front or refuses them there, which would take tool results of the ReAct protocol out of their order."""
+    user_after_tool: bool = True  # accepts a user message after a tool's result; if not, an assistant's stands between
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Provider:
 
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
+_MISTRAL = Quirks(seed=False, later_system="user", user_after_tool=False)
 
 
 def _self_hosted(name: str, title: str, port: int, url_env: str = "") -> Provider:
@@ -78,7 +80,7 @@ PRESETS: Mapping[str, Provider] = {
         ),
         _hosted("gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", _STRICT),
         _hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", _NO_SEED),
-        _hosted("mistral", "Mistral", "https://api.mistral.ai/v1", _STRICT),
+        _hosted("mistral", "Mistral", "https://api.mistral.ai/v1", _MISTRAL),
         _hosted("groq", "Groq", "https://api.groq.com/openai/v1", url_env="GROQ_BASE_URL", url_end="/openai/v1"),
         _hosted("together", "Together AI", "https://api.together.xyz/v1", url_env="TOGETHER_BASE_URL"),
         _hosted("fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", _NO_SEED),
@@ -147,8 +149,12 @@ def is_openai_name(model: str) -> bool:
     return bool(_OPENAI_NAME.match(model))
 
 
+def is_reasoning_name(model: str) -> bool:
+    return bool(_REASONING_NAME.match(model)) and "chat" not in model
+
+
 def quirks_of(preset: Provider, model: str) -> Quirks:
     """The preset's quirks, or those of the model family where OpenAI itself or Azure serves it."""
-    if preset.name in ("openai", "azure") and _REASONING_NAME.match(model) and "chat" not in model:
+    if preset.name in ("openai", "azure") and is_reasoning_name(model):
         return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")
     return preset.quirks

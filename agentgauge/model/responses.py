@@ -6,22 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.model.providers import is_reasoning_name
+from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
+from agentgauge.model.wire import clean, clean_all, cut, first, read_tool_calls, read_usage, reported, role_messages
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""What the API is asked to include: the thoughts, which the server does not keep. Models without thoughts refuse it."""
 
 PATH = "/responses"
 COUNTS = ("input_tokens", "output_tokens")
 
 
-def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+def request_body(spec: ModelSpec, request: ChatRequest, needs: Needs = Needs()) -> dict[str, Any]:  # noqa: B008 - frozen
     """The JSON body. Settings override each other as in chat completions; ``extra_body`` overrides all.
 
-    The API knows neither ``seed`` nor ``stop``: replies are cut at the stop words here. Nothing is kept on the server.
+    The API knows neither ``seed`` nor ``stop``: replies are cut at the stop words here. Nothing is kept on the server,
+    so the model's thoughts come encrypted and go back with its calls.
     """
     temperature = first(request.temperature, spec.temperature, request.usual.temperature)
     max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
-    messages = role_messages(request.messages, spec.quirks.later_system)
+    messages = role_messages(fitted(request, spec.quirks, needs), spec.quirks.later_system)
     body: dict[str, Any] = {
         "model": spec.deployment or spec.model,
         "input": [item for message in messages for item in _items(message)],
@@ -35,6 +41,8 @@ def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         body["temperature"] = temperature
     if max_tokens is not None:
         body["max_output_tokens"] = max_tokens
+    if request.tools and (is_reasoning_name(spec.model) or "reasoning" in spec.extra_body):
+        body["include"] = [ENCRYPTED]
     body.update(spec.extra_body)
     return body
 
@@ -45,6 +53,9 @@ def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if role == "tool":
         yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": _plain(content)}
         return
+    if items := message.get(RESPONSE_ITEMS):
+        yield from _own_items(items, message)
+        return
     if isinstance(content, list):
         yield {"role": role, "content": [_part(part, role) for part in content]}
     elif content or not message.get("tool_calls"):
@@ -52,6 +63,17 @@ def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for call in message.get("tool_calls") or ():
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         yield {"type": "function_call", "call_id": call["id"], "name": name, "arguments": arguments}
+
+
+def _own_items(items: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The items as they came, in their order: a thought must stand before the call that it led to. Of the calls what
+    has been made of them since."""
+    calls = iter(message.get("tool_calls") or ())
+    for item in items:
+        if item.get("type") != "function_call":
+            yield dict(item)
+        elif call := next(calls, None):
+            yield {**item, "call_id": call["id"], **call["function"]}
 
 
 def _plain(content: object) -> str:
@@ -103,6 +125,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         finish = "length" if reason == "max_output_tokens" else finish
         if reason == "content_filter" and not text:
             refusal = refusal or "the endpoint's content filter ended the reply"
+    kept = [] if any(map(_is_lost, items)) or cut(text, stop) != text else [clean_all(item) for item in items]
     return ChatReply(
         text=cut(text, stop),
         tool_calls=calls,
@@ -111,7 +134,13 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         finish_reason=finish,
         usage=read_usage(data.get("usage"), spec.prices, COUNTS),
         model=clean(model) if isinstance(model := data.get("model"), str) else "",
+        extra={RESPONSE_ITEMS: kept} if any(item.get("type") == "reasoning" for item in kept) else {},
     )
+
+
+def _is_lost(item: Mapping[str, Any]) -> bool:
+    """Whether an item is a thought that the server would have to look up, though it has kept nothing."""
+    return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:

@@ -46,6 +46,7 @@ class Failure:
     retry_after: float | None = None  # seconds, as the endpoint asked
     tries: int = 1  # requests that were made in total
     traceback: Sequence[Mapping[str, Any]] = ()  # of a mistake in a benchmark's code, which an embedded model ran
+    answer: str = field(default="", repr=False)  # all that the endpoint said, to be read by programs only
 
 
 def failure_kind(status: int) -> FailureKind:

@@ -75,6 +75,8 @@ class ModelSpec:
         moved to another machine between a run and its ``--resume`` is still the same model. Whether it sees pictures
         changes which cases are planned, and no answer.
         """
+        # an order of roles that the endpoint refuses gets no answer that could change
+        quirks = {name: value for name, value in asdict(self.quirks).items() if name != "user_after_tool"}
         content = [
             self.kind,
             self.provider,
@@ -84,7 +86,7 @@ class ModelSpec:
             dict(self.extra_body),
             dict(self.headers),
             # a run made before seeds were left out of most requests can be resumed
-            {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
+            {**quirks, "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
             self.api_version,
             self.deployment,
             self.script_digest,

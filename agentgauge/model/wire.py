@@ -13,10 +13,12 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
+from agentgauge.core.content_filters import ENDED, FILTERED, is_blocked_prompt, is_filter_error, is_filtered
 from agentgauge.core.redaction import MARK, redact, without_logins
 from agentgauge.core.types import Usage
 from agentgauge.model.prices import PriceList
 from agentgauge.model.prompt_cache import with_marks
+from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure, FailureKind, failure_kind
 from agentgauge.model.spec import ModelSpec
 
@@ -28,6 +30,7 @@ COUNTS = ("prompt_tokens", "completion_tokens")
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """The fields of bodies that limit the tokens of a reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
+_PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _STATUS = re.compile("[45][0-9]{2}")
 _KINDS: dict[str, FailureKind] = {
@@ -39,13 +42,15 @@ _KINDS: dict[str, FailureKind] = {
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
-def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+def request_body(spec: ModelSpec, request: ChatRequest, needs: Needs = Needs()) -> dict[str, Any]:  # noqa: B008 - frozen
     """The JSON body. Settings of the request override those of the spec, which override the benchmark's usual ones;
-    ``extra_body`` overrides all."""
+    ``extra_body`` overrides all. ``needs``: what the endpoint has asked of replayed messages."""
     quirks = spec.quirks
     temperature = first(request.temperature, spec.temperature, request.usual.temperature)
     max_tokens = first(request.max_tokens, spec.max_tokens, request.usual.max_tokens)
-    messages = role_messages(request.messages, quirks.later_system)
+    messages = role_messages(fitted(request, quirks, needs), quirks.later_system)
+    for message in messages:
+        message.pop(RESPONSE_ITEMS, None)
     body: dict[str, Any] = {"model": spec.model, "messages": with_marks(messages) if spec.cache_control else messages}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
@@ -99,11 +104,14 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
+    finish = choice.get("finish_reason") if isinstance(choice, Mapping) else None
+    is_blocked = is_blocked_prompt(data) or (isinstance(finish, str) and is_filtered(finish))
+    if is_blocked and not isinstance(message, Mapping):
+        choice, message = {"finish_reason": finish}, {}
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         if data.get("error"):
             return reported(data, unknown="again", cause="no choices")
         return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
-    finish = choice.get("finish_reason")
     error = choice.get("error")
     if finish == "error":
         error = error or data.get("error") or "its finish_reason is 'error'"
@@ -114,18 +122,27 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     if not spec.quirks.stop:
         text = cut(text, stop)
     refusal = message.get("refusal")
-    reasoning = message.get("reasoning_content") or message.get("reasoning")  # vLLM has renamed it
+    # vLLM has renamed the field
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or _thinking(content)
     reply = ChatReply(
         text=text,
         tool_calls=read_tool_calls(message.get("tool_calls")),
-        refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
+        refusal=_string(refusal) or None,
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=clean(finish) if isinstance(finish, str) else "stop",
         usage=read_usage(data.get("usage"), spec.prices),
         model=_string(data.get("model")),
     )
     received = _received(message, None if content is None else text)
-    return reply if received == reply.message else replace(reply, received=received)
+    if received != reply.message:
+        reply = replace(reply, received=received)
+    if is_blocked and not (text or reply.tool_calls):
+        finish = finish if isinstance(finish, str) and is_filtered(finish) else "content_filter"
+        reply = replace(reply, refusal=reply.refusal or ENDED, finish_reason=clean(finish))
+    extra = {key: clean_all(value) for key, value in message.items() if key not in _PLAIN and value is not None}
+    if isinstance(content, list) and not all(map(_is_text, content)):
+        extra["content"] = clean_all(content)
+    return replace(reply, extra=extra) if extra else reply
 
 
 def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Failure:
@@ -135,11 +152,14 @@ def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Fa
     ``unknown``: what a code means that is neither a status nor known. ``cause``: of an error without a code.
     """
     error = data["error"]
+    if is_filter_error(200, {"error": error}):
+        return Failure(FILTERED, error_text(data), "final")
     code = error.get("code") if isinstance(error, Mapping) else None
     if isinstance(code, str) and _STATUS.fullmatch(code):
         code = int(code)
     if isinstance(code, int) and 400 <= code < 600:
-        return Failure(f"http {code}", f"the endpoint reported error {code}: {error_text(data)}", failure_kind(code))
+        message = f"the endpoint reported error {code}: {error_text(data)}"
+        return Failure(f"http {code}", message, failure_kind(code), answer=json.dumps(data, ensure_ascii=False))
     if not isinstance(code, str) or not code:
         return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
     code = excerpt(code)
@@ -153,6 +173,16 @@ def _text(content: object) -> str:
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
     return _string(content)
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in ("text", "output_text"))
+
+
+def _thinking(content: object) -> str | None:
+    """The thoughts among the parts of a content, as Mistral sends them."""
+    parts = [part.get("thinking") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    return "".join(map(_text, parts)) or None
 
 
 def _string(value: object) -> str:

@@ -135,3 +135,22 @@ def test_every_call_of_a_history_has_exactly_one_result() -> None:
         ("tool", "call_4"),
     ]
     assert messages[5]["tool_calls"][0]["function"]["arguments"] == '{"words": "é"}'
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"reasoning_content": "hm"},
+        {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]},
+        {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "words"}]},
+    ],
+)
+def test_what_came_with_a_reply_goes_back_with_it(extra: dict[str, Any]) -> None:
+    asked = ChatReply(text="words", tool_calls=(ToolCall("Now", "{}", "c1"),), extra=extra)
+    (message,) = NATIVE.reply_messages(asked, NATIVE.read(asked, TOOLS, 0))
+    wire = {"id": "c1", "type": "function", "function": {"name": "Now", "arguments": "{}"}}
+    assert message == {"role": "assistant", "content": "words", **extra, "tool_calls": [wire]}
+    said = ChatReply(text="words", extra=extra)
+    assert NATIVE.reply_messages(said, NATIVE.read(said, TOOLS, 0)) == [
+        {"role": "assistant", "content": "words", **extra}
+    ]

@@ -14,6 +14,7 @@ from agentgauge.model import responses
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.wire import request_body
 from tests.costly import COSTLY
 from tests.model.files_server import response, said
 
@@ -41,7 +42,7 @@ def test_a_conversation_with_tools_becomes_items() -> None:
             "role": "user",
             "content": [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}}],
         },
-        {"role": "assistant", "content": ""},
+        {"role": "assistant", "content": ""},  # endpoints refuse an empty message
     )
     tool = {"type": "function", "function": {"name": "OCR", "parameters": {"type": "object"}}}
     assert responses.request_body(SPEC, ChatRequest(messages, tools=(tool,), seed=1, stop=("x",))) == {
@@ -65,9 +66,51 @@ def test_a_conversation_with_tools_becomes_items() -> None:
                 "role": "user",
                 "content": [{"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,A"}],
             },
-            {"role": "assistant", "content": ""},
         ],
     }
+
+
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+SECOND = {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "gBBB"}
+
+
+def _called(number: int) -> dict[str, Any]:
+    ids = {"id": f"fc_{number}", "call_id": f"call_{number}"}
+    return {"type": "function_call", **ids, "name": "OCR", "arguments": '{"n": 1}', "status": "completed"}
+
+
+def _sent_back(spec: ModelSpec, *items: dict[str, Any]) -> list[dict[str, Any]]:
+    """The items of a reply, as the next request has them."""
+    reply = responses.read_reply(response(items=list(items)), spec)
+    assert isinstance(reply, ChatReply)
+    results = [{"role": "tool", "tool_call_id": call.id, "content": "r"} for call in reply.tool_calls]
+    messages = ({"role": "user", "content": "q"}, reply.message, *results)
+    sent: list[dict[str, Any]] = responses.request_body(spec, ChatRequest(messages))["input"]
+    return sent[1 : len(sent) - len(results)]
+
+
+def test_thoughts_go_back_before_the_calls_that_they_led_to() -> None:
+    spec = resolve("gpt-5.2", environ={"OPENAI_API_KEY": "k"})
+    items = (THOUGHT, _called(1), SECOND, _called(2))
+    assert _sent_back(spec, *items) == list(items)
+    tool = {"type": "function", "function": {"name": "OCR"}}
+    asked = ChatRequest(({"role": "user", "content": "q"},), tools=(tool,))
+    assert responses.request_body(spec, asked)["include"] == ["reasoning.encrypted_content"]
+    plain = resolve("gpt-4o", environ={"OPENAI_API_KEY": "k"})
+    assert "include" not in responses.request_body(plain, asked)
+
+
+def test_a_thought_that_nobody_has_kept_does_not_go_back() -> None:
+    lost = {**THOUGHT, "encrypted_content": None}
+    kept = [{"type": "function_call", "call_id": "call_1", "name": "OCR", "arguments": '{"n": 1}'}]
+    assert _sent_back(SPEC, lost, _called(1)) == kept
+
+
+def test_chat_completions_do_not_get_the_items_of_the_other_interface() -> None:
+    reply = responses.read_reply(response(items=[THOUGHT, _called(1)]), SPEC)
+    assert isinstance(reply, ChatReply)
+    (message,) = request_body(SPEC, ChatRequest((reply.message,)))["messages"]
+    assert set(message) == {"role", "content", "tool_calls"}
 
 
 @pytest.mark.parametrize(("model", "temperature"), [("gpt-5.2", None), ("gpt-4o", 0.2)])

@@ -285,7 +285,9 @@ SIGNED = {
         ({}, {"content": None}),
         ({"content": "So.", "reasoning_content": ""}, {"content": "So.", "reasoning_content": ""}),
         ({"content": "So.", "reasoning_content": "Hm."}, {"content": "So.", "reasoning_content": "Hm."}),
-        ({"content": "So.", "reasoning": "Hm.", "reasoning_content": None}, {"content": "So."}),
+        ({"content": "So.", "reasoning": "Hm.", "reasoning_content": None}, {"content": "So.", "reasoning": "Hm."}),
+        ({"content": "So.", "reasoning_details": [{"id": 1}]}, {"content": "So.", "reasoning_details": [{"id": 1}]}),
+        ({"content": [{"type": "thinking", "thinking": []}]}, {"content": [{"type": "thinking", "thinking": []}]}),
     ],
 )
 def test_a_message_goes_back_as_it_came(message: dict[str, Any], sent: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.model.batch.formats import (
     ONCE,
     BatchFormat,
@@ -86,6 +87,8 @@ def _errored(answer: object) -> Failure:
     """The failure of one request; the error's own object is inside an answer of type ``error``."""
     error = answer.get("error", answer) if isinstance(answer, Mapping) else None
     kind = error.get("type") if isinstance(error, Mapping) else None
+    if is_filter_error(400, {"error": error}):
+        return Failure(FILTERED, error_text({"error": error}), "final")
     text = f"the request failed in its batch: {error_text({'error': error})}"
     return Failure(f"failed: {kind}"[:60] if isinstance(kind, str) else "failed in batch", text, _kind(kind))
 

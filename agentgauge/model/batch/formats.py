@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
+from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
 from agentgauge.model.spec import ModelSpec
@@ -198,6 +199,8 @@ def chat_result(endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
         return without_result("expired")
     if code == "batch_cancelled":
         return without_result("cancelled")
+    if is_filter_error(400, {"error": error}):
+        return Failure(FILTERED, error_text({"error": error}), "final")
     if error:
         kind: FailureKind = "limit" if _says_limit(error) else "again"
         return Failure("failed in batch", f"the request failed in its batch: {error_text({'error': error})}", kind)

@@ -30,6 +30,9 @@ _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 Block = dict[str, Any]
 
+THINKING = "thinking_blocks"
+"""The field of a message that holds the blocks of its thinking, which are signed and go back with its calls."""
+
 
 def messages_body(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a Messages request. Fields that a chat completion does not have (of ``extra_body``) stay."""
@@ -60,6 +63,7 @@ def _messages(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Block], list[
             system += blocks
             continue
         if role == "assistant":
+            blocks = [*(message.get(THINKING) or ()), *blocks]
             calls = [_call(call, number) for number, call in enumerate(message.get("tool_calls") or ())]
             open_calls = [call["id"] for call in calls]
             blocks += calls
@@ -145,6 +149,8 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
     reply: dict[str, Any] = {"role": "assistant", "content": _joined(blocks, "text") or None}
     if thinking := _joined(blocks, "thinking"):
         reply["reasoning_content"] = thinking
+    if signed := [block for block in blocks if block.get("signature") or block.get("type") == "redacted_thinking"]:
+        reply[THINKING] = signed
     if calls := [_tool_call(block) for block in blocks if block.get("type") == "tool_use"]:
         reply["tool_calls"] = calls
     elif reply["content"] is None:

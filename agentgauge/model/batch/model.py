@@ -7,10 +7,12 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agentgauge.core.atomic_write import DISK_FULL
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
@@ -21,10 +23,11 @@ from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.client import HEAVY, case_header, fingerprint_of
-from agentgauge.model.endpoint import FILTERED, Endpoint
+from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.replay import Needs
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
 
@@ -54,6 +57,7 @@ class BatchModel:
             form, self._endpoint, Journal(journal), self._policy, most=most, pace=PollingTimes(scale=scale)
         )
         self._health = EndpointHealth()
+        self._needs = Needs()  # what the endpoint has asked of replayed messages so far
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
 
@@ -75,7 +79,15 @@ class BatchModel:
             )
         paid: list[Usage] = []  # for answers that are of no use
         try:
-            outcome = await persist(lambda: self._attempt(request, paid), self._policy, self._health)
+            while True:
+                needs = self._needs
+                attempt = partial(self._attempt, request, needs, paid)
+                outcome = await persist(attempt, self._policy, self._health)
+                if isinstance(outcome, ChatReply):
+                    break
+                if (learned := needs.after(outcome.answer, request.messages)) == needs:
+                    break
+                self._needs |= learned
         except OSError as error:
             raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
         usage = sum(paid, Usage())
@@ -89,20 +101,20 @@ class BatchModel:
         await self._queue.close()
         await self._endpoint.close()
 
-    async def _attempt(self, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
-        batch, number, is_new = await self._place(request, renewed=False)
+    async def _attempt(self, request: ChatRequest, needs: Needs, paid: list[Usage]) -> ChatReply | Failure:
+        batch, number, is_new = await self._place(request, needs, renewed=False)
         line = await batch.answer(number)
         outcome = self._read(line, request, paid)
         # what failed in a batch of an earlier session is asked again, unless that batch may be away
         if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.kind == "final"):
             return outcome
-        batch, number, _ = await self._place(request, renewed=True)
+        batch, number, _ = await self._place(request, needs, renewed=True)
         return self._read(await batch.answer(number), request, paid)
 
-    async def _place(self, request: ChatRequest, *, renewed: bool) -> tuple[Batch, int, bool]:
+    async def _place(self, request: ChatRequest, needs: Needs, *, renewed: bool) -> tuple[Batch, int, bool]:
         """The batch of a request, its number there, and whether the batch is of this session. The body is encoded for
         each try and not kept, because bodies with files would fill the memory while batches are away."""
-        digest, body = await self._encoded(request)
+        digest, body = await self._encoded(request, needs)
         if not renewed and (earlier := self._queue.earlier(digest)):
             return *earlier, False
         return *await self._queue.add(digest, body), True
@@ -118,13 +130,13 @@ class BatchModel:
         body = wire.request_body(self._spec, replace(request, messages=()))  # what limits a reply is beside messages
         return replace(reply, max_tokens=wire.sent_limit(self._form.request_body(body)))
 
-    async def _encoded(self, request: ChatRequest) -> tuple[str, bytes]:
+    async def _encoded(self, request: ChatRequest, needs: Needs) -> tuple[str, bytes]:
         """The body of a request, and the digest that finds it in a batch of an earlier session: of the body, the case
         and the number of the request in it."""
         if holds_files(request.messages):
             async with self._heavy:
                 request = replace(request, messages=await with_files(request.messages, self._inline, MAX_INLINE))
-        body = self._endpoint.encoded(self._form.request_body(wire.request_body(self._spec, request)))
+        body = self._endpoint.encoded(self._form.request_body(wire.request_body(self._spec, request, needs)))
         case = case_header(request.case) if request.case else ""
         return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
 

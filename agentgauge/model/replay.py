@@ -1,0 +1,226 @@
+"""Fits earlier messages to the endpoint that they are sent to.
+
+What an endpoint has sent goes back to it as it came. What others have made (gold calls, our own ids, the mistakes of a
+model) must satisfy the endpoint, or it refuses the whole request. Where endpoints differ, the words of their refusals
+decide: ``Needs`` is what an endpoint has asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgauge.core.chat import ChatRequest, MadeId, Message
+from agentgauge.model.providers import Quirks
+
+RESPONSE_ITEMS = "response_items"
+"""The field of a message that holds the items of the Responses API that it came in. Sent to that API only."""
+
+_SIGNS = string.ascii_letters + string.digits
+_LENGTH = 9
+"""Signs of the ids that are made here: Mistral takes no others."""
+_ID = re.compile(rf"[a-zA-Z0-9]{{{_LENGTH}}}")
+_NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
+_CALL = frozenset({"id", "type", "function"})
+_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "refusal"})
+
+_EMPTY: Mapping[str, Any] = {"reasoning_details": [], "thinking_blocks": [], "extra_content": {}}
+"""The thinking of calls that come without any, where it is no text; a text must not be empty for every endpoint."""
+
+_SIGNATURE = "skip_thought_signature_validator"
+"""Google's signature for calls that its model has not made."""
+
+_MISSING = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"missing (?:the |a |required )*[`'\"]?(\w+)",
+        r"(\w+)[`'\"]?(?: field| property| parameter)? (?:is|are) (?:missing|required)",
+        r"(\w+)[`'\"]? in the thinking mode must be",
+        r"(\w+)[`'\"]? must be (?:passed|sent|provided|included)",
+    )
+)
+_THINKING = re.compile("reason|think|thought|signature|extra_content")
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|unknown|unrecognized|unexpected|unwanted|forbidden|not (?:permitted|allowed|accepted)"
+    r"|additional propert",
+    re.IGNORECASE,
+)
+_BAD_ID = re.compile(r"tool[_ ]call[_ ]id.*\blength of 9\b", re.IGNORECASE | re.DOTALL)
+_BAD_ORDER = re.compile(r"unexpected role '?user'? after role '?tool\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What an endpoint has asked of the messages that are replayed to it."""
+
+    thinking: frozenset[str] = frozenset()  # fields that a message with calls must have
+    dropped: frozenset[str] = frozenset()  # fields that a message and a call must not have
+    signature: bool = False  # the first call of a message must have a signature
+    short_ids: bool = False  # ids have nine letters or digits
+    user_after_tool: bool = True  # a user message may follow a tool's result
+
+    def after(self, refusal: str, messages: Sequence[Message]) -> Needs:
+        """The needs that a refused request shows; the same where ``refusal``, the endpoint's words, names none that
+        these messages do not meet."""
+        if not refusal:
+            return self
+        thinking, dropped = set[str](), set[str]()
+        if any(message.get("tool_calls") for message in messages):
+            found = (match[1] for pattern in _MISSING for match in pattern.finditer(refusal))
+            thinking = {name for name in found if _THINKING.search(name)}
+        if not thinking and _UNSUPPORTED.search(refusal):
+            dropped = {name for name in _extras(messages) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
+            dropped |= {name for name in self.thinking if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
+        return self | Needs(
+            frozenset(thinking - {"thought_signature", "thoughtSignature"}),
+            frozenset(dropped),
+            signature=any("signature" in name.lower() for name in thinking),
+            short_ids=bool(_BAD_ID.search(refusal)),
+            user_after_tool=not _BAD_ORDER.search(refusal),
+        )
+
+    def __or__(self, other: Needs) -> Needs:
+        return Needs(
+            self.thinking | other.thinking,
+            self.dropped | other.dropped,
+            self.signature or other.signature,
+            self.short_ids or other.short_ids,
+            self.user_after_tool and other.user_after_tool,
+        )
+
+
+def _extras(messages: Sequence[Message]) -> set[str]:
+    """The fields that messages of the assistant and their calls have beside those of the format."""
+    found = set[str]()
+    for message in messages:
+        if message.get("role", "assistant") == "assistant":
+            found |= message.keys() - _MESSAGE
+            found |= {name for call in _calls(message) for name in call.keys() - _CALL}
+    return found
+
+
+def _calls(message: Message) -> list[Mapping[str, Any]]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list | tuple) else []
+
+
+def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list[dict[str, Any]]:
+    """Copies of a request's messages as an endpoint accepts them.
+
+    - A message of the assistant without any content is left out.
+    - Every call of the conversation has an id of its own, which its result has, too. Ids that the endpoint has given
+      stay where they are unique; others become nine letters and digits.
+    - Arguments are the text of a JSON object: servers parse those of earlier calls.
+    - Names of functions that are not on offer have letters that every endpoint accepts.
+    """
+    offered = {str(tool.get("function", {}).get("name")) for tool in request.tools}
+    sent = [_fitted(message, offered, needs) for message in _with_ids(request.messages, needs) if _says(message)]
+    if quirks.user_after_tool and needs.user_after_tool:
+        return sent
+    return list(_bridged(sent))
+
+
+def _says(message: Message) -> bool:
+    return message.get("role") != "assistant" or any(message.get(name) for name in message if name != "role")
+
+
+def _fitted(message: Message, offered: set[str], needs: Needs) -> dict[str, Any]:
+    kept = {key: value for key, value in message.items() if key not in needs.dropped}
+    if "role" not in kept:
+        kept = {"role": "assistant", **kept}  # a reply's own message
+    if not (calls := _calls(message)):
+        # null is no content without calls
+        return {**kept, "content": ""} if kept["role"] == "assistant" and kept.get("content") is None else kept
+    kept["tool_calls"] = [_fitted_call(call, offered, needs) for call in calls]
+    for name in needs.thinking - needs.dropped:
+        if kept.get(name) is None:
+            kept[name] = _EMPTY.get(name, " ")
+    if needs.signature:
+        first = kept["tool_calls"][0]
+        extra = first.get("extra_content") or {}
+        google = extra.get("google") or {}
+        if not google.get("thought_signature"):
+            first["extra_content"] = {**extra, "google": {**google, "thought_signature": _SIGNATURE}}
+    return kept
+
+
+def _fitted_call(call: Mapping[str, Any], offered: set[str], needs: Needs) -> dict[str, Any]:
+    kept = {key: value for key, value in call.items() if key not in needs.dropped}
+    if isinstance(function := kept.get("function"), Mapping):
+        name = str(function.get("name") or "_")
+        if name not in offered and not _NAME.fullmatch(name):
+            name = re.sub("[^a-zA-Z0-9_-]", "_", name)[:64]
+        kept["function"] = {**function, "name": name, "arguments": _object_text(function.get("arguments"))}
+    return {**kept, "type": kept.get("type") or "function"}
+
+
+def _object_text(arguments: object) -> str:
+    """The arguments as they are where they are the text of a JSON object; ``{}`` where there is none in them."""
+    try:
+        if isinstance(arguments, Mapping):
+            return json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+        value = json.loads(str(arguments), parse_constant=_no_number)
+        if isinstance(value, str):  # encoded twice
+            return value if isinstance(json.loads(value, parse_constant=_no_number), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
+    return str(arguments) if isinstance(value, dict) else "{}"
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _with_ids(messages: Sequence[Message], needs: Needs) -> Iterator[Message]:
+    taken = set[str]()
+    waiting: list[tuple[object, str]] = []  # ids of the calls whose results come next, as they were and as they are
+    for place, message in enumerate(messages):
+        if message.get("role") == "tool":
+            given = message.get("tool_call_id")
+            pair = next((pair for pair in waiting if pair[0] == given or not given), None)
+            if pair:
+                waiting.remove(pair)
+                message = {**message, "tool_call_id": pair[1]}
+        else:
+            waiting = []
+        if calls := _calls(message):
+            ids = [_id(call.get("id"), taken, needs, f"{place}/{number}") for number, call in enumerate(calls)]
+            waiting = [(call.get("id"), id) for call, id in zip(calls, ids, strict=True)]
+            message = {**message, "tool_calls": [{**call, "id": id} for call, id in zip(calls, ids, strict=True)]}
+        yield message
+
+
+def _id(given: object, taken: set[str], needs: Needs, place: str) -> str:
+    id = given if isinstance(given, str) else ""
+    is_made = isinstance(given, MadeId) or (needs.short_ids and not _ID.fullmatch(id))
+    number = 0
+    while not id or id in taken or is_made:
+        id, is_made = nine_signs(f"{place}/{number}"), False
+        number += 1
+    taken.add(id)
+    return id
+
+
+def nine_signs(word: str) -> str:
+    """An id that every endpoint accepts; the same for the same word."""
+    number = int.from_bytes(hashlib.sha256(word.encode()).digest())
+    signs = []
+    for _ in range(_LENGTH):
+        number, sign = divmod(number, len(_SIGNS))
+        signs.append(_SIGNS[sign])
+    return "".join(signs)
+
+
+def _bridged(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages, with one of the assistant between a tool's result and a user message."""
+    last = None
+    for message in messages:
+        if last == "tool" and message.get("role") == "user":
+            yield {"role": "assistant", "content": "OK."}
+        last = message.get("role")
+        yield message

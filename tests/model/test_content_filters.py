@@ -1,0 +1,145 @@
+"""Every form of a content filter is a refusal, asked once; other errors stay faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.content_filters import is_filter_error, is_filtered
+from agentgauge.core.errors import ModelFault
+from agentgauge.model import responses
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.presets import resolve
+from agentgauge.model.retry import Failure
+from tests.model.fault_server import FaultServer, completion, data
+
+SPEC = resolve("m", url="http://localhost:1/v1", environ={})
+HELLO = ChatRequest(({"role": "user", "content": "Hello"},))
+
+
+def error(message: str, code: Any = None, **more: Any) -> dict[str, Any]:
+    return {"error": {"message": message, "code": code, **more}}
+
+
+AZURE = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
+
+ERRORS = {
+    "azure": (400, error(AZURE, "content_filter", innererror={"code": "ResponsibleAIPolicyViolation"})),
+    "azure, code alone": (400, error("x", "content_filter")),
+    "azure, inner code alone": (400, error("x", "BadRequest", innererror={"code": "ResponsibleAIPolicyViolation"})),
+    "foundry": (400, error("The response was filtered by Microsoft's content management policy.")),
+    "litellm": (400, error("litellm.BadRequestError: litellm.ContentPolicyViolationError: AzureException - x", "400")),
+    "litellm, wrapped": (500, error("litellm.ContentPolicyViolationError: x", "500")),
+    "dashscope": (400, error("Input data may contain inappropriate content.", "data_inspection_failed")),
+    "dashscope, inner": (400, error("<400> InternalError.Algo.DataInspectionFailed: Input text data ...")),
+    "dashscope, native": (400, {"code": "DataInspectionFailed", "message": "Output data ...", "request_id": "r"}),
+    "openai policy": (400, error("Your request was rejected.", "content_policy_violation")),
+    "openai prompt": (400, error("Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
+                                 "invalid_prompt")),
+    "openai safety": (400, error("We've limited access to this content for safety reasons.", "invalid_prompt")),
+    "openrouter": (403, error('m requires moderation on X. Your input was flagged for "harassment".', 403,
+                              metadata={"reasons": ["harassment"], "flagged_input": "Hello", "provider_name": "X"})),
+    "openrouter, metadata alone": (403, error("no", 403, metadata={"reasons": ["sexual"], "flagged_input": "Hello"})),
+    "gateway, raw": (400, error("Provider error", 400, metadata={"raw": json.dumps(error("x", "content_filter"))})),
+    "zhipu": (400, {"contentFilter": [{"level": 1, "role": "user"}], **error("...", "1301")}),
+    "zhipu, words": (400, error("系统检测到输入或生成内容可能包含不安全或敏感内容", "1301")),
+    "z.ai": (400, error("System detected potentially unsafe or sensitive content in input or generation.", "1301")),
+    "moonshot": (400, error("The request was rejected", 400, type="content_filter")),
+    "deepseek": (400, error("Content Exists Risk", "invalid_request_error")),
+    "deepseek, detail": (400, {"detail": "Content Exists Risk"}),
+    "xai": (403, {"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: x"}),
+    "anthropic": (400, {"type": "error", **error("Output blocked by content filtering policy", type="invalid")}),
+    "volcengine": (400, error("The input text may contain ...", "InputTextSensitiveContentDetected")),
+    "new api": (400, error("input contains sensitive words: [x]", "sensitive_words_detected")),
+    "guardrail": (400, error("Violated guardrail policy")),
+    "cloudflare": (400, error("Prompt blocked due to security configurations", 2016)),
+    "google, a list": (400, [error("The prompt was blocked", 400, status="PROHIBITED_CONTENT")]),
+    "plain text": (400, "Content Exists Risk"),
+    # with status 200
+    "200, error": (200, error("The request was rejected because it was considered high risk", type="content_filter")),
+    "200, blocked prompt": (200, {"choices": None, "promptFeedback": {"blockReason": "SAFETY"}}),
+    "200, blocked prompt, snake": (200, {"choices": [], "prompt_feedback": {"block_reason": "OTHER"}}),
+    "200, no message": (200, {"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT", "index": 0}]}),
+    "200, minimax": (200, {"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}}),
+    "200, minimax output": (200, {**completion(""), "output_sensitive": True}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "body"), ERRORS.values(), ids=ERRORS)
+def test_a_filter_is_a_refusal_and_is_asked_once(status: int, body: Any) -> None:
+    with FaultServer([data(body, code=status)]) as server:
+        reply = _ask(server)
+        assert len(server.requests) == 1
+    assert reply.refusal and not reply.text and is_filtered(reply.finish_reason)
+    assert reply.words == ""
+
+
+@pytest.mark.parametrize("content", [None, ""])
+@pytest.mark.parametrize(
+    "finish",
+    ["content_filter", "SAFETY", "refusal", "PROHIBITED_CONTENT", "sensitive", "guardrail_intervened", "RECITATION",
+     "content_filter: SAFETY", "FinishReason.SPII", "FINISH_REASON_BLOCKLIST", "content_filtered", "ERROR_TOXIC"],
+)  # fmt: skip
+def test_an_empty_reply_that_a_filter_ended_is_a_refusal(finish: str, content: str | None) -> None:
+    made = completion(content, refusal=None)
+    made["choices"][0]["finish_reason"] = finish
+    with FaultServer([data(made)]) as server:
+        reply = _ask(server)
+        assert len(server.requests) == 1
+    assert (reply.refusal, reply.finish_reason) == ("the endpoint's content filter ended the reply", finish)
+    assert reply.usage.prompt_tokens == 10, "it is paid for"
+
+
+def test_a_text_that_a_filter_has_cut_stays() -> None:
+    made = completion("half")
+    made["choices"][0]["finish_reason"] = "content_filter"
+    with FaultServer([data(made)]) as server:
+        reply = _ask(server)
+    assert (reply.text, reply.refusal, reply.words) == ("half", None, "half")
+
+
+FAULTS = {
+    "another prompt error": (400, error("Invalid prompt: messages must not be empty", "invalid_prompt")),
+    "no rights": (403, {"code": "permission-denied", "error": "Access to the chat endpoint is denied"}),
+    "a wrong setting": (400, error("Unknown parameter: 'content_filter'.", "unknown_parameter")),
+    "a filter's own failure": (400, error("The filter is not available", "content_filter_error")),
+    "a firewall": (403, error("Request blocked by the firewall", 403)),
+    "a context": (400, error("maximum context length is 8192 tokens", "context_length_exceeded")),
+    "no key": (401, error("content_filter", "invalid_api_key")),
+    "zhipu, another": (400, error("bad parameter", "1210")),
+}
+
+
+@pytest.mark.parametrize(("status", "body"), FAULTS.values(), ids=FAULTS)
+def test_other_errors_stay_faults(status: int, body: Any) -> None:
+    assert not is_filter_error(status, body)
+    with FaultServer([data(body, code=status)]) as server, pytest.raises(ModelFault, match=f"HTTP {status}"):
+        _ask(server)
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "tool_calls", "function_call_filter: MALFORMED_CALL", ""])
+def test_usual_ends_are_no_filters(finish: str) -> None:
+    assert not is_filtered(finish)
+
+
+def test_the_responses_api() -> None:
+    words = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+    found = responses.read_reply({"status": "failed", **error(words, "invalid_prompt"), "output": []}, SPEC)
+    assert isinstance(found, Failure)
+    assert (found.cause, found.kind) == ("content filter", "final")
+
+
+def _ask(server: FaultServer) -> ChatReply:
+    async def main() -> ChatReply:
+        model = OpenAIModel(replace(SPEC, url=server.url), environ={})
+        try:
+            return await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    return asyncio.run(main())
