@@ -72,6 +72,7 @@ class QuirkTable:
     seed: bool | None = None  # send "seed" always or never?
     temperature: bool | None = None  # does it accept "temperature"?
     stop: bool | None = None  # does it accept "stop"?
+    stream: bool | None = None  # ask for a stream?
     token_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     later_system: Literal["system", "user"] | None = None  # role that system messages behind the first turn get
 

@@ -30,6 +30,7 @@ from agentgauge.model.retry import (
     retry_after_seconds,
 )
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.stream import streamed, wants_stream, whole
 from agentgauge.model.transport.base import MAX_DOWNLOAD, Answer, Outgoing, Transport, TransportError, Upload
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
@@ -62,6 +63,7 @@ class Endpoint:
         self._health = EndpointHealth()
         self._environ = environ
         self._transport: Transport | None = None
+        self._streams = spec.quirks.stream
 
     async def post(
         self,
@@ -165,17 +167,26 @@ class Endpoint:
         if self._transport is None:
             self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
         seconds = self._health.patience(self._spec.timeout)
-        try:
-            # For the whole answer: an endpoint that trickles would never end.
-            async with asyncio.timeout(seconds):
-                answer: Answer | TransportError = await self._transport.send(request)
-        except TimeoutError:
-            answer = TransportError("timeout")
+        answer = await self._send(self._transport, streamed(request) if self._streams else request, seconds)
+        if isinstance(answer, Answer) and not self._streams and wants_stream(answer, request):
+            second = await self._send(self._transport, streamed(request), seconds)
+            if isinstance(second, Answer) and 200 <= second.status < 300:
+                self._streams, answer = True, second
         if isinstance(answer, TransportError):
             return self._no_answer(answer, seconds, request.largest)
         if not 200 <= answer.status < 300:
             return self.read_error(answer, request.path)
         return read(answer)
+
+    async def _send(self, transport: Transport, request: Outgoing, seconds: float) -> Answer | TransportError:
+        """The answer, in one piece even if it came as a stream."""
+        try:
+            # For the whole answer: an endpoint that trickles would never end.
+            async with asyncio.timeout(seconds):
+                answer = await transport.send(request)
+        except TimeoutError:
+            return TransportError("timeout")
+        return answer if isinstance(answer, TransportError) else whole(answer)
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
         try:

@@ -24,6 +24,7 @@ class Quirks:
     temperature: bool = True  # accepts "temperature"
     stop: bool = True  # accepts "stop"; if not, the reply is cut at the stop words after it came
     token_field: TokenField = "max_tokens"
+    stream: bool = False  # is asked for a stream; an endpoint that refuses anything else is found out by itself
     later_system: LaterSystem = "system"
     """Role for system messages after the first other message. ``user`` where the endpoint moves all system messages to
     the front or refuses them there, which would take tool results of the ReAct protocol out of their order."""
@@ -47,6 +48,7 @@ class Provider:
 
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
+_STREAMED = Quirks(stream=True)  # its open Qwen3, QwQ, QVQ and Omni models answer in no other way, all others do too
 
 
 def _self_hosted(name: str, title: str, port: int, url_env: str = "") -> Provider:
@@ -86,7 +88,9 @@ PRESETS: Mapping[str, Provider] = {
         _hosted("xai", "xAI", "https://api.x.ai/v1"),
         _hosted("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", _NO_SEED),
         _hosted("zhipu", "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", _NO_SEED, key="ZHIPUAI"),
-        _hosted("dashscope", "Alibaba Model Studio", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+        _hosted(
+            "dashscope", "Alibaba Model Studio", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", _STREAMED
+        ),
         _hosted("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1"),
         _self_hosted("vllm", "vLLM", 8000),
         _self_hosted("lmdeploy", "LMDeploy", 23333),

@@ -73,6 +73,9 @@ class ModelSpec:
         moved to another machine between a run and its ``--resume`` is still the same model. Whether it sees pictures
         changes which cases are planned, and no answer.
         """
+        # A stream changes no answer. A run made before seeds were left out of most requests can be resumed.
+        quirks = {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)}
+        del quirks["stream"]
         content = [
             self.kind,
             self.provider,
@@ -81,8 +84,7 @@ class ModelSpec:
             self.max_tokens,
             dict(self.extra_body),
             dict(self.headers),
-            # a run made before seeds were left out of most requests can be resumed
-            {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
+            quirks,
             self.api_version,
             self.deployment,
             self.script_digest,
