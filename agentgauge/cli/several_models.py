@@ -55,7 +55,8 @@ def run_several_models(
         return run_members(resumed, group, stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
-    members = tuple(map(Member, named(models), models, repeat(line.words)))
+    from_settings = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
+    members = tuple(map(Member, named(models), models, repeat((*line.words, *from_settings))))
     in_flight = ours["--in-flight"]
     group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
     return run_members(parent, group, stored=group, budget=ours["--budget"], root=root)

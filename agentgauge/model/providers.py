@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.model.base_url import base_of, host_address
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 LaterSystem = Literal["system", "user"]
@@ -105,13 +106,12 @@ PRESETS: Mapping[str, Provider] = {
 def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """The base URL: the one in the environment, completed if it lacks a part, else the provider's own; None if there is
     neither."""
-    given = environ.get(provider.url_env, "").strip().rstrip("/") if provider.url_env else ""
-    given = given.removesuffix("/chat/completions").removesuffix("/responses")
+    given = environ.get(provider.url_env, "").strip() if provider.url_env else ""
+    if provider.self_hosted and given:
+        given = host_address(given, urlsplit(provider.url or "").port)
+    given = base_of(given)
     if not given:
         return provider.url
-    if provider.self_hosted and "://" not in given:  # a host, a port, or both, as Ollama has it
-        host, _, port = given.partition(":")
-        given = f"http://{host or '127.0.0.1'}:{port or urlsplit(provider.url or '').port}"
     return given if given.endswith(provider.url_end) else given + provider.url_end
 
 
@@ -140,19 +140,24 @@ def known_providers() -> Mapping[str, Provider]:
     return found
 
 
-_OPENAI_NAME = re.compile(r"^(ft:)?(gpt-(?!oss)|chatgpt-|o\d|codex)")
+_OPENAI_NAME = re.compile(r"^(gpt-(?!oss)|chatgpt-|o\d|codex)")
 """Names that mean OpenAI without a prefix. ``gpt-oss`` is a model that others serve."""
 
-_REASONING_NAME = re.compile(r"^(ft:)?(o\d|gpt-5|codex)")
+_REASONING_NAME = re.compile(r"^(o\d|gpt-5|codex)(?!.*chat)")
 """OpenAI's reasoning models refuse ``max_tokens``, ``stop`` and any temperature but the default."""
 
 
 def is_openai_name(model: str) -> bool:
-    return bool(_OPENAI_NAME.match(model))
+    return bool(_OPENAI_NAME.match(_base_name(model)))
 
 
 def quirks_of(preset: Provider, model: str) -> Quirks:
     """The preset's quirks, or those of the model family where OpenAI itself or Azure serves it."""
-    if preset.name in ("openai", "azure") and _REASONING_NAME.match(model) and "chat" not in model:
+    if preset.name in ("openai", "azure") and _REASONING_NAME.match(_base_name(model)):
         return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")
     return preset.quirks
+
+
+def _base_name(model: str) -> str:
+    """The model that a fine-tuned one was made from: ``gpt-4o`` of ``ft:gpt-4o:my-o3-team::id``."""
+    return model.split(":")[1] if model.startswith("ft:") else model

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentgauge.core.config import Prices
+from agentgauge.model.base_url import is_private
 from agentgauge.model.prices import PriceList
-from agentgauge.model.providers import Quirks
+from agentgauge.model.providers import Quirks, known_providers
 
 ModelKind = Literal["openai", "azure", "anthropic", "oracle", "baseline", "scripted"]
 """``anthropic``: Anthropic's own interface, which only batches use; its models are else asked as ``openai``."""
@@ -60,6 +61,12 @@ class ModelSpec:
     def embedded(self) -> bool:
         """Whether it is one of AgentGauge's embedded models, which the run must serve."""
         return self.kind in EMBEDDED_KINDS
+
+    @property
+    def is_own_server(self) -> bool:
+        """Whether the model is served by the user, who knows what that costs."""
+        provider = known_providers().get(self.provider)
+        return bool(provider and provider.self_hosted) or is_private(self.url or "")
 
     def served_at(self, url: str) -> ModelSpec:
         """An embedded model at the address of its server (without ``/v1``)."""
