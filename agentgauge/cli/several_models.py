@@ -32,7 +32,7 @@ def run_several_models(
     """
     ours = {name: getattr(option, destination(name)) for name in OPTIONS}
     models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
-    if option.help or option.collectonly or not (len(models) > 1 or is_parent(resumed)):
+    if not (len(models) > 1 or is_parent(resumed)):
         return None
     line = read_command_line(words, [name for name, value in ours.items() if look_up(name, None) == value])
     models = line.models or models

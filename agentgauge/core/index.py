@@ -21,6 +21,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.user_home import cache_base
 
 _FORMAT = "3"
 """Part of the cache's key. Raise it when the cached content changes."""
@@ -269,11 +270,7 @@ def _expect(text: str, place: int, sign: str) -> int:
 
 def cache_folder() -> Path:
     """Where indexes are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``, then ``agentgauge/index``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    # the specification of that variable says to ignore relative values
-    # Path.home() raises without a home
-    home = Path(base) if base and Path(base).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
-    return home / "agentgauge" / "index"
+    return cache_base() / "agentgauge" / "index"
 
 
 def _cache_file(files: Sequence[Path], kind: str) -> Path:

@@ -12,13 +12,13 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import looks_random, register
+from agentgauge.core.user_home import expanded
 from agentgauge.model.base_url import azure_address, checked_url
 from agentgauge.model.prices import ListedPrices
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
@@ -76,7 +76,7 @@ def _embedded(name: str) -> ModelSpec | None:
             raise UsageProblem(
                 "--model scripted needs a file: scripted:FILE, with the replies as JSON (docs/models.md)"
             )
-        file = Path(given).expanduser()
+        file = expanded(given)
         Script.load(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         model = f"scripted:{file.name}"
