@@ -11,6 +11,7 @@ from typing import Any
 
 from agentgauge.agent.dialects.conversation import fill
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 from bench_mmau.contests.prompts import SOLVER
 from bench_mmau.mathematics import GRADER
 
@@ -53,7 +54,7 @@ def load(folder: Path | None) -> dict[str, str]:
                 f"{file} is not a prompt text; accepted are {', '.join(f'{PREFIX}{one}.txt' for one in TEXTS)}"
             )
         try:
-            texts[name] = file.read_text(encoding="utf-8").removesuffix("\n")
+            texts[name] = read_text(file).removesuffix("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
     return texts

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
 
 FILES = ("tools_en.jsonl", "tools_zh.jsonl")
@@ -21,10 +22,11 @@ TYPES = ("string", "integer", "number", "float", "boolean", "array", "object", "
 def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:
     """The lists of a file. Raises DataProblem for a line that is no list of tools."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
-    for number, line in enumerate(lines, 1):
+    # a value may hold U+2028, at which splitlines would break it
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         try:
             tools = json.loads(line)
         except ValueError as error:

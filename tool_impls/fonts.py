@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.user_home import expanded_if_known
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -103,7 +104,7 @@ def _wide() -> tuple[str, ...]:
     found: dict[int, str] = {}
     looked = 0
     for folder in FOLDERS:
-        for path in sorted(Path(folder).expanduser().rglob("*")):
+        for path in sorted(expanded_if_known(folder).rglob("*")):
             looked += 1
             if looked > MOST_FILES:
                 break

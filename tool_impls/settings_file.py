@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 from tool_impls.options import as_table, read_table
 from tool_impls.ray_serve.placement import PLACEMENT
 from tool_impls.registry import BACKENDS, TOOLS
@@ -16,7 +17,7 @@ from tool_impls.settings import TOP, ToolSettings
 def load(path: Path) -> ToolSettings:
     """Read the ``[tools]`` table of a TOML file; all defaults where it has none. Raises UsageProblem."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(read_text(path))
     except OSError as error:
         raise UsageProblem(f"the settings file {path} cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from agentgauge.core.addresses import checked_address
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.user_home import expanded
 from agentgauge.data import find
 from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
 from agentgauge.data.fetch.fetching import FetchOptions, fetch
@@ -73,7 +74,7 @@ DIR_HELP = "data folder (default: $AGENTGAUGE_DATA or agentgauge-data, where --d
 
 def data_folder(given: Path | None) -> Path:
     """Where ``--data=auto`` looks, unless another folder is given. Raises UsageProblem where it is a file."""
-    base = (given or find.data_folder(Path())).expanduser()
+    base = expanded(given or find.data_folder(Path()))
     if base.exists() and not base.is_dir():
         raise UsageProblem(f"{base} is a file; give a folder with --dir")
     return base

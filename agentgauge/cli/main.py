@@ -17,6 +17,7 @@ from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.metadata import announced, own_version
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
+from agentgauge.core.user_home import home_variables
 
 COMMANDS = {
     "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
@@ -92,6 +93,7 @@ def _run(arguments: Sequence[str]) -> int:
         for file in files:
             sys.path.insert(0, str(file.absolute().parent))
             import_file(file)
+        os.environ.update(home_variables())
         run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:

@@ -32,7 +32,7 @@ def run_several_models(
     """
     ours = {name: getattr(option, destination(name)) for name in OPTIONS}
     models, resumed = ours["--model"] or [], Path(ours["--resume"] or "")
-    if option.help or option.collectonly or not (len(models) > 1 or is_parent(resumed)):
+    if not (len(models) > 1 or is_parent(resumed)):
         return None
     line = read_command_line(words, [name for name, value in ours.items() if look_up(name, None) == value])
     models = line.models or models
@@ -55,7 +55,8 @@ def run_several_models(
         return run_members(resumed, group, stored=None, budget=ours["--budget"], root=root, again=gated)
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
-    members = tuple(map(Member, named(models), models, repeat(line.words)))
+    from_settings = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
+    members = tuple(map(Member, named(models), models, repeat((*line.words, *from_settings))))
     in_flight = ours["--in-flight"]
     group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
     return run_members(parent, group, stored=group, budget=ours["--budget"], root=root)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Usage
 
 CONFIG_NAME = "agentgauge.toml"
@@ -72,6 +73,7 @@ class QuirkTable:
     seed: bool | None = None  # send "seed" always or never?
     temperature: bool | None = None  # does it accept "temperature"?
     stop: bool | None = None  # does it accept "stop"?
+    stream: bool | None = None  # ask for a stream?
     token_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     later_system: Literal["system", "user"] | None = None  # role that system messages behind the first turn get
     user_after_tool: bool | None = None  # does it accept a user message directly after a tool's result?
@@ -141,7 +143,7 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         if not path.is_file():
             return Config()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_text(path))
     except OSError as error:
         raise UsageProblem(
             f"the configuration {path} cannot be read ({error.strerror}); give the path of an {CONFIG_NAME}"

@@ -21,6 +21,8 @@ from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.text_files import UTF_16
+from agentgauge.core.user_home import cache_base
 
 _FORMAT = "3"
 """Part of the cache's key. Raise it when the cached content changes."""
@@ -198,6 +200,7 @@ def first_line(file: Path) -> str:
     Raises DataProblem."""
     with _opened(file) as stream:
         line = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+        _refuse_utf_16(file, line)
     return line.decode("utf-8-sig", "replace").strip()
 
 
@@ -207,6 +210,8 @@ def line_entries(file: Path) -> Iterator[Entry]:
     with _opened(file) as stream:
         for number, line in enumerate(stream):
             end = start + len(line.removesuffix(b"\n"))
+            if number == 0:
+                _refuse_utf_16(file, line)
             if line.strip():
                 try:
                     value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
@@ -215,6 +220,12 @@ def line_entries(file: Path) -> Iterator[Entry]:
                 bom = 3 if number == 0 and line.startswith(b"\xef\xbb\xbf") else 0
                 yield Entry(str(number), value, start + bom, end)
             start += len(line)
+
+
+def _refuse_utf_16(file: Path, start: bytes) -> None:
+    """Samples are read by their places among the bytes of UTF-8."""
+    if start.startswith(UTF_16):
+        raise DataProblem(f"{file} is UTF-16 text; save it as UTF-8")
 
 
 @lru_cache(maxsize=4096)
@@ -242,6 +253,7 @@ def _text(file: Path) -> tuple[str, int]:
     """The file's text, and how many bytes of a byte order mark come before it."""
     with _opened(file) as stream:
         content = stream.read()
+    _refuse_utf_16(file, content)
     try:
         return content.decode("utf-8-sig"), 3 if content.startswith(b"\xef\xbb\xbf") else 0
     except UnicodeDecodeError as error:
@@ -269,11 +281,7 @@ def _expect(text: str, place: int, sign: str) -> int:
 
 def cache_folder() -> Path:
     """Where indexes are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``, then ``agentgauge/index``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    # the specification of that variable says to ignore relative values
-    # Path.home() raises without a home
-    home = Path(base) if base and Path(base).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
-    return home / "agentgauge" / "index"
+    return cache_base() / "agentgauge" / "index"
 
 
 def _cache_file(files: Sequence[Path], kind: str) -> Path:

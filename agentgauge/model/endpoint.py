@@ -18,6 +18,7 @@ from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
+from agentgauge.model.base_url import without_path
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import PROBE_SECONDS, Outage, shows_outage
 from agentgauge.model.rates import Rates
@@ -33,6 +34,7 @@ from agentgauge.model.retry import (
     retry_after_seconds,
 )
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.stream import streamed, wants_stream, whole
 from agentgauge.model.transport.base import MAX_DOWNLOAD, Answer, Outgoing, Transport, TransportError, Upload
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
 
@@ -64,6 +66,7 @@ class Endpoint:
         self._health = EndpointHealth()
         self._environ = environ
         self._transport: Transport | None = None
+        self._streams = spec.quirks.stream
 
     async def post(
         self,
@@ -193,17 +196,26 @@ class Endpoint:
         if self._transport is None:
             self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
         seconds = self._health.patience(self._spec.timeout)
-        try:
-            # For the whole answer: an endpoint that trickles would never end.
-            async with asyncio.timeout(seconds):
-                answer: Answer | TransportError = await self._transport.send(request)
-        except TimeoutError:
-            answer = TransportError("timeout")
+        answer = await self._send(self._transport, streamed(request) if self._streams else request, seconds)
+        if isinstance(answer, Answer) and not self._streams and wants_stream(answer, request):
+            second = await self._send(self._transport, streamed(request), seconds)
+            if isinstance(second, Answer) and 200 <= second.status < 300:
+                self._streams, answer = True, second
         if isinstance(answer, TransportError):
             return self._no_answer(answer, seconds, request.largest)
         if not 200 <= answer.status < 300:
             return self.read_error(answer, request.path)
         return read(answer)
+
+    async def _send(self, transport: Transport, request: Outgoing, seconds: float) -> Answer | TransportError:
+        """The answer, in one piece even if it came as a stream."""
+        try:
+            # For the whole answer: an endpoint that trickles would never end.
+            async with asyncio.timeout(seconds):
+                answer = await transport.send(request)
+        except TimeoutError:
+            return TransportError("timeout")
+        return answer if isinstance(answer, TransportError) else whole(answer)
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
         try:
@@ -213,13 +225,20 @@ class Endpoint:
             kind = excerpt(answer.headers.get("content-type", "").split(";")[0]).lower() or "no content type"
             if kind.endswith("json"):
                 return _failure("invalid json", f"the endpoint's answer is not valid JSON: {text}")
-            return _failure(f"not json ({kind})", f"the endpoint answered with {kind} instead of JSON: {text}")
+            message = f"the endpoint answered with {kind} instead of JSON: {text}{self._base_hint()}"
+            return _failure(f"not json ({kind})", message)
         except RecursionError:
             return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read(data)
         if isinstance(outcome, Failure):
-            return replace(outcome, message=_failure(outcome.cause, outcome.message).message)
+            is_lost = any(sign in outcome.message for sign in ("holds no choices", "/chat/completions"))
+            hint = self._base_hint() if is_lost else ""
+            return replace(outcome, message=_failure(outcome.cause, outcome.message + hint).message)
         return outcome
+
+    def _base_hint(self) -> str:
+        """Advice where an answer is none of a model's: some servers answer every path, with status 200."""
+        return _advice(404, "", self._spec) if without_path(self._spec.url or "") else ""
 
     def read_error(self, answer: Answer, path: str) -> Failure:
         """The Failure in an answer with an error status."""
@@ -322,6 +341,8 @@ def _advice(status: int, path: str, spec: ModelSpec) -> str:
         return " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
     if status == 404 and "batches" in path:
         return f" (does {spec.url} serve {path.partition('?')[0]}? if not, run without --batch)"
+    if status in (404, 405) and without_path(spec.url or "") and spec.kind != "azure":
+        return f" (most servers have their interface at {spec.url}/v1: is that the base address?)"
     if status == 404 and path != "/chat/completions":
         return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
     if status == 404:

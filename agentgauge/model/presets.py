@@ -12,13 +12,14 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem, did_you_mean
 from agentgauge.core.redaction import looks_random, register
+from agentgauge.core.user_home import expanded
+from agentgauge.model.base_url import azure_address, checked_url
 from agentgauge.model.prices import ListedPrices
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_PATIENCE, DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
@@ -29,6 +30,8 @@ OWN_KEY = "AGENTGAUGE_API_KEY"
 
 _WELL_KNOWN = ("oracle", "baseline", "gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5", "o3", "o4-mini")
 AZURE_API_VERSION = "2024-10-21"
+AZURE_VERSIONS = ("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION")
+"""Variables with another one. The first that is set counts."""
 ACCEPTED_FORMS = (
     "oracle, baseline, scripted:FILE, an OpenAI name such as gpt-4o, provider/model, a [models.NAME] table of"
     " agentgauge.toml, or any name with --model-url"
@@ -73,7 +76,7 @@ def _embedded(name: str) -> ModelSpec | None:
             raise UsageProblem(
                 "--model scripted needs a file: scripted:FILE, with the replies as JSON (docs/models.md)"
             )
-        file = Path(given).expanduser()
+        file = expanded(given)
         Script.load(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         model = f"scripted:{file.name}"
@@ -104,17 +107,18 @@ def _hosted(name: str, url: str | None, config: Config, environ: Mapping[str, st
 def _from_table(name: str, table: ModelTable, url: str | None, environ: Mapping[str, str]) -> ModelSpec:
     where = f"[models.{name}] of agentgauge.toml"
     address = url or table.url
-    if table.provider is None:
-        if address is None and not (table.model and is_openai_name(table.model)):
+    provider, model = table.provider, table.model or table.deployment or name
+    prefix, _, rest = name.partition("/")
+    if model == name and rest and prefix in known_providers() and (provider == prefix or not (provider or address)):
+        provider, model = prefix, rest
+    if provider is None:
+        if address is None and not is_openai_name(model):
             raise UsageProblem(f"{where} names neither a provider nor a url; give one of them")
         preset = _preset_at(address, environ) if address else known_providers()["openai"]
-    elif table.provider in known_providers():
-        preset = known_providers()[table.provider]
+    elif provider in known_providers():
+        preset = known_providers()[provider]
     else:
-        raise UsageProblem(f"{where}: {_no_provider(table.provider)}")
-    model = table.model or table.deployment
-    if not model:
-        raise UsageProblem(f'{where} names no model; add model = "...", the name that the endpoint knows')
+        raise UsageProblem(f"{where}: {_no_provider(provider)}")
     if url is not None:
         table = replace(table, url=url, endpoint=None)
     return _spec(name, preset, model, table, environ)
@@ -126,8 +130,18 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
     if not address:
         advice = f"set {preset.url_env}" if preset.url_env else "give --model-url"
         raise UsageProblem(f"--model {name} needs an address: {advice}")
+    version = table.api_version or ""
+    if azure:
+        address, named, in_address = azure_address(address)
+        deployment = table.deployment or model
+        if named and named != deployment:
+            raise UsageProblem(
+                f"--model {name}: its address is that of the deployment {named!r}, and the deployment to ask is"
+                f" {deployment!r}; correct one of them"
+            )
+        version = version or in_address or _azure_version(environ)
     try:
-        address = _checked_url(address)
+        address = checked_url(address)
     except UsageProblem as problem:
         if table.endpoint or table.url:
             raise
@@ -153,7 +167,7 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         extra_body=table.extra_body,
         headers=table.headers,
         quirks=replace(quirks_of(preset, model), **given_quirks),
-        api_version=(table.api_version or environ.get("OPENAI_API_VERSION") or AZURE_API_VERSION) if azure else None,
+        api_version=version if azure else None,
         deployment=(table.deployment or model) if azure else None,
         api=table.api,
         pdf=table.pdf,
@@ -161,6 +175,11 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         cache_control=table.cache_control,
         transport=table.transport or "lean",
     )
+
+
+def _azure_version(environ: Mapping[str, str]) -> str:
+    given = (environ.get(name, "").strip() for name in AZURE_VERSIONS)
+    return next(filter(None, given), AZURE_API_VERSION)
 
 
 def _key(preset: Provider, table: ModelTable, address: str, environ: Mapping[str, str]) -> tuple[str | None, bool]:
@@ -181,7 +200,7 @@ _CUSTOM = Provider("url", "an OpenAI-compatible endpoint", None, OWN_KEY, key_re
 
 def _preset_at(url: str, environ: Mapping[str, str]) -> Provider:
     """The provider whose own host this is, for its key and quirks; else a plain endpoint."""
-    address = _checked_url(url)
+    address = checked_url(url)
     for preset in known_providers().values():
         if preset.url and not preset.self_hosted and _is_own(preset, address, environ):
             return preset
@@ -203,27 +222,6 @@ def _parts(url: str) -> tuple[str, str, int, str]:
     """Scheme, host, port and path: a key for ``https`` is not for ``http`` on the same host."""
     parts = urlsplit(url)
     return parts.scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0), parts.path
-
-
-def _checked_url(url: str) -> str:
-    """The address without a closing slash. A refused one is not shown where it may hold a password."""
-    url = url.strip()
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-        parts = urlsplit("")
-    if "@" in url or parts.query or parts.fragment:
-        raise UsageProblem(
-            "the address of a model must hold no user name, password, query or fragment; "
-            f"put a key in an environment variable ({OWN_KEY}, or key_env in agentgauge.toml)"
-        )
-    if not usable:
-        raise UsageProblem(f"{url!r} is not an address of a model endpoint; give one such as http://localhost:8000/v1")
-    path = parts.path.rstrip("/")
-    # People paste the whole address out of a curl example.
-    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/chat/completions').removesuffix('/responses')}"
 
 
 def _unknown(name: str, config: Config) -> UsageProblem:

@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.model.base_url import base_of, host_address
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 LaterSystem = Literal["system", "user"]
@@ -24,6 +25,7 @@ class Quirks:
     temperature: bool = True  # accepts "temperature"
     stop: bool = True  # accepts "stop"; if not, the reply is cut at the stop words after it came
     token_field: TokenField = "max_tokens"
+    stream: bool = False  # is asked for a stream; an endpoint that refuses anything else is found out by itself
     later_system: LaterSystem = "system"
     """Role for system messages after the first other message. ``user`` where the endpoint moves all system messages to
     the front or refuses them there, which would take tool results of the ReAct protocol out of their order."""
@@ -49,6 +51,7 @@ class Provider:
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
 _MISTRAL = Quirks(seed=False, later_system="user", user_after_tool=False)
+_STREAMED = Quirks(stream=True)  # its open Qwen3, QwQ, QVQ and Omni models answer in no other way, all others do too
 
 
 def _self_hosted(name: str, title: str, port: int, url_env: str = "") -> Provider:
@@ -88,7 +91,9 @@ PRESETS: Mapping[str, Provider] = {
         _hosted("xai", "xAI", "https://api.x.ai/v1"),
         _hosted("moonshot", "Moonshot AI", "https://api.moonshot.ai/v1", _NO_SEED),
         _hosted("zhipu", "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", _NO_SEED, key="ZHIPUAI"),
-        _hosted("dashscope", "Alibaba Model Studio", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+        _hosted(
+            "dashscope", "Alibaba Model Studio", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", _STREAMED
+        ),
         _hosted("nvidia", "NVIDIA NIM", "https://integrate.api.nvidia.com/v1"),
         _self_hosted("vllm", "vLLM", 8000),
         _self_hosted("lmdeploy", "LMDeploy", 23333),
@@ -103,13 +108,12 @@ PRESETS: Mapping[str, Provider] = {
 def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """The base URL: the one in the environment, completed if it lacks a part, else the provider's own; None if there is
     neither."""
-    given = environ.get(provider.url_env, "").strip().rstrip("/") if provider.url_env else ""
-    given = given.removesuffix("/chat/completions").removesuffix("/responses")
+    given = environ.get(provider.url_env, "").strip() if provider.url_env else ""
+    if provider.self_hosted and given:
+        given = host_address(given, urlsplit(provider.url or "").port)
+    given = base_of(given)
     if not given:
         return provider.url
-    if provider.self_hosted and "://" not in given:  # a host, a port, or both, as Ollama has it
-        host, _, port = given.partition(":")
-        given = f"http://{host or '127.0.0.1'}:{port or urlsplit(provider.url or '').port}"
     return given if given.endswith(provider.url_end) else given + provider.url_end
 
 
@@ -138,19 +142,20 @@ def known_providers() -> Mapping[str, Provider]:
     return found
 
 
-_OPENAI_NAME = re.compile(r"^(ft:)?(gpt-(?!oss)|chatgpt-|o\d|codex)")
+_OPENAI_NAME = re.compile(r"^(gpt-(?!oss)|chatgpt-|o\d|codex)")
 """Names that mean OpenAI without a prefix. ``gpt-oss`` is a model that others serve."""
 
-_REASONING_NAME = re.compile(r"^(ft:)?(o\d|gpt-5|codex)")
+_REASONING_NAME = re.compile(r"^(o\d|gpt-5|codex)(?!.*chat)")
 """OpenAI's reasoning models refuse ``max_tokens``, ``stop`` and any temperature but the default."""
 
 
 def is_openai_name(model: str) -> bool:
-    return bool(_OPENAI_NAME.match(model))
+    return bool(_OPENAI_NAME.match(_base_name(model)))
 
 
 def is_reasoning_name(model: str) -> bool:
-    return bool(_REASONING_NAME.match(model)) and "chat" not in model
+    base = _base_name(model)
+    return bool(_REASONING_NAME.match(base)) and "chat" not in base
 
 
 def quirks_of(preset: Provider, model: str) -> Quirks:
@@ -158,3 +163,8 @@ def quirks_of(preset: Provider, model: str) -> Quirks:
     if preset.name in ("openai", "azure") and is_reasoning_name(model):
         return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")
     return preset.quirks
+
+
+def _base_name(model: str) -> str:
+    """The model that a fine-tuned one was made from: ``gpt-4o`` of ``ft:gpt-4o:my-o3-team::id``."""
+    return model.split(":")[1] if model.startswith("ft:") else model

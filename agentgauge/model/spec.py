@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentgauge.core.config import Prices
+from agentgauge.model.base_url import is_private
 from agentgauge.model.prices import PriceList
-from agentgauge.model.providers import Quirks
+from agentgauge.model.providers import Quirks, known_providers
 
 ModelKind = Literal["openai", "azure", "anthropic", "oracle", "baseline", "scripted"]
 """``anthropic``: Anthropic's own interface, which only batches use; its models are else asked as ``openai``."""
@@ -63,6 +64,12 @@ class ModelSpec:
         """Whether it is one of AgentGauge's embedded models, which the run must serve."""
         return self.kind in EMBEDDED_KINDS
 
+    @property
+    def is_own_server(self) -> bool:
+        """Whether the model is served by the user, who knows what that costs."""
+        provider = known_providers().get(self.provider)
+        return bool(provider and provider.self_hosted) or is_private(self.url or "")
+
     def served_at(self, url: str) -> ModelSpec:
         """An embedded model at the address of its server (without ``/v1``)."""
         return replace(self, url=url.rstrip("/") + "/v1")
@@ -75,8 +82,10 @@ class ModelSpec:
         moved to another machine between a run and its ``--resume`` is still the same model. Whether it sees pictures
         changes which cases are planned, and no answer.
         """
-        # an order of roles that the endpoint refuses gets no answer that could change
-        quirks = {name: value for name, value in asdict(self.quirks).items() if name != "user_after_tool"}
+        # A stream changes no answer, and an order of roles that the endpoint refuses gets none. A run made before seeds
+        # were left out of most requests can be resumed.
+        quirks = {**asdict(self.quirks), "seed": {None: True, True: "always"}.get(self.quirks.seed, False)}
+        del quirks["stream"], quirks["user_after_tool"]
         content = [
             self.kind,
             self.provider,
@@ -85,8 +94,7 @@ class ModelSpec:
             self.max_tokens,
             dict(self.extra_body),
             dict(self.headers),
-            # a run made before seeds were left out of most requests can be resumed
-            {**quirks, "seed": {None: True, True: "always"}.get(self.quirks.seed, False)},
+            quirks,
             self.api_version,
             self.deployment,
             self.script_digest,

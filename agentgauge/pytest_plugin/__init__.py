@@ -19,6 +19,7 @@ from agentgauge.pytest_plugin.options import (
     add_task_options,
     is_any_given,
     names_benchmarks,
+    only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
     unknown_options,
@@ -72,7 +73,7 @@ def pytest_load_initial_conftests(
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
-    if _is_wanted(config) and not hasattr(config, "workerinput"):
+    if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.errors import UsageProblem
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
@@ -144,6 +145,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_wanted(config: pytest.Config) -> bool:
     """Whether AgentGauge has something to do, as far as that is known before tests are collected."""
+    if config.option.help or config.option.version:
+        return False
     if is_any_given(config.option) or names_benchmarks(config) or named_files(config):
         return True
     # what is used is seen when tests are collected, but not by a process that leaves them to workers

@@ -16,7 +16,8 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.pytest_plugin.collection import Collection
 from agentgauge.pytest_plugin.controller import Controller, is_distributed
 from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, WORKER
-from agentgauge.pytest_plugin.options import given
+from agentgauge.pytest_plugin.last_failed import LastFailed
+from agentgauge.pytest_plugin.options import given, only_looks
 from agentgauge.pytest_plugin.own_tests import OwnTests
 from agentgauge.pytest_plugin.run_folder import claim_folder, continue_selection, select
 from agentgauge.pytest_plugin.worker import Worker
@@ -40,6 +41,10 @@ def activate(config: pytest.Config) -> None:
         settings = _worker_settings(config, sent) if sent else _controller_settings(config)
     except UsageProblem as problem:
         raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
+    if (cache := getattr(config, "cache", None)) is not None:  # -p no:cacheprovider
+        last_failed = LastFailed(config, cache, settings)
+        if sent is None:
+            config.pluginmanager.register(last_failed, "agentgauge-last-failed")
     if sent is None:
         if settings.spec and not settings.tool_server:
             config.add_cleanup(make_tool_token(settings.shared.token if settings.shared else None))
@@ -69,14 +74,16 @@ def activate_late(config: pytest.Config) -> Collection | None:
 def _controller_settings(config: pytest.Config) -> Settings:
     """Raises UsageProblem."""
     continue_selection(config)
-    return claim_folder(config, take_tool_token(read_settings(given(config.option), config.rootpath)))
+    asks = not only_looks(config)
+    return claim_folder(config, take_tool_token(read_settings(given(config.option), config.rootpath, asks=asks)))
 
 
 def _worker_settings(config: pytest.Config, sent: dict[str, Any]) -> Settings:
     """Raises UsageProblem."""
     select(config, sent["agentgauge_selection"])
     end_with(sent["agentgauge_controller"])
-    return take_tool_token(read_settings(given(config.option), config.rootpath, Path(sent["agentgauge_run_dir"])))
+    asks, run_dir = not only_looks(config), Path(sent["agentgauge_run_dir"])
+    return take_tool_token(read_settings(given(config.option), config.rootpath, run_dir, asks=asks))
 
 
 def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
@@ -92,8 +99,11 @@ def _worker_info(sent: dict[str, Any]) -> WorkerInfo:
 
 def _run_cases(config: pytest.Config, settings: Settings, info: WorkerInfo) -> None:
     collection = config.stash[COLLECTION] = Collection(config, settings, info)
+    config.pluginmanager.register(collection, "agentgauge-collection")
+    if only_looks(config):
+        return
     worker = config.stash[WORKER] = Worker(config, settings, info, collection)
-    for name, plugin in (("collection", collection), ("worker", worker), ("own-tests", OwnTests(worker))):
+    for name, plugin in (("worker", worker), ("own-tests", OwnTests(worker))):
         config.pluginmanager.register(plugin, f"agentgauge-{name}")
     if config.getoption("allure_report_dir", None):
         from agentgauge.pytest_plugin.allure import AllureFilter

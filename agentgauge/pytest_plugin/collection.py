@@ -16,6 +16,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
 from agentgauge.pytest_plugin.keys import OWN, PLANNED
+from agentgauge.pytest_plugin.options import only_looks
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.limit import limited
@@ -115,7 +116,7 @@ class Collection:
         if not shown:
             return
         try:
-            blind = (declared_blind if self.config.option.collectonly else blind_roles)(self.settings, shown)
+            blind = (declared_blind if only_looks(self.config) else blind_roles)(self.settings, shown)
         except UsageProblem as problem:
             raise pytest.UsageError(str(problem)) from None
         except OSError as error:
@@ -155,7 +156,7 @@ class Collection:
         """Write the plan: under xdist the controller collects nothing and reads it there."""
         planned = [(item, case_of(item)) for item in session.items]
         cases = {case.id: item.nodeid for item, case in planned if case}
-        if (cases or self._whole) and self.is_chosen and not self.config.option.collectonly and self.worker.number == 0:
+        if (cases or self._whole) and self.is_chosen and not only_looks(self.config) and self.worker.number == 0:
             self._write_plan(session, cases)
 
     def queue(self, items: Sequence[pytest.Item]) -> tuple[Sequence[pytest.Item], Sequence[int]]:

@@ -21,7 +21,7 @@ from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
-from agentgauge.pytest_plugin.options import test_paths
+from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
 from agentgauge.pytest_plugin.run_state import RunState
@@ -72,7 +72,7 @@ class Controller:
     def pytest_sessionstart(self) -> None:
         if hasattr(self.config.option, "clean_alluredir"):
             self.config.option.clean_alluredir = False  # it is clean by now; a worker would wipe the others' results
-        if not self.config.option.collectonly and threading.current_thread() is threading.main_thread():
+        if not only_looks(self.config) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
 
     # -- before cases run
@@ -81,7 +81,7 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Serial runs: the plan has just been written."""
         collection = self.config.stash.get(COLLECTION, None)
-        if collection is not None and collection.is_chosen and not self.config.option.collectonly:
+        if collection is not None and collection.is_chosen and not only_looks(self.config):
             self._begin()
 
     @pytest.hookimpl(optionalhook=True)
@@ -303,6 +303,4 @@ class Controller:
 
 def is_distributed(config: pytest.Config) -> bool:
     """Whether this process only controls xdist workers. There are none where cases are only collected."""
-    return (
-        config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not config.option.collectonly
-    )
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)) and not only_looks(config)

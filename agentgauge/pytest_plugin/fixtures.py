@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from agentgauge.store import Line
 
 
+def skip_set_up(config: pytest.Config) -> None:
+    """Skip the test where pytest only sets tests up, because no case runs then."""
+    if config.getoption("setuponly", False):
+        pytest.skip("--setup-only asks no model")
+
+
 class WrongAnswer(AssertionError, pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """The model's answer is wrong: the case fails. Shown as its text alone, without a traceback of ours."""
 
@@ -75,6 +81,7 @@ def outcome(request: pytest.FixtureRequest, sample: str) -> Outcome:
     """
     from agentgauge.core.tracebacks import traceback_text
 
+    skip_set_up(request.config)
     result = request.config.stash[WORKER].result(request.node)
     outcome = Outcome(result)
     if result.status == "missing":

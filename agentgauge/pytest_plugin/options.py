@@ -115,6 +115,14 @@ def is_any_given(option: Namespace) -> bool:
     return any(value is not None and value is not False for value in ours)
 
 
+_LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers", "cacheshow")
+
+
+def only_looks(config: pytest.Config) -> bool:
+    """Whether pytest runs no test to its end: it lists tests, fixtures or markers, or only sets tests up."""
+    return any(getattr(config.option, name, None) for name in _LOOKING)
+
+
 def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
     """Raises UsageError for a path after a blank, as in ``--run-dir DIR``, that lies in another project.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentgauge.pytest_plugin.fixtures import skip_set_up
 from agentgauge.pytest_plugin.keys import WORKER
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def needs_tools(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def agentgauge_cases(request: pytest.FixtureRequest) -> OwnCases:
     """The records of this process's tests, which the fixtures for own tests share."""
+    skip_set_up(request.config)
     worker = request.config.stash.get(WORKER, None)
     cases: OwnCases | None = worker and worker.start_own_tests(request.session)
     if cases is None:

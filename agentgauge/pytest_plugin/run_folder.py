@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.pytest_plugin.options import given
+from agentgauge.pytest_plugin.options import given, only_looks
 from agentgauge.run.crashes import note_earlier_death
 from agentgauge.run.options import destination
 from agentgauge.run.run_folders.claim import take_folder
@@ -36,7 +36,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
     process has locked the folder, if the folder holds a run already, or if a resumed run would differ from the earlier
     one.
     """
-    if config.option.collectonly:
+    if only_looks(config):
         check_run(settings)
         return settings
     if settings.rescore:

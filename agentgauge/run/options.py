@@ -33,7 +33,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     ),
     "--temperature": described("T", "sampling temperature of the tested model (default: the model's)", type=float),
     "--max-tokens": described("N", "most tokens of a reply of the tested model (default: the model's)", type=int),
-    "--model-url": described("URL", "any OpenAI-compatible endpoint (default: the provider's)"),
+    "--model-url": described(
+        "URL", "any OpenAI-compatible endpoint; of several models, their gateway (default: the provider's)"
+    ),
     "--agent": described(
         "COMMAND",
         "test an agent program in the model's place, or the function of an entry point of agentgauge.agents; --model"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections import Counter
@@ -19,6 +20,7 @@ from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE
+from agentgauge.model.unread_variables import unread_variables
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
 from agentgauge.run.vision import not_applicable, stored_vision, vision_lines
@@ -35,6 +37,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     at = f" at {settings.spec.url}" if settings.spec and settings.spec.url else ""
     if all(map(_is_own, plan)):
         yield f"model {settings.model.name}{at}"
+        yield from _unread(settings)
         yield from _plan_lines(settings, plan)
         return
     sent = (
@@ -44,6 +47,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     )
     how = f"dialect {settings.dialect} · scoring {settings.scoring} · {sent}"
     yield f"model {settings.model.name}{at} · {how}"
+    yield from _unread(settings)
     if settings.agent:
         confined = "" if settings.agent.confined else ", NOT confined"
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
@@ -60,6 +64,12 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
         "exit status 0 when every case was attempted and none is broken; wrong answers are results, not failures of"
         " the run"
     )
+
+
+def _unread(settings: Settings) -> Iterator[str]:
+    """A line for variables that may have been meant for the model, and are not read."""
+    asked = [settings.spec, *settings.roles.values()] if settings.spec else []
+    yield from dict.fromkeys(line for spec in asked for line in unread_variables(spec, os.environ))
 
 
 def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:

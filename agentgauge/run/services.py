@@ -25,6 +25,7 @@ from typing import IO
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import printed
 from agentgauge.core.service_process import BACKLOG, LISTENER, PARENT
+from agentgauge.core.user_home import home_variables
 
 START_SECONDS = 60.0
 """How long a service may take to become ready. OCR models load lazily, so the time is needed only for imports on a busy
@@ -130,7 +131,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
+                env={**os.environ, **home_variables(), PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
                 pass_fds=[listener.fileno()],
                 start_new_session=True,
             )

@@ -108,9 +108,9 @@ def moved(settings: Settings, run_dir: Path) -> Settings:
     return replace(settings, run_dir=run_dir, roots={**settings.roots, **made_here})
 
 
-def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) -> Settings:
+def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *, asks: bool = True) -> Settings:
     """Check the options, ``--run-dir`` as ``run_dir``. ``root``: the folder of ``agentgauge.toml``. ``run_dir``: in
-    workers, where the controller writes.
+    workers, where the controller writes. ``asks``: whether models will be asked, which takes their keys.
 
     Raises UsageProblem.
     """
@@ -136,13 +136,13 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None) ->
     )
     temperature = _checked_temperature(option.temperature, resumed.get("temperature"))
     max_tokens = _at_least_one("--max-tokens", option.max_tokens) or resumed.get("max_tokens")
-    model, spec = _model(option, earlier, file, temperature=temperature, max_tokens=max_tokens)
+    model, spec = _model(option, earlier, file, asks, temperature=temperature, max_tokens=max_tokens)
     batch = bool(option.batch or resumed.get("batch"))
     if spec and batch:
         check_batches(spec)
         spec = with_batch_prices(spec)
     assignment = Assignment.given()
-    roles = _roles(options, file, assignment) if spec else {}
+    roles = _roles(options, file, assignment, asks) if spec else {}
     if spec and assignment:
         spec = assignment.limited(spec)
     data = option.data or earlier.get("data") or "auto"
@@ -268,13 +268,15 @@ def _usual_in_flight(resumed: Mapping[str, Any], *, batch: bool) -> int:
     return earlier or (DEFAULT_BATCH if batch else DEFAULT_IN_FLIGHT)
 
 
-def _roles(options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None) -> dict[str, ModelSpec]:
+def _roles(
+    options: Mapping[str, str | bool], file: FileConfig, assignment: Assignment | None, asks: bool
+) -> dict[str, ModelSpec]:
     """Raises UsageProblem for a model that is not known or lacks its key."""
     found = {}
     for name, option in known_options().items():
         if option.model and options[name] not in (SAME, *option.instead):
             try:
-                spec = resolve(str(options[name]), url=None, config=file)
+                spec = resolve(str(options[name]), url=None, config=file, need_key=asks)
                 found[name] = assignment.limited(spec) if assignment else spec
             except UsageProblem as problem:
                 raise UsageProblem(f"{name}: {problem}") from None
@@ -305,6 +307,7 @@ def _model(
     option: Namespace,
     earlier: Mapping[str, Any],
     file: FileConfig,
+    asks: bool,
     **sampling: float | None,
 ) -> tuple[ModelFacts, ModelSpec | None]:
     """The model's facts, and how to reach it where it will be asked. ``sampling``: fields of the spec that options
@@ -317,7 +320,7 @@ def _model(
             )
         return ModelFacts(**earlier["model"]), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
-    spec = resolve(name, url=url, config=file)
+    spec = resolve(name, url=url, config=file, need_key=asks)
     given: dict[str, Any] = {setting: value for setting, value in sampling.items() if value is not None}
     for setting, value in given.items():
         if taken := [key for key in spec.extra_body if key in (LIMITS if setting in LIMITS else (setting,))]:

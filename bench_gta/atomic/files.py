@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.data import DATASET, references
 
@@ -104,7 +105,7 @@ def _parts(stem: Path) -> list[Path]:
 
 def _object(file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_text(file))
     except (OSError, ValueError, RecursionError) as error:
         raise DataProblem(f"{file} cannot be read as JSON: {error}") from None
     if not isinstance(data, dict):

@@ -13,6 +13,7 @@ from string import Formatter
 
 from agentgauge.agent.react import SLOTS
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 
 TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 """The slots that ``call_protocol`` may use; a literal brace is written twice."""
@@ -84,7 +85,7 @@ def load_prompts(folder: Path | None) -> Prompts:
                 f"{file} is not a prompt text; accepted are {', '.join(f'{name}.txt' for name in names)}"
             )
         try:
-            text = file.read_text(encoding="utf-8").removesuffix("\n")
+            text = read_text(file).removesuffix("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
         prompts = replace(prompts, **{file.stem: text})

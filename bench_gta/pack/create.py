@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
 from bench_gta.pack.file_selection import escaped, plain_files, problem_of
 from bench_gta.pack.format import Pack, PackTask
@@ -34,7 +35,7 @@ Gather = Callable[[SetTask, Path], Outcome]  # a task and its folder → what it
 def read_ids(file: Path) -> list[int]:
     """Task ids out of a file, one a line; blank lines and comments after ``#`` are ignored. Raises UsageProblem."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageProblem(f"the list of task ids {file} cannot be read: {error}") from None
     ids = []

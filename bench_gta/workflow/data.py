@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.text_files import read_text
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
@@ -143,7 +144,7 @@ def read_toolmeta(root: Path) -> Json:
     """toolmeta.json as it is: an object or a list. Raises DataProblem."""
     file = root / TOOLMETA
     try:
-        meta = json.loads(file.read_text(encoding="utf-8-sig"))
+        meta = json.loads(read_text(file))
     except FileNotFoundError:
         # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
         give = "give a folder with the data set in its official layout (--data)"

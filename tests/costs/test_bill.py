@@ -58,12 +58,25 @@ def test_a_budget_of_dollars_is_overshot_by_five_percent_at_most(tmp_path: Path,
 UNKNOWN = "genai-prices does not know the prices of m; give prices"
 
 
-def test_an_unknown_price_is_said_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (("--model=m", "--model-url=http://models.example.org/v1"), 1),  # through a proxy
+        (("--model=m", "--model-url={url}"), 0),
+        (("--model=vllm/m", "--model-url={url}"), 0),
+        (("--model=llamacpp/m", "--model-url=http://models.example.org/v1"), 0),
+    ],
+)
+def test_an_unknown_price_is_said_once_and_never_of_a_server_of_ones_own(
+    tmp_path: Path, words: tuple[str, ...], count: int
+) -> None:
     project = Project.make(tmp_path)
     with serve(Till(latency=0)) as server:
-        result = project.run("--model=m", f"--model-url={server.url}", "--run-dir=run")
-    assert result.status == 0
-    assert " ".join(result.output.split()).count(f"cost: not known, because {UNKNOWN}") == 1
+        env = {"http_proxy": server.url.removesuffix("/v1"), "no_proxy": ""}
+        result = project.run(*(word.format(url=server.url) for word in words), "--run-dir=run", env=env)
+    assert result.status == 0, result.output
+    shown = " ".join(result.output.split())
+    assert shown.count(f"cost: not known, because {UNKNOWN}") == count and shown.count("cost: ") == count
     assert result.summary("run")["usage"]["usd"] == 0.0
 
 

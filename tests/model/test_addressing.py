@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.config import Config, ModelTable, load_config
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.presets import resolve
 from agentgauge.model.transport.addressing import custom_headers, is_loopback, standing_headers, url_of
 from tests.model import fault_server as serve
@@ -105,3 +105,30 @@ def test_headers_that_http_cannot_carry_are_refused(tmp_path: Path, line: str) -
     (tmp_path / "agentgauge.toml").write_text(f'[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\nheaders = {line}\n')
     with pytest.raises(UsageProblem, match="is not a header"):
         load_config(root=tmp_path)
+
+
+NOT_FOUND = serve.data({"detail": "Not Found"}, code=404)
+LM_STUDIO = serve.data({"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"})
+
+
+@both
+@pytest.mark.parametrize(
+    "act", [NOT_FOUND, serve.status(405), serve.html(), LM_STUDIO, serve.data({"hello": 1})], ids=range(5)
+)
+def test_a_base_without_its_path_is_named(act: serve.Act) -> None:
+    with FaultServer([act]) as server:
+        for url, hinted in ((server.url.removesuffix("/v1"), True), (server.url, False)):
+            with pytest.raises(ModelFault) as fault:
+                talk_to(spec_at(url))
+            assert (f"most servers have their interface at {url}/v1" in str(fault.value)) is hinted
+
+
+def test_an_overloaded_server_gets_no_advice_about_its_address() -> None:
+    with FaultServer([serve.data({"error": "overloaded"})]) as server, pytest.raises(ModelFault) as fault:
+        talk_to(spec_at(server.url.removesuffix("/v1")))
+    assert "interface" not in str(fault.value)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]"])
+def test_no_proxy_is_asked_for_this_machine(host: str) -> None:
+    assert is_loopback(f"http://{host}:8000/v1") and not is_loopback("http://192.168.0.1:8000/v1")

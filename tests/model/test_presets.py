@@ -15,6 +15,7 @@ from agentgauge.model.endpoint import read_key
 from agentgauge.model.presets import resolve
 from agentgauge.model.providers import PRESETS
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.unread_variables import unread_variables
 
 ALL_KEYS = {preset.key_env: f"{preset.name}-secret" for preset in PRESETS.values()} | {
     "AZURE_OPENAI_ENDPOINT": "https://a.example.net"
@@ -142,8 +143,104 @@ def test_a_variable_that_holds_no_address_concerns_its_provider_alone() -> None:
         resolve("gpt-4o", environ=environ)
 
 
-def test_a_pasted_request_address_becomes_the_base_address() -> None:
-    assert resolve("m", url="http://h:1/v1/chat/completions", environ={}).url == "http://h:1/v1"
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("http://h:1/v1", "http://h:1/v1"),
+        (" http://h:1/v1/// ", "http://h:1/v1"),
+        ("http://h:1/v1/chat/completions", "http://h:1/v1"),
+        ("http://h:1/v1/chat/completions/", "http://h:1/v1"),
+        ("http://h:1/v1//completions", "http://h:1/v1"),
+        ("http://h:1/v1/chat", "http://h:1/v1"),
+        ("http://h:1/v1/models", "http://h:1/v1"),
+        ("http://h:1/v1/responses", "http://h:1/v1"),
+        ("http://h:1/v1/messages", "http://h:1/v1"),
+        ("http://h:1/v1/embeddings", "http://h:1/v1"),
+        ("http://h:11434/api/chat", "http://h:11434/v1"),
+        ("http://h:11434/api/tags", "http://h:11434/v1"),
+        ("http://h:3000/api/chat/completions", "http://h:3000/api"),
+        ("https://r.services.ai.azure.com/models", "https://r.services.ai.azure.com/models"),
+        ("http://h:1", "http://h:1"),
+        ("http://[::1]:8000/v1/", "http://[::1]:8000/v1"),
+        ("HTTP://h:1/v1", "http://h:1/v1"),
+    ],
+)
+def test_a_pasted_address_becomes_the_base_address(url: str, base: str) -> None:
+    assert resolve("m", url=url, environ={}).url == base
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("localhost:8000", "write http://localhost:8000/v1"),
+        ("localhost:8000/v1", "write http://localhost:8000/v1"),
+        ("127.0.0.1:8000", "write http://127.0.0.1:8000/v1"),
+        ("[::1]:8000", "write http://[::1]:8000/v1"),
+        ("gpu-box:8000/v1/", "write http://gpu-box:8000/v1/"),
+        ("api.example.com/v1", "write https://api.example.com/v1"),
+        ("my server", "give one such as http://localhost:8000/v1"),
+        ("http://::1:8000/v1", "an IPv6 address stands in brackets: give one such as http://[::1]:8000/v1"),
+        ("::1", "an IPv6 address stands in brackets"),
+        ("unix:///run/llm.sock", "a Unix socket cannot be asked: let the server listen at a port"),
+        ("/run/llm.sock", "a Unix socket cannot be asked"),
+        ("ftp://h/v1", "only http and https are spoken"),
+        ("ws://h:1/v1", "only http and https are spoken"),
+        ("http://h:99999/v1", "'http://h:99999/v1' is not an address"),
+        ("http://h/v1?key=hidden", "put a key in an environment variable"),
+        (
+            "https://r.openai.azure.com/openai/deployments/gpt%2D4o/chat/completions?api-version=2025-01-01",
+            "for Azure write --model=azure/gpt-4o --model-url=https://r.openai.azure.com and set"
+            " AZURE_OPENAI_API_VERSION=2025-01-01",
+        ),
+    ],
+)
+def test_a_refused_address_says_what_to_write(url: str, said: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        resolve("m", url=url, environ={})
+    assert said in str(problem.value) and "hidden" not in str(problem.value)
+
+
+OLLAMA = [
+    ("", "http://localhost:11434"),
+    ("1.2.3.4", "http://1.2.3.4:11434"),
+    (":56789", "http://127.0.0.1:56789"),
+    ("1.2.3.4:56789", "http://1.2.3.4:56789"),
+    ("http://1.2.3.4", "http://1.2.3.4"),
+    ("https://1.2.3.4", "https://1.2.3.4"),
+    ("https://1.2.3.4:56789", "https://1.2.3.4:56789"),
+    ("example.com", "http://example.com:11434"),
+    ("example.com:56789", "http://example.com:56789"),
+    ("http://example.com", "http://example.com"),
+    ("https://example.com:56789", "https://example.com:56789"),
+    ("example.com/", "http://example.com:11434"),
+    ("example.com:56789/", "http://example.com:56789"),
+    ("example.com/path", "http://example.com:11434/path"),
+    ("example.com:56789/path/", "http://example.com:56789/path"),
+    ("https://example.com:56789/path", "https://example.com:56789/path"),
+    ("[0001:002:003:0004::1]", "http://[0001:002:003:0004::1]:11434"),
+    ("[0001:002:003:0004::1]:56789", "http://[0001:002:003:0004::1]:56789"),
+    ("http://[0001:002:003:0004::1]", "http://[0001:002:003:0004::1]"),
+    ("https://[0001:002:003:0004::1]:56789", "https://[0001:002:003:0004::1]:56789"),
+    ("[0001:002:003:0004::1]/path", "http://[0001:002:003:0004::1]:11434/path"),
+    ("[::1]:56789/path/", "http://[::1]:56789/path"),
+    ("::1", "http://[::1]:11434"),
+    ("0.0.0.0", "http://0.0.0.0:11434"),
+    (' "127.0.0.1:1" ', "http://127.0.0.1:1"),
+    ("example.com/v1", "http://example.com:11434"),
+]
+"""``OLLAMA_HOST``, and where Ollama's own package asks; a scheme's own port is left out."""
+
+
+@pytest.mark.parametrize(("value", "url"), OLLAMA)
+def test_ollamas_variable_is_read_as_by_its_own_package(value: str, url: str) -> None:
+    assert resolve("ollama/m", environ={"OLLAMA_HOST": value}).url == f"{url}/v1"
+
+
+@pytest.mark.parametrize("value", ["host:port", "http://[::1", "user:hidden@host", "host?key=hidden", "tcp://h:1"])
+def test_an_unusable_variable_is_named(value: str) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        resolve("ollama/m", environ={"OLLAMA_HOST": value})
+    assert str(problem.value).startswith("OLLAMA_HOST: ") and "hidden" not in str(problem.value)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +272,121 @@ def test_azure() -> None:
     assert spec.quirks.token_field == "max_completion_tokens"
     with pytest.raises(UsageProblem, match="AZURE_OPENAI_ENDPOINT"):
         resolve("azure/d", environ={"AZURE_OPENAI_API_KEY": "k"})
+
+
+AZURE = "https://r.openai.azure.com"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "variables", "version"),
+    [
+        (AZURE, {}, "2024-10-21"),
+        (AZURE, {"OPENAI_API_VERSION": "2025-01-01"}, "2025-01-01"),
+        (AZURE, {"AZURE_OPENAI_API_VERSION": "2025-02-02", "OPENAI_API_VERSION": "2025-01-01"}, "2025-02-02"),
+        (f"{AZURE}/openai", {}, "2024-10-21"),
+        (f"{AZURE}/openai/v1/", {}, "2024-10-21"),
+        (f"{AZURE}/openai/deployments/d", {}, "2024-10-21"),
+        (f"{AZURE}/openai/deployments/d/chat/completions?api-version=2025-03-03", {}, "2025-03-03"),
+        (f"{AZURE}/?api-version=2025-03-03", {"OPENAI_API_VERSION": "2025-01-01"}, "2025-03-03"),
+    ],
+)
+@pytest.mark.parametrize("as_option", [False, True])
+def test_what_azures_portal_shows(endpoint: str, variables: dict[str, str], version: str, as_option: bool) -> None:
+    environ = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": endpoint, **variables}
+    spec = resolve("azure/d", url=endpoint if as_option else None, environ=environ)
+    assert (spec.url, spec.deployment, spec.api_version) == (AZURE, "d", version)
+
+
+def test_another_deployment_in_the_address_is_refused() -> None:
+    with pytest.raises(UsageProblem, match="its address is that of the deployment 'e', and the deployment to ask is"):
+        resolve("azure/d", url=f"{AZURE}/openai/deployments/e", environ={"AZURE_OPENAI_API_KEY": "k"})
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "provider", "model"),
+    [
+        ("Qwen3-8B", ModelTable(url="http://h:1/v1"), "url", "Qwen3-8B"),
+        ("org/Qwen3-8B", ModelTable(provider="vllm"), "vllm", "org/Qwen3-8B"),
+        ("gpt-4o", ModelTable(temperature=0), "openai", "gpt-4o"),
+        ("deepseek/deepseek-chat", ModelTable(temperature=0), "deepseek", "deepseek-chat"),
+        ("deepseek/deepseek-chat", ModelTable(provider="deepseek"), "deepseek", "deepseek-chat"),
+        ("deepseek/deepseek-chat", ModelTable(url="http://h:1/v1"), "url", "deepseek/deepseek-chat"),
+        ("mine", ModelTable(provider="vllm", model="m"), "vllm", "m"),
+    ],
+)
+def test_a_tables_model_is_its_name_unless_it_says_another(
+    name: str, table: ModelTable, provider: str, model: str
+) -> None:
+    spec = resolve(name, config=Config(models={name: table}), environ=ALL_KEYS)
+    assert (spec.provider, spec.model, spec.name) == (provider, model, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        ("ft:gpt-4o-mini-2024-07-18:o3-lab::abc", False),
+        ("ft:gpt-4.1-mini-2025-04-14:gpt-5-team:o1:x", False),
+        ("ft:o4-mini-2025-04-16:chat-team::x", True),
+        ("ft:gpt-5-2025-08-07:org::x", True),
+        ("gpt-5-chat-latest", False),
+        ("o3", True),
+    ],
+)
+def test_a_fine_tuned_model_can_do_what_its_base_can(name: str, reasons: bool) -> None:
+    spec = resolve(name, environ=ALL_KEYS)
+    assert spec.provider == "openai" and spec.quirks.temperature is not reasons
+    azure = resolve(f"azure/{name}", url=AZURE, environ=ALL_KEYS)
+    assert azure.quirks == spec.quirks
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "said"),
+    [
+        ("gpt-4o", {"OPENAI_MODEL": "o3"}, ["OPENAI_MODEL is set in the environment and not read: --model names"]),
+        ("gpt-4o", {"OPENAI_MODEL": "gpt-4o", "OPENAI_API_BASE": "https://api.openai.com/v1/"}, []),
+        ("gpt-4o", {"OPENAI_BASE_URL": "https://g.example.net/v1", "OPENAI_API_BASE": "https://g.example.net"}, []),
+        (
+            "gpt-4o",
+            {"OPENAI_API_BASE": "https://g.example.net/v1"},
+            ["OPENAI_API_BASE is set in the environment and not read: OPENAI_BASE_URL and --model-url name"],
+        ),
+        (
+            "azure/d",
+            {"AZURE_OPENAI_DEPLOYMENT": "e", "AZURE_OPENAI_DEPLOYMENT_NAME": "d", "AZURE_API_VERSION": "2023-05-15"},
+            [
+                "AZURE_OPENAI_DEPLOYMENT is set in the environment and not read: --model names the deployment",
+                "AZURE_API_VERSION is set in the environment and not read: AZURE_OPENAI_API_VERSION names",
+            ],
+        ),
+        ("azure/d", {"AZURE_OPENAI_API_VERSION": "2025-01-01", "OPENAI_MODEL": "m"}, []),
+        ("anthropic/m", {"ANTHROPIC_MODEL": "n", "OPENAI_MODEL": "o"}, ["ANTHROPIC_MODEL is set"]),
+        ("vllm/m", {"VLLM_BASE_URL": "http://gpu:8000/v1"}, ["VLLM_BASE_URL is set in the environment and not read"]),
+        ("ollama/m", {"OLLAMA_HOST": "gpu", "OLLAMA_BASE_URL": "http://gpu:11434"}, []),
+        ("baseline", {"OPENAI_MODEL": "gpt-4o"}, ["OPENAI_MODEL is set"]),
+        ("oracle", {"OPENAI_MODEL": "gpt-4o"}, []),
+    ],
+)
+def test_variables_that_are_not_read_are_named(name: str, variables: dict[str, str], said: list[str]) -> None:
+    environ = {**ALL_KEYS, "AZURE_OPENAI_ENDPOINT": AZURE, **variables}
+    lines = list(unread_variables(resolve(name, environ=environ), environ))
+    assert len(lines) == len(said) and all(map(str.startswith, lines, said)), lines
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "own"),
+    [
+        ("vllm/m", "https://gpu.example.com/v1", True),
+        ("m", "http://localhost:1/v1", True),
+        ("m", "http://192.168.0.7:1/v1", True),
+        ("m", "http://[::1]:1/v1", True),
+        ("m", "http://gpu-box/v1", True),
+        ("m", "http://host.docker.internal:1/v1", True),
+        ("m", "https://api.example.com/v1", False),
+        ("gpt-4o", None, False),
+    ],
+)
+def test_servers_of_ones_own(name: str, url: str | None, own: bool) -> None:
+    assert resolve(name, url=url, environ=ALL_KEYS).is_own_server is own
 
 
 def test_a_table_goes_before_everything_and_keeps_its_settings() -> None:
@@ -232,8 +444,8 @@ def test_a_provider_key_does_not_follow_a_table_to_another_host() -> None:
     ("table", "said"),
     [
         (ModelTable(model="m"), "names neither a provider nor a url"),
+        (ModelTable(), "names neither a provider nor a url"),
         (ModelTable(provider="vlm", model="m"), "no provider 'vlm' (did you mean vllm"),
-        (ModelTable(provider="vllm"), "names no model"),
     ],
 )
 def test_an_incomplete_table_is_refused(table: ModelTable, said: str) -> None:

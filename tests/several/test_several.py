@@ -109,7 +109,8 @@ def test_a_run_that_cannot_be_made_does_not_disturb_the_others(project, two):
     [
         (("--model=oracle", "--model=no-such"), "unknown model 'no-such'"),
         (("--model=oracle", "--model=oracle"), "--model=oracle is given twice; give each model once"),
-        (("--model=oracle", "--model=m", "--model-url=http://x/v1"), "--model-url and several models cannot be used"),
+        (("--model=oracle", "--model=m", "--model-url=http://x/v1"), "--model oracle is built in"),
+        (("--model=a", "--model=b", "--model-url=x:1"), "'x:1' is not an address of a model endpoint; write http://"),
         (("--model=oracle", "--model=baseline", "--record=c"), "--record and several models cannot be used together"),
         (("--model=oracle", "--model=baseline", "--replay=c"), "--replay and several models cannot be used together"),
         (("--model=oracle", "--model=baseline", "--rescore=c"), "--rescore and several models cannot be used together"),
@@ -231,9 +232,23 @@ def test_options_of_the_projects_settings_are_for_all_together(project, two):
     result = project.run("--model=slow", "--model=slower")
     assert result.status == 1, result.output
     assert spent(project) == 150
-    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --model-url=http://127.0.0.1:9/v1\n")
-    result = project.run(*BOTH)
-    assert result.status == 4 and "--model-url and several models cannot be used together" in result.output
+
+
+@pytest.mark.parametrize("in_settings", [False, True])
+def test_several_models_behind_one_gateway(project, two, in_settings):
+    (gateway, other), option = two, f"--model-url={two[0].url}"
+    if in_settings:
+        (project.path / "pytest.ini").write_text(f"[pytest]\naddopts = {option}\n")
+    words = [] if in_settings else [option]
+    result = project.run("--model=a/one", "--model=two", "--model=slower", "--run-dir=out", "--limit=2", *words)
+    assert result.status == 0, result.output
+    assert {seen.body["model"] for seen in gateway.requests} == {"a/one", "two", "m"} and not other.requests
+    assert {one["name"] for one in json.loads((project.path / "out/several.json").read_text())["members"]} == {
+        "one",
+        "two",
+        "slower",
+    }
+    assert project.run("--resume=out").status == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.text_files import read_text
 from tool_impls import base
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
@@ -158,7 +159,7 @@ class Library:
         """All ``.txt`` and ``.md`` files below the folder, by name; the first line is the title."""
         entries = []
         for path in sorted(path for path in folder.rglob("*") if path.suffix in {".txt", ".md"} and path.is_file()):
-            title, _, body = path.read_text(encoding="utf-8").strip().partition("\n")
+            title, _, body = read_text(path).strip().partition("\n")
             found = words(f"{title} {body}")
             entries.append(Entry(title.lstrip("# ").strip(), " ".join(body.split()), Counter(found), len(found)))
         return cls(entries)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from agentgauge.core.user_home import expanded_if_known
 from agentgauge.sandbox.inner import landlock, linux, seccomp
 from agentgauge.sandbox.paths import HIDDEN, view
 from tool_impls import registry
@@ -70,7 +71,7 @@ def confine(read: Iterable[str], write: Iterable[str]) -> str:
     if os.geteuid() == 0:
         linux.drop_capabilities()
         found.append("no_capabilities")
-    fonts = (str(Path(folder).expanduser()) for folder in FOLDERS)
+    fonts = (str(expanded_if_known(folder)) for folder in FOLDERS)
     seen = view([*read, *_DATA.split(), *fonts, *(str(_ROOT / name) for name in ("agentgauge", "tool_impls"))])
     # The first takes the right to execute anything, which the second would leave.
     if landlock.restrict((), (), ("/",), ()) and landlock.restrict(seen.readable, seen.listed, write, _DEVICES):

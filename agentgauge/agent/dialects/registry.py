@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 
 _FAMILIES = {
     "qwen": "templated.Qwen",
@@ -85,7 +86,7 @@ def _reworded(made: Format, file: Path) -> Format:
     if not hasattr(made, "prompt"):
         raise UsageProblem(f"{file}: this dialect has no prompt of its own, so remove the file")
     try:
-        text = file.read_text(encoding="utf-8").removesuffix("\n")
+        text = read_text(file).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
     for slot in ("{tools}", "{query}"):

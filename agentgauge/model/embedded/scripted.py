@@ -23,6 +23,7 @@ from typing import Any
 
 from agentgauge.core.chat import CaseKey, ChatReply, ToolCall
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Script:
     def load(path: Path) -> Script:
         """Read and check. Raises UsageProblem that says where the file is wrong."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(read_text(path))
         except OSError as error:
             raise UsageProblem(
                 f"the script {path} cannot be read ({error.strerror}); give scripted:FILE an existing file"

@@ -109,7 +109,8 @@ def proxy_for(url: str) -> Proxy | None:
 def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        found = ipaddress.ip_address(host)
+        return found.is_loopback or found.is_unspecified
     except ValueError:
         return host == "localhost"
 

@@ -16,7 +16,7 @@ from yarl import URL
 
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.transport.addressing import Proxy, own_tls_context, proxy_for, standing_headers, url_of
-from agentgauge.model.transport.base import MAX_REDIRECTS, Answer, Outgoing, TransportError
+from agentgauge.model.transport.base import MAX_REDIRECTS, MAX_STREAM, Answer, Outgoing, TransportError, is_event_stream
 from agentgauge.model.transport.transport_errors import AnswerTooLong, transport_error
 from agentgauge.model.wire import excerpt
 
@@ -94,6 +94,7 @@ class AiohttpTransport:
             # Plain HTTP needs no certificates.
             ssl=True if url.scheme == "http" and not proxy else self._tls or True,
         ) as answer:
+            largest = max(largest, MAX_STREAM) if is_event_stream(answer.headers) else largest
             return Answer(answer.status, answer.reason or "", answer.headers, await _read(answer, largest))
 
     def _way(self, address: str) -> tuple[URL, Proxy | None]:

@@ -27,6 +27,8 @@ ErrorCause = Literal[
 
 MAX_ANSWER = 32 * 1024 * 1024
 """Bytes of one answer, unpacked. Far more than any reply, and little enough for many at once."""
+MAX_STREAM = 256 * 1024 * 1024
+"""Bytes of an answer that comes as a stream of events: some 250 for each token."""
 MAX_DOWNLOAD = 512 * 1024 * 1024
 """Bytes of a file of results, of which a client fetches one at a time."""
 MAX_REDIRECTS = 20  # as the ``openai`` package follows
@@ -61,6 +63,10 @@ class Answer:
         two.
         """
         return redact(self.content[:8000].decode("utf-8", "replace"))[:4000]
+
+
+def is_event_stream(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import openai
 
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.transport.addressing import custom_headers, own_tls_context, proxy_for
-from agentgauge.model.transport.base import MAX_ANSWER, Answer, Outgoing, TransportError
+from agentgauge.model.transport.base import MAX_ANSWER, MAX_STREAM, Answer, Outgoing, TransportError, is_event_stream
 from agentgauge.model.transport.transport_errors import AnswerTooLong, transport_error
 from agentgauge.model.wire import excerpt
 
@@ -85,20 +85,21 @@ class OpenAITransport:
 
 
 async def _bound(answer: httpx2.Response) -> None:
-    answer.stream = _Bounded(answer.stream)
+    answer.stream = _Bounded(answer.stream, MAX_STREAM if is_event_stream(answer.headers) else MAX_ANSWER)
 
 
 class _Bounded(httpx2.AsyncByteStream):
     """A body that ends with AnswerTooLong where it is too long. Packed bytes are counted here."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, largest: int) -> None:
         self._stream = stream
+        self._largest = largest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
-            if size > MAX_ANSWER:
+            if size > self._largest:
                 raise AnswerTooLong
             yield chunk
 

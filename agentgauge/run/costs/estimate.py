@@ -69,12 +69,12 @@ def open_reserve(settings: Settings, worker: int, tasks: Collection[str]) -> Res
 def cost_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
     """The lines about the cost at the start. Prices are looked up when the first line is requested."""
     models = asked_models(settings, {task for task, _, _ in plan})
-    if unknown := _unknown(models):
+    if unknown := _unknown([spec for spec in models if not spec.is_own_server]):
         yield (
             f"cost: not known, because {PACKAGE} does not know the prices of {unknown}; give prices in its"
             " [models.NAME] table of agentgauge.toml"
         )
-    elif not all(spec.prices.free for spec in models):
+    elif any(spec.prices.known and not spec.prices.free for spec in models):
         yield _estimate(settings, models, _left(settings, plan))
 
 
@@ -84,9 +84,11 @@ def _estimate(settings: Settings, models: Sequence[ModelSpec], cases: Mapping[st
     dollars = sum(requests * _request(settings, task, own).usd for task, requests in asked.items())
     listed = any(isinstance(spec.prices, ListedPrices) for spec in models)
     prices = f"{PACKAGE} {version(PACKAGE)}" if listed else "agentgauge.toml"
-    other = ", ".join(dict.fromkeys(spec.name for spec in others if not spec.prices.free and spec.name != own.name))
-    if own.prices.free:
-        return f"cost: {own.name} costs nothing; what {other} costs is not estimated"
+    priced = (spec.name for spec in others if spec.prices.known and not spec.prices.free and spec.name != own.name)
+    other = ", ".join(dict.fromkeys(priced))
+    if own.prices.free or not own.prices.known:
+        why = "costs nothing" if own.prices.free else "is a server of your own"
+        return f"cost: {own.name} {why}; what {other} costs is not estimated"
     return (
         f"cost: about ${dollars:,.2f}, an estimate: {sum(asked.values()):,.0f} requests with the whole sample at"
         f" {BYTES_PER_TOKEN} bytes a token, replies of {REPLY_TOKENS} tokens, nothing cached; prices of {prices}"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register
+from agentgauge.core.user_home import expanded_if_known
 
 LOCAL, AUTO = "local", "auto"
 PROBE_SECONDS = 3.0
@@ -116,7 +117,7 @@ def _given_token() -> str | None:
     """The user's token, where Ray looks for it."""
     if given := os.environ.get("RAY_AUTH_TOKEN"):
         return given
-    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or expanded_if_known("~/.ray/auth_token"))
     return path.read_text("utf-8").strip() if path.is_file() else None
 
 

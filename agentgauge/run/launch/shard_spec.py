@@ -11,6 +11,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.core.text_files import read_text
 from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import ShardSpec, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions
@@ -71,7 +72,7 @@ class ShardSpecs:
         toml = self._root / "agentgauge.toml"
         with TemporaryDirectory() as scratch:
             copy = Path(scratch) / "agentgauge.toml"
-            copy.write_text(without_logins(toml.read_text(encoding="utf-8") if toml.is_file() else ""), "utf-8")
+            copy.write_text(without_logins(read_text(toml) if toml.is_file() else ""), "utf-8")
             data = {f"data/{name}": folder for name, folder in self._folders.items()}
             return packed({"project/agentgauge.toml": copy, **data}, follow=True)
 

@@ -11,7 +11,6 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.run.options import PREFIX
 
 _REFUSED = {
-    "model-url": "it is the address of one model; give each model a table with a url in agentgauge.toml",
     "record": "a cassette holds the exchanges of one run; record each model by itself",
     "replay": "a cassette holds the exchanges of one run; replay each model by itself",
     "rescore": "it scores one run; score each by itself",
@@ -29,6 +28,7 @@ class CommandLine:
     resume: str | None
     budget: str | None
     in_flight: str | None
+    model_url: str | None  # of all models; the words have it, too
     words: tuple[str, ...]  # all else
     given: frozenset[str]  # options of these words that several runs cannot have
 
@@ -52,11 +52,13 @@ def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLin
         parser.add_argument(*forms, dest=name.replace("-", "_"), **more)  # type: ignore[arg-type]
 
     add("model", action="append")
-    for name in ("run-dir", "resume", "budget", "in-flight", *_REFUSED):
+    for name in ("run-dir", "resume", "budget", "in-flight", "model-url", *_REFUSED):
         add(name)
     found, others = parser.parse_known_args(list(words))
     refused = frozenset(name for name in _REFUSED if getattr(found, name.replace("-", "_")) is not None)
-    more = (found.run_dir, found.resume, found.budget, found.in_flight)
+    if found.model_url is not None:
+        others.append(f"{PREFIX}model-url={found.model_url}")
+    more = (found.run_dir, found.resume, found.budget, found.in_flight, found.model_url)
     return CommandLine(tuple(found.model or ()), *more, tuple(others), refused)
 
 

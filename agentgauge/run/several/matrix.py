@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.text_files import read_text
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, RunGroup, named
@@ -66,7 +67,7 @@ class Sweep:
 def read_sweep(path: Path) -> Sweep:
     """Raises UsageProblem for a file that cannot be read, and for what is wrong in it."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_text(path))
     except OSError as error:
         raise UsageProblem(
             f"the sweep {path} cannot be read ({error.strerror}); give the path of a TOML file"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
 from bench_gta.atomic.prompts import slots_of
 
@@ -55,7 +56,7 @@ def load_template(folder: Path | None) -> str:
     accepted = f"the slots are {', '.join(f'{{{slot}}}' for slot in SLOTS)}, once each"
     accepted += ", and a literal brace is written twice"
     try:
-        template = file.read_text(encoding="utf-8").removesuffix("\n")
+        template = read_text(file).removesuffix("\n")
         found = slots_of(template)
     except (OSError, ValueError) as error:
         raise UsageProblem(f"{file} cannot be used: {error}; {accepted}") from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.text_files import read_text
 from bench_wild.generate.dialogue.dialogue import TYPES, Group, Language, TaskType
 
 FOLDER = Path(__file__).parents[1] / "prompts"
@@ -127,7 +128,7 @@ def _replacements(folder: Path) -> dict[str, str]:
         if file.stem not in known:
             raise UsageProblem(f"--prompts: {file} replaces nothing; texts are {', '.join(sorted(known))}")
         try:
-            found[file.stem] = file.read_text(encoding="utf-8").strip()
+            found[file.stem] = read_text(file).strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageProblem(f"--prompts: {file} cannot be read as UTF-8 text: {error}") from None
     return found

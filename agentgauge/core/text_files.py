@@ -1,0 +1,16 @@
+"""Text files that people write: their editors may begin them with a byte order mark, and some write UTF-16."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_text(path: Path) -> str:
+    """The text without its byte order mark, with ``\\n`` at the end of each line. Raises OSError and
+    UnicodeDecodeError."""
+    with path.open("rb") as stream:
+        start = stream.read(2)
+    return path.read_text(encoding="utf-16" if start in UTF_16 else "utf-8-sig")

@@ -1,0 +1,131 @@
+"""pytest's options that run no case, and those that pick what failed before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.project import PYTEST, Project, python
+
+OWN = """
+import pytest
+
+@pytest.fixture
+def asked(model):
+    return model.ask("?")
+
+def test_own(asked):
+    assert asked
+
+def test_plain():
+    assert True
+"""
+KEYLESS = ("--model=gpt-4o",)
+LOOKING = (
+    ("--co",),
+    ("--collect-only", "-q"),
+    ("--setup-plan",),
+    ("--setup-only",),
+    ("--fixtures",),
+    ("--fixtures-per-test",),
+    ("--markers",),
+    ("--help",),
+    ("--version",),
+    ("--co", "--model=openai/o3"),
+    ("--setup-plan", "--model=openai/o3"),
+    ("--co", "-n2"),
+    ("--setup-plan", "-n2"),
+    ("--fixtures", "-n2"),
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project.make(tmp_path / "project", samples=3)
+    (made.path / "test_own.py").write_text(OWN)
+    return made
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+def test_looking_needs_no_key_and_leaves_nothing(project: Project, words: tuple[str, ...]) -> None:
+    result = project.run(*KEYLESS, *words)
+    assert result.status == 0, result.output
+    assert not (project.path / "runs").exists()
+    assert "is missing" not in result.output and "are missing" not in result.output
+
+
+def test_what_is_set_up_and_looked_at(project: Project) -> None:
+    assert "4 tests collected" not in (listed := project.run("--co", "-q", *KEYLESS).output)
+    assert "5 tests collected" in listed and "test_toy.py::test_say[s1]" in listed
+    assert "SETUP    F outcome" in project.run("--setup-plan", *KEYLESS).output
+    assert "4 skipped" in project.run("--setup-only", "-rs", *KEYLESS).output
+    shown = project.run("--setup-show", "--model=oracle", "--run-dir=shown", "test_toy.py")  # runs the tests
+    assert shown.status == 0 and "SETUP    F outcome" in shown.output, shown.output
+    assert json.loads((project.path / "shown/summary.json").read_text())["tasks"]["toy.say"]["passed"] == 3
+
+
+def test_an_unknown_model_is_still_refused(project: Project) -> None:
+    result = project.run("--co", "--model=gtp-4o")
+    assert result.status == 4 and "did you mean gpt-4o" in result.output
+
+
+# -- what failed before
+
+
+def _run(project: Project, *words: str, status: int = 0) -> str:
+    """With pytest's cache, which other tests switch off."""
+    at = PYTEST.index("no:cacheprovider") - 1
+    words = (*PYTEST[:at], *PYTEST[at + 2 :], "--data", "toy", "-rA", *words)
+    result = python(*words, cwd=project.path)
+    assert result.status == status, result.output
+    return result.output
+
+
+def _script(project: Project, name: str, *right: int) -> str:
+    replies = {f"toy.say/s{number}": [f"word{number}" if number in right else "?"] for number in range(3)}
+    (project.path / name).write_text(json.dumps({"replies": replies}))
+    return f"--model=scripted:{name}"
+
+
+def _ran(output: str) -> set[str]:
+    return {f"s{number}" for number in range(3) if f"test_say[s{number}]" in output}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "n2"])
+def test_what_failed_with_one_model_has_not_failed_with_another(project: Project, workers: tuple[str, ...]) -> None:
+    (project.path / "test_own.py").write_text("def test_broken():\n    assert False\n")
+    one, other = _script(project, "one.json", 0), _script(project, "other.json", 1, 2)
+    _run(project, one, *workers, status=1)  # s1, s2 are wrong, and test_broken fails
+    _run(project, other, *workers, status=1)  # s0 is wrong
+    assert _ran(_run(project, one, "--lf", *workers, status=1)) == {"s1", "s2"}
+    again = _run(project, other, "--lf", *workers, status=1)
+    assert _ran(again) == {"s0"} and "test_broken" in again
+    fixed = _script(project, "one.json", 0, 1)
+    _run(project, fixed, "--lf", *workers, status=1)
+    assert _ran(_run(project, fixed, "--lf", *workers, status=1)) == {"s2"}
+    assert _ran(_run(project, other, "--lf", "--co", "-q")) == {"s0"}
+
+
+def test_first_those_that_failed_with_this_model(project: Project) -> None:
+    one, other = _script(project, "one.json", 0), _script(project, "other.json", 0, 1)
+    for model in (one, other):
+        _run(project, model, "test_toy.py")
+    listed = [line for line in _run(project, other, "--ff", "--co", "-q", "test_toy.py").splitlines() if "::" in line]
+    assert listed[0].endswith("[s2]")
+
+
+def test_stepwise_goes_on_where_this_model_failed(project: Project) -> None:
+    one, other = _script(project, "one.json", 0), _script(project, "other.json", 0, 1)
+    for model in (one, other):
+        _run(project, model, "--sw", "test_toy.py")
+    assert _ran(_run(project, one, "--sw", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
+    assert _ran(_run(project, other, "--sw", "--co", "-q", "test_toy.py")) == {"s2"}
+
+
+def test_models_side_by_side_keep_their_own(project: Project) -> None:
+    one, other = _script(project, "one.json", 0), _script(project, "other.json", 1, 2)
+    _run(project, one, other, "test_toy.py")
+    assert _ran(_run(project, one, "--lf", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
+    assert _ran(_run(project, other, "--lf", "--co", "-q", "test_toy.py")) == {"s0"}
