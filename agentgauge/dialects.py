@@ -2,7 +2,7 @@
 
 from agentgauge.agent.dialects.conversation import Turn, functions, prompted
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
-from agentgauge.agent.dialects.lenient import find_calls, read_leniently
+from agentgauge.agent.dialects.lenient import read_leniently
 
 __all__ = [
     "Format",
@@ -11,7 +11,6 @@ __all__ = [
     "RenderedRequest",
     "Turn",
     "as_json",
-    "find_calls",
     "functions",
     "prompted",
     "read_leniently",

@@ -92,7 +92,7 @@ async def _ask_with_tools(
         return await case.ask(messages, tools=tools, usual=usual)
     format = format_of(dialect, case.settings.prompts, judged=True)
     reply = await put(case, format.request(messages, tools), usual)
-    reply = parse_reply(format, reply, tolerant=case.settings.scoring == "strict")
+    reply = parse_reply(format, reply, tools, tolerant=case.settings.scoring == "strict")
     calls = (replace(call, id=f"call_{place}") for place, call in enumerate(reply.tool_calls))
     return replace(reply, tool_calls=tuple(calls))
 

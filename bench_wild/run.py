@@ -294,7 +294,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
             reply = await put(case, sent, usual)
         seconds = round(time.monotonic() - clock, 3)
         asked += 1
-        reply = parse_reply(format, reply, tolerant=tolerant) if format else reply
+        reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply
         return answer_of(reply, asked, tolerant=tolerant, seconds=seconds)
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant)

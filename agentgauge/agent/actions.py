@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agentgauge.agent.convert import convert
 from agentgauge.agent.model_json import read_json
+from agentgauge.core.chat import ChatReply
 from agentgauge.core.tools import SchemaTool, Tool
 from agentgauge.core.types import Json
 
@@ -60,6 +61,7 @@ class Reading:
 
     thought: str
     actions: tuple[Action, ...]
+    parsed: ChatReply | None = None  # in OpenAI's form, if a dialect parsed its text
 
 
 def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") -> Call | CallError:

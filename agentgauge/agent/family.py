@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agentgauge.agent.actions import Reading
 from agentgauge.agent.dialect import Dialect
@@ -28,10 +29,12 @@ class FamilyDialect(Native):
         return self.format.request(conversation, [function_schema(tool) for tool in tools])
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        return super().read(parse_reply(self.format, reply, tolerant=self.tolerant), tools, turn)
+        offered = [function_schema(tool) for tool in tools.values()]
+        parsed = parse_reply(self.format, reply, offered, tolerant=self.tolerant)
+        return replace(super().read(parsed, tools, turn), parsed=parsed)
 
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
-        return super().reply_messages(parse_reply(self.format, reply, tolerant=self.tolerant), reading)
+        return super().reply_messages(reading.parsed or reply, reading)
 
 
 def chosen_dialect(settings: CaseSettings, no_action: str, invalid_action: str) -> Dialect:
@@ -44,9 +47,10 @@ def chosen_dialect(settings: CaseSettings, no_action: str, invalid_action: str) 
     return FamilyDialect(no_action, invalid_action, format, tolerant=settings.scoring == "strict")
 
 
-def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatReply:
-    """Parse a reply whose calls are in its text, without ids. Raises ModelFault if the server has parsed the calls
-    already.
+def parse_reply(format: Format, reply: ChatReply, tools: Sequence[Mapping[str, Any]], *, tolerant: bool) -> ChatReply:
+    """Parse a reply whose calls are in its text, without ids. ``tools`` are those of the request.
+
+    Raises ModelFault if the server has parsed the calls already.
     """
     if reply.tool_calls:
         raise ModelFault(
@@ -54,7 +58,7 @@ def parse_reply(format: Format, reply: ChatReply, *, tolerant: bool) -> ChatRepl
             "use --dialect native with this server, or start it without its tool-call parser",
             cause="server parsed",
         )
-    parsed = format.read(reply.text or reply.refusal or "", tolerant=tolerant)
+    parsed = format.read(reply.text or reply.refusal or "", tolerant=tolerant, tools=tools)
     calls = tuple(ToolCall(call.name, call.arguments) for call in parsed.calls)
     # the family's own text holds what goes back
     return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=None, received=None, extra={})

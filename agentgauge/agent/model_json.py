@@ -18,10 +18,16 @@ def read_json(text: str) -> Json:
         value = json.loads(text)
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Json) -> None:
+    """Raises ValueError for a value nested deeper than DEEPEST."""
     level = [value]
     for _ in range(DEEPEST + 1):
         nested = [one for one in level if isinstance(one, dict | list)]
         if not nested:
-            return value
+            return
         level = [item for one in nested for item in (one if isinstance(one, list) else one.values())]
     raise ValueError(f"nested deeper than {DEEPEST} levels")

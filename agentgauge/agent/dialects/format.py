@@ -76,12 +76,12 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """Parse a reply. Never raises.
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """Parse a reply to a request that offered ``tools``, in OpenAI's format. Never raises.
 
-        The rules are those of the published evaluation, quirks included. With ``tolerant``, everything recognisable as
-        a call is parsed as one: surrounding text, thoughts in ``<think>`` tags, code fences and near misses of the
-        syntax are ignored.
+        The rules are those of the published evaluation, quirks included. With ``tolerant``, what the model meant as a
+        call is parsed as one, with text, thoughts in ``<think>`` tags and code fences around it and near misses of the
+        syntax in it. What has no frame of the family is a call only of a tool on offer.
         """
 
     @abstractmethod

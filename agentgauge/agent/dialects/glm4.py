@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, named_results, prompted
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
-from agentgauge.agent.dialects.lenient import find_calls, read_leniently
+from agentgauge.agent.dialects.frames import JSON, NAMED_LINE, tag
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -26,7 +26,7 @@ _TOOL = """\
 {function}
 Whoever calls this function writes its arguments in JSON."""
 
-_NAMED = re.compile(r"^[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)", re.MULTILINE)
+_FORMS = (tag("tool_call"), NAMED_LINE, JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +57,21 @@ class Glm4(Format):
         if turn.results:
             yield {"role": "observation", "content": as_json(named_results(turn))}
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """One call, on the first two lines; later lines are ignored. If its arguments are no JSON object, the whole
         reply is text.
 
-        With ``tolerant``, there may be several, the name may stand below other text and the arguments on several lines.
+        With ``tolerant``, there may be several of tools on offer, the name may stand below other text and the arguments
+        on several lines; GLM-4.5's tags are read, too.
         """
         if tolerant:
-            return read_leniently(text, lambda answer: self._find(answer) or find_calls(answer))
+            return read_leniently(text, tools, _FORMS)
         # the template ends at the token of the role, so a served reply starts with the line break behind it
         lines = text.removeprefix("\n").split("\n")
         arguments = value_of(lines[1]) if len(lines) > 1 else None
         if not isinstance(arguments, dict):
             return ParsedReply(text)
         return ParsedReply(None, (ParsedCall(lines[0].strip(), as_json(arguments)),))
-
-    def _find(self, text: str) -> list[ParsedCall]:
-        calls: list[ParsedCall] = []
-        end = 0
-        for named in _NAMED.finditer(text):
-            if named.start() < end:
-                continue  # inside the arguments of the call before
-            try:
-                arguments, end = json.JSONDecoder().raw_decode(text, named.end())
-                calls.append(ParsedCall(named[1], as_json(arguments)))
-            except (ValueError, RecursionError):
-                continue  # no JSON behind it: no call
-        return calls
 
     def written(self, reply: ParsedReply) -> str:
         calls = [f"{call.name}\n{as_json(value_of(call.arguments))}" for call in reply.calls]

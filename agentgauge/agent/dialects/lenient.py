@@ -1,131 +1,161 @@
-"""Finds calls in any text, for ``--scoring strict``: JSON or the equivalent Python literals, anywhere in the text."""
+"""Finds the calls in a reply, whatever stands around them: for ``--scoring strict``."""
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
-from agentgauge.agent.dialects.format import ParsedCall, ParsedReply, as_json
-from agentgauge.core.types import Json
+from agentgauge.agent.dialects.call_values import Offered, offered_tools
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.frames import JSON, Form, Found
+from agentgauge.agent.near_json import NoValue
 
-_OPENING = re.compile(r"[\[{]")
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-_ARGUMENTS = ("arguments", "parameters", "args", "input")
-_TRIES = 200  # places that turn out to hold no value; hostile text has no end of them
-_LITERAL = 20_000  # characters of a value in Python's syntax
-_NESTED = 200  # brackets in each other that Python's parser takes
-
-_quiet = threading.Lock()  # the filters of warnings are the process's: two parsers must not restore each other's
-
-
-def without_thoughts(text: str) -> str:
-    """The text without its ``<think>`` sections; one of the two tags may be missing."""
-    if "<think>" not in text and "</think>" not in text:
-        return text
-    closed, end, rest = text.rpartition("</think>")
-    left = (
-        _THOUGHT.sub("", closed + end) + rest
-    )  # what is open behind the last end would be searched for one again and again
-    return left.rpartition("</think>")[2].partition("<think>")[0].strip()
+_OPEN, _CLOSE = "<think>", "</think>"
+_SEARCHED = 1_000_000  # characters read in vain, beside the length of the text; hostile text has no end of them
+_TOKENS = 8  # special tokens at the end of a reply
+_TOKEN = 40  # characters of one
 
 
-def find_calls(text: str) -> list[ParsedCall]:
-    """The calls in a text, in order: objects with a name and arguments, also in lists and in OpenAI's wrappings."""
-    found: list[ParsedCall] = []
-    place = tries = 0
-    while (opening := _OPENING.search(text, place)) and tries < _TRIES:
-        value, end = _value_at(text, opening.start())
-        if end is None:
-            tries += 1
-            place = opening.start() + 1
-        else:
-            found += _calls_in(value)
-            place = end
-    return found
+def read_leniently(text: str, tools: Sequence[Mapping[str, Any]], forms: Sequence[Form] = (JSON,)) -> ParsedReply:
+    """The calls of a reply and the text before them; the text after the thoughts if there are none.
+
+    A frame of the family makes a call, whatever the name. Other forms are calls only of tools on offer, and as a whole
+    reply in the family's own form. Code in Markdown is a quotation, unless the reply ends with it: then calls of tools
+    on offer count. Marks of thoughts inside a value are text.
+    """
+    return _Scan(text, offered_tools(tools), tuple(forms)).reply()
 
 
-def read_leniently(text: str, find: Callable[[str], Sequence[ParsedCall]] = find_calls) -> ParsedReply:
-    """The calls that ``find`` returns for the text after its thoughts, or that text if there are no calls."""
-    answer = without_thoughts(text)
-    if calls := tuple(find(answer)):
-        return ParsedReply(None, calls)
-    return ParsedReply(answer if answer.strip() else None)
+@lru_cache(maxsize=32)
+def _openings(forms: tuple[Form, ...]) -> re.Pattern[str]:
+    named = (f"(?P<form{number}>{form.opening})" for number, form in enumerate(forms))
+    return re.compile("|".join([f"(?P<thought>{_OPEN})|(?P<thought_end>{_CLOSE})|(?P<code>`+)", *named]), re.MULTILINE)
 
 
-def parse_python(text: str) -> ast.Expression:
-    """The syntax tree of an expression. Raises what ``ast.parse`` does."""
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if
-        return ast.parse(text, mode="eval")
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Calls at a place of the reply."""
+
+    form: Form
+    found: Found
+    start: int
+    code: int | None = None  # where the code begins in which they stand
 
 
-def _value_at(text: str, start: int) -> tuple[Json, int | None]:
-    """The value that begins there and its end; no end where there is none."""
-    try:
-        return json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        pass  # perhaps it is Python
-    end = _balanced(text, start)
-    if end is None:
-        return None, None
-    try:
-        return ast.literal_eval(parse_python(text[start:end])), end
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None, None
+@dataclass(slots=True)
+class _Scan:
+    text: str
+    offered: Offered
+    forms: tuple[Form, ...]
+    kept: list[tuple[int, int]] = field(default_factory=list)  # parts of the text before the current one
+    begins: int = 0  # of the current part
+    places: list[_Place] = field(default_factory=list)
+    fence: str = ""  # of the code that is open
+    code: int = 0  # its start
+    code_end: int = 0
+    quoted_thought: bool = False  # a mark of a thought stands in that code
 
+    def reply(self) -> ParsedReply:
+        self._scan()
+        if places := self._calls():
+            first = places[0][0]
+            before = self._answer(first.start if first.code is None else first.code)
+            return ParsedReply(before if before.strip() else None, tuple(call for _, calls in places for call in calls))
+        answer = self._answer(len(self.text))
+        return ParsedReply(answer if answer.strip() else None)
 
-def _balanced(text: str, start: int) -> int | None:
-    """Behind the bracket that closes the one at ``start``; brackets in quotes do not count. None where there is none
-    within the bounds of a literal."""
-    depth, quote, place = 0, "", start
-    stop = min(len(text), start + _LITERAL)
-    while place < stop:
-        sign = text[place]
-        if quote:
-            place += sign == "\\"
-            quote = "" if sign == quote else quote
-        elif sign in "'\"":
-            quote = sign
-        elif sign in "[{(":
-            depth += 1
-            if depth > _NESTED:
-                return None
-        elif sign in "]})":
-            depth -= 1
-            if not depth:
-                return place + 1
-        place += 1
-    return None
-
-
-def _calls_in(value: Json) -> Iterator[ParsedCall]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _calls_in(item)
-    elif isinstance(value, dict):
-        name = value.get("name")
-        if isinstance(name, str) and name and (arguments := _arguments(value)) is not None:
-            yield ParsedCall(name, arguments)
-        else:
-            for inner in ("tool_calls", "function", "function_call"):
-                yield from _calls_in(value.get(inner))
-
-
-def _arguments(call: dict[str, Json]) -> str | None:
-    for key in _ARGUMENTS:
-        given = call.get(key)
-        if isinstance(given, str):
+    def _scan(self) -> None:
+        left = len(self.text) + _SEARCHED
+        pattern, place = _openings(self.forms), 0
+        while left > 0 and (opening := pattern.search(self.text, place)):
+            kind = opening.lastgroup or ""
+            if not kind.startswith("form"):
+                place = self._mark(kind, opening)
+                continue
+            form = self.forms[int(kind.removeprefix("form"))]
             try:
-                given = json.loads(given)
-            except (ValueError, RecursionError):
-                return None
-        if isinstance(given, dict):
-            try:
-                return as_json(given)
-            except (TypeError, ValueError, RecursionError):  # a set, or keys that JSON does not know
-                return None
-    return None
+                found = form.read(self.text, opening.end(), self.offered)
+            except NoValue as error:
+                left -= max(error.place - opening.start(), 0)
+                place = max(opening.start() + 1, opening.end())
+                continue
+            self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))
+            place = max(found.end, opening.end())
+
+    def _mark(self, kind: str, opening: re.Match[str]) -> int:
+        """Takes note of a thought or of code; returns where the search goes on."""
+        if kind == "code":
+            return self._code(opening[0], opening.start(), opening.end())
+        if self.fence and (kind == "thought" or self.quoted_thought):
+            self.quoted_thought = kind == "thought"
+            return opening.end()
+        if kind == "thought":
+            end = self.text.find(_CLOSE, opening.end())
+            if end < 0 and self.text[self.text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip():
+                return opening.end()  # a mention
+            self.kept.append((self.begins, opening.start()))
+            self.begins = len(self.text) if end < 0 else end + len(_CLOSE)
+        else:  # it was opened before the reply
+            self.kept, self.places, self.fence = [(0, 0)], [], ""
+            self.begins = opening.end()
+        return self.begins
+
+    def _code(self, run: str, start: int, end: int) -> int:
+        if self.fence:
+            if len(run) >= len(self.fence):
+                self.fence, self.code_end = "", end
+            return end
+        line_end = self.text.find("\n", end)
+        line_end = len(self.text) if line_end < 0 else line_end
+        closing = self.text.find(run, end, line_end)
+        if len(run) >= 3 or closing >= 0:
+            self.fence, self.code, self.quoted_thought = run, start, False
+        return end
+
+    def _calls(self) -> list[tuple[_Place, list[ParsedCall]]]:
+        """The places that hold calls: those outside of code, if there are any."""
+        plain = self._held([one for one in self.places if one.code is None])
+        if plain or not (self.fence or self._is_end(self.code_end)):
+            return plain
+        # a part of a line is a quotation unless it is all
+        return self._held([one for one in self.places if self._is_whole(one) or self.text.startswith("```", one.code)])
+
+    def _held(self, places: Sequence[_Place]) -> list[tuple[_Place, list[ParsedCall]]]:
+        held = [(one, one.found.framed if self._is_frame(one) else one.found.bare) for one in places]
+        return [(one, calls) for one, calls in held if calls]
+
+    def _is_frame(self, place: _Place) -> bool:
+        if place.form.is_frame == "always" and place.code is None:
+            return True
+        return place.form.is_frame != "never" and self._is_whole(place)
+
+    def _is_whole(self, place: _Place) -> bool:
+        """Whether nothing stands around the calls but the code's own marks."""
+        start, end = (place.start, place.found.end) if place.code is None else (place.code, self.code_end)
+        ends = self._is_end(end) if len(self.places) == 1 else False
+        return (ends or (place.code is not None and bool(self.fence))) and not self._answer(start).strip()
+
+    def _is_end(self, place: int) -> bool:
+        return not without_tokens(self.text[place:]).strip()
+
+    def _answer(self, end: int) -> str:
+        """The text up to a place, without thoughts, and without special tokens at the end of the reply."""
+        parts = [*self.kept, (self.begins, end)]
+        answer = "".join(self.text[start:stop] for start, stop in parts)
+        if end == len(self.text):
+            answer = without_tokens(answer)
+        return answer.strip() if self.kept else answer
+
+
+def without_tokens(text: str) -> str:
+    """The text without special tokens of a chat template at its end."""
+    for _ in range(_TOKENS):
+        ended = text.rstrip()
+        start = ended.rfind("<|", max(len(ended) - _TOKEN, 0)) if ended.endswith("|>") else -1
+        if start < 0:
+            break
+        text = ended[:start]
+    return text

@@ -6,13 +6,15 @@ The spec infers this family from the published results; how a reply is read is o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import Turn, call_objects, fill, functions, named_results, prompted
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.frames import JSON, tag
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -31,6 +33,8 @@ Functions:
 
 _ANSWER = "Assistant:"
 _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
+_FORMS = (tag("tool_calls"), JSON)
+_BROKEN = re.compile(rf"{_OPEN}\s*[\[{{].*{_CLOSE}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +60,16 @@ class PromptOnly(Format):
         calls = call_objects(reply.calls)
         return f"{_OPEN}{as_json(calls)}{_CLOSE}" if calls else f"{_ANSWER} {reply.text or ''}"
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """Parse calls between the tags, anywhere after the thoughts. If one call cannot be parsed, the reply is
-        empty.
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """Calls between the tags, and bare ones of tools on offer. A closed block of broken JSON makes the reply empty.
+
+        No published parser is known, so both scorings read alike.
         """
-        meant = without_thoughts(text) if tolerant else text.rpartition("</think>")[2]
-        if tolerant:
-            calls = find_calls(meant)
-        elif tagged := list(_tagged(meant)):
-            try:
-                calls = [call for content in tagged for call in _calls(content)]
-            except (ValueError, RecursionError):
-                return ParsedReply(None)
-        else:
-            calls = []
-        if calls:
-            return ParsedReply(None, tuple(calls))
+        found = read_leniently(text, tools, _FORMS)
+        if found.calls:
+            return found
+        meant = found.text or ""
+        if _BROKEN.search(meant):
+            return ParsedReply(None)
         answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
         return ParsedReply(answer if answer.strip() or not tolerant else None)
-
-
-def _tagged(text: str) -> Iterator[str]:
-    """What stands between tags. No regular expression: of opening tags alone each would look for its end."""
-    end = 0
-    while (start := text.find(_OPEN, end)) >= 0 and (end := text.find(_CLOSE, start)) >= 0:
-        yield text[start + len(_OPEN) : end]
-
-
-def _calls(text: str) -> list[ParsedCall]:
-    """The calls of a JSON list; ValueError if it is none, or an item is no call."""
-    items = json.loads(text)
-    if not isinstance(items, list):
-        raise ValueError("no list")
-    return [_call(item) for item in items]
-
-
-def _call(item: object) -> ParsedCall:
-    match item:
-        case {"name": str(name), "arguments": dict(arguments)}:
-            return ParsedCall(name, as_json(arguments))
-    raise ValueError("no call")

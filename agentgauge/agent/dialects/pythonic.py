@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
@@ -16,7 +16,9 @@ from agentgauge.agent.dialects.conversation import (
     split_question,
 )
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
-from agentgauge.agent.dialects.pycalls import parse, read_anywhere, render, render_history
+from agentgauge.agent.dialects.frames import GORILLA_MARK, JSON, PYTHON_LINE, PYTHON_LIST
+from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.pycalls import parse, render, render_history
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -28,6 +30,8 @@ A reply with calls holds nothing but the calls, in this form:
 [function_one(parameter_one=value, parameter_two=value), function_two(parameter=value)]
 Any other text has no place in such a reply. The functions you may call, with JSON schemas of their parameters:
 {tools}"""
+
+_FORMS = (PYTHON_LIST, PYTHON_LINE, JSON)
 
 _GORILLA_MARK = "<<function>>"
 
@@ -63,13 +67,13 @@ class ToolAce(Format):
         if turn.results:
             yield {"role": "tool", "content": as_json(named_results(turn))}
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """Calls between brackets, else text; brackets around anything else are an empty reply.
 
         A list without a call is text: the spec does not define it, and the other families with lists treat it as text.
         """
         if tolerant:
-            return read_anywhere(text)
+            return read_leniently(text, tools, _FORMS)
         if not (text.startswith("[") and text.endswith("]")):
             return ParsedReply(text)
         try:
@@ -130,17 +134,18 @@ class Gorilla(Format):
         sent = f"<<{turn.role}>>{calls or turn.text}<<{turn.role}>>"
         return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """The text of a reply is always the whole reply, even if it has calls. Parts that are no calls are dropped."""
+        if tolerant:
+            found = read_leniently(text, tools, (GORILLA_MARK, *_FORMS))
+            return replace(found, text=text) if found.calls else found
         calls: list[ParsedCall] = []
         for part in text.split(_GORILLA_MARK)[1:]:
             try:
-                calls += parse(part, positional="None", tolerant=tolerant)
+                calls += parse(part, positional="None")
             except ValueError:
                 continue  # as published
-        if calls or not tolerant:
-            return ParsedReply(text, tuple(calls))
-        return read_anywhere(text.replace(_GORILLA_MARK, "\n"))
+        return ParsedReply(text, tuple(calls))
 
     def written(self, reply: ParsedReply) -> str:
         return "".join(f"{_GORILLA_MARK}{render([call])}" for call in reply.calls) or reply.text or ""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.near_json import NoValue, decode
 from agentgauge.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
 from agentgauge.core.chat import Message
 
@@ -30,13 +31,14 @@ tool fits, write:
 Thought: why no call is needed now
 Final Answer: what you say to the user"""
 
-_NEXT = "|".join(map(re.escape, (ACTION, THOUGHT, FINISH, RESPONSE)))
-_CALL = re.compile(
+_NEXT = re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, (ACTION, THOUGHT, FINISH, RESPONSE)))})|\Z", re.MULTILINE)
+_PAIR = re.compile(
     # every repetition ends at one sign, so that hostile text costs no more than its length
-    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)\n+[ \t]*{re.escape(ACTION_INPUT)}(.*?)(?=^[ \t]*(?:{_NEXT})|\Z)",
-    re.MULTILINE | re.DOTALL,
+    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)\n+[ \t]*{re.escape(ACTION_INPUT)}\s*(?:```(?:json)?\s*)?",
+    re.MULTILINE,
 )
-_FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
+_BEHIND = re.compile(r"[\s`]*?(?=\n|\Z)")
+_THOUGHT_END = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +60,21 @@ class Reacting(Format):
         if turn.results:
             yield {"role": "user", "content": "\n".join(f"{RESPONSE} {result}" for result in turn.results)}
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
-        """As in GTA a final answer wins over any call. With ``tolerant`` the arguments may stand in a code fence."""
-        if FINISH in text:
-            return ParsedReply(text.rpartition(FINISH)[2].strip() or None)
-        found = ((name.strip(), given.strip()) for name, given in _CALL.findall(text))
-        calls = tuple(ParsedCall(name, self._arguments(given, tolerant)) for name, given in found if name)
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """As in GTA a final answer wins over any call. Arguments may stand in a code fence; marks inside them are text.
+
+        No published run used this syntax, so both scorings read alike.
+        """
+        calls, rest = _pairs(text)
+        if _THOUGHT_END in rest:
+            text = text[text.index(_THOUGHT_END, rest.index(_THOUGHT_END)) + len(_THOUGHT_END) :]
+            calls, rest = _pairs(text)
+        if FINISH in rest:
+            return ParsedReply(rest.rpartition(FINISH)[2].strip() or None)
         if not calls:
             return ParsedReply(text if text.strip() else None)
         thought = text.partition(ACTION)[0].replace(THOUGHT, "").strip()
         return ParsedReply(thought or None, calls)
-
-    def _arguments(self, given: str, tolerant: bool) -> str:
-        fenced = _FENCE.match(given) if tolerant else None
-        given = fenced[1] if fenced else given
-        value = value_of(given)
-        return as_json(value) if isinstance(value, dict) else given
 
     def write(self, reply: ParsedReply) -> str:
         return self.written(reply)  # blanks around its texts are not read back
@@ -88,3 +89,27 @@ class Reacting(Format):
                 raise ValueError(f"ReAct cannot hold a call named {call.name!r}")
             lines += [f"{ACTION} {call.name}", f"{ACTION_INPUT} {call.arguments}"]
         return "\n".join(lines)
+
+
+def _pairs(text: str) -> tuple[tuple[ParsedCall, ...], str]:
+    """The calls, and the text without their arguments."""
+    calls, rest, place = [], [], 0
+    while pair := _PAIR.search(text, place):
+        rest.append(text[place : pair.start()])
+        arguments, place = _arguments(text, pair.end())
+        if name := pair[1].strip():
+            calls.append(ParsedCall(name, arguments))
+    return tuple(calls), "".join([*rest, text[place:]])
+
+
+def _arguments(text: str, place: int) -> tuple[str, int]:
+    """The object at ``place`` and its end; else the text up to the next mark."""
+    try:
+        value, end = decode(text, place)
+        if isinstance(value, dict) and (behind := _BEHIND.match(text, end)):
+            return as_json(value), behind.end()
+    except NoValue:
+        pass
+    following = _NEXT.search(text, place)
+    end = following.start() if following else len(text)
+    return text[place:end].strip(), end

@@ -21,11 +21,15 @@ from agentgauge.agent.dialects.conversation import (
     with_results,
 )
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
-from agentgauge.agent.dialects.lenient import find_calls, read_leniently, without_thoughts
+from agentgauge.agent.dialects.frames import FUNCTION, JSON, JSON_LIST, JSON_TYPED, PYTHON_LIST, PYTHON_TAG, tag
+from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
 _QWEN_OPEN, _QWEN_END = "<tool_call>", "<|im_end|>"
+_QWEN_FORMS = (tag("tool_call"), FUNCTION, JSON)
+_FUNCTIONARY_FORMS = (FUNCTION, JSON)
+_LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
 _OPEN, _CLOSE = "<function=", "</function>"  # functionary's
 _LLAMA_WORDS = ("function", "name", "parameters")
 _HAMMER_MARK = '```\n[{"name"'
@@ -45,14 +49,11 @@ class Qwen(Format):
         """The chat template has the tools; the date stays at the end of the system message."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
         reply empty."""
         if tolerant:
-            meant = without_thoughts(text).removesuffix(_QWEN_END)
-            calls = find_calls(meant)
-            before = meant.partition(_QWEN_OPEN)[0] if _QWEN_OPEN in meant else "" if calls else meant
-            return ParsedReply(before if before.strip() else None, tuple(calls))
+            return read_leniently(text, tools, _QWEN_FORMS)
         blocks = list(_QWEN_BLOCK.finditer(text))
         found = []
         for block in blocks:
@@ -83,24 +84,21 @@ class Functionary(Format):
         """The chat template has the tools; tool messages carry the name of their function."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
         are kept."""
         if tolerant:
-            text = without_thoughts(text)
-        elif text.count(_OPEN) != text.count(_CLOSE):
+            return read_leniently(text, tools, _FUNCTIONARY_FORMS)
+        if text.count(_OPEN) != text.count(_CLOSE):
             return ParsedReply(text)
         calls: list[ParsedCall] = []
         for name, arguments in _tagged(text):
             try:
                 calls.append(ParsedCall(name, as_json(json.loads(arguments))))
             except (ValueError, RecursionError):
-                if not tolerant:
-                    break
-        if not calls and tolerant:
-            calls = find_calls(text)
+                break
         if not calls:
-            return ParsedReply(text if text.strip() or not tolerant else None)
+            return ParsedReply(text)
         before = text.partition(_OPEN)[0] if _OPEN in text else ""
         return ParsedReply(before if before.strip() else None, tuple(calls))
 
@@ -137,14 +135,14 @@ class Llama(Format):
         sent = tuple(_one_by_one(tool_messages(kept)))
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
 
         Of a list only items that are JSON *texts* are calls; the published runs gave a list of objects no ids, on which
         the benchmark fails: an empty reply here.
         """
         if tolerant:
-            return read_leniently(without_thoughts(text).removeprefix("<|python_tag|>"))
+            return read_leniently(text, tools, _LLAMA_FORMS)
         if not all(word in text for word in _LLAMA_WORDS):
             return ParsedReply(text)
         try:
@@ -207,11 +205,11 @@ class Hammer(Format):
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
         return RenderedRequest(tuple(sent), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
         ignored."""
         if tolerant:
-            return read_leniently(text)
+            return read_leniently(text, tools, (JSON_LIST,))
         if _HAMMER_MARK not in text:
             return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
         try:

@@ -21,6 +21,7 @@ from agentgauge.agent.dialects.conversation import (
     with_results,
 )
 from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.frames import JSON_LIST, JSON_TOOL_CALLS
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
@@ -84,10 +85,10 @@ class Xlam(Format):
         )
         return RenderedRequest(({"role": "user", "content": content},))
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply that cannot be parsed is text. An empty list is the text that the published runs had for it."""
         if tolerant:
-            return read_leniently(text)
+            return read_leniently(text, tools, (JSON_TOOL_CALLS,))
         try:
             return _calling(json.loads(text)["tool_calls"])
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -138,9 +139,9 @@ class Xlam2(Format):
         results of a step are one message with a JSON list."""
         return RenderedRequest(tuple(_gathered(tool_messages(date_to_last_user(messages)))), tuple(tools))
 
-    def read(self, text: str, *, tolerant: bool) -> ParsedReply:
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         if tolerant:
-            return read_leniently(text)
+            return read_leniently(text, tools, (JSON_LIST,))
         if not (text.startswith("[") and text.endswith("]")):
             return ParsedReply(text)
         try:

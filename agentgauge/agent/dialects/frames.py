@@ -1,0 +1,217 @@
+"""The forms in which model families write calls: tags, marks, JSON and Python anywhere. Each reads from a position."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from agentgauge.agent.dialects.call_values import (
+    Offered,
+    calls_of,
+    is_call,
+    offered_name,
+    on_offer,
+    text_value,
+    typed,
+)
+from agentgauge.agent.dialects.format import ParsedCall, as_json
+from agentgauge.agent.dialects.python_reader import read_python
+from agentgauge.agent.near_json import NoValue, decode, skip_blanks
+from agentgauge.core.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The calls of a form. ``framed``: all, as the model's own frame holds them; ``bare``: those on offer."""
+
+    framed: list[ParsedCall]
+    bare: list[ParsedCall]
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of calls. ``read`` begins behind the ``opening``, a pattern; it raises NoValue where there is no call."""
+
+    opening: str
+    read: Callable[[str, int, Offered], Found]
+    is_frame: Literal["always", "as the whole reply", "never"] = "always"
+
+
+_SEPARATOR = re.compile(r"[\s,;]*")
+_SURPLUS = re.compile(r"[\s}\]`]*")
+_FENCE = re.compile(r"\s*(?:```\w*\s*)?")
+_FUNCTION = re.compile(r"([^\s<>]{1,200})>\s*")
+_NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>)')
+_PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,200})>\n?")
+_PARAMETER_END = re.compile(
+    r"\n?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|\n?(?=</function>\s*(?:</tool_call>|\Z))"
+)
+_TOOL_NAME = re.compile(r"\s*([^\s<>{}\[\]\"']{1,200})\s*(?=<arg_key>|</tool_call>)")
+_KEY = re.compile(r"\s*<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
+_KEY_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
+_NAMED = re.compile(r"[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)")
+_CLOSED = ("<|", "```", "</")  # what may stand behind a value that lacks its closing brackets
+
+
+def tag(name: str) -> Form:
+    """A block between tags: JSON; as Qwen3-Coder writes it, ``<function=…>`` tags; or as GLM-4.5 does, a name and tags
+    of arguments."""
+    closing = f"</{name}>"
+
+    def read(text: str, place: int, offered: Offered) -> Found:
+        fence = _FENCE.match(text, place)
+        start = fence.end() if fence else place
+        if text.startswith("<function=", start):
+            calls, end = [], start
+            while text.startswith("<function=", end):
+                one, end = _function(text, end + len("<function="), offered)
+                calls.append(one)
+                end = skip_blanks(text, end)
+        elif text[start : start + 1] in ("{", "["):
+            calls, end = _objects(text, start, offered, (closing,))
+        else:
+            one, end = _named_tags(text, place, offered)
+            calls = [one]
+        return Found(calls, on_offer(calls, offered), _behind(text, end, closing))
+
+    return Form(re.escape(f"<{name}>"), read)
+
+
+def _objects(text: str, place: int, offered: Offered, closing: tuple[str, ...]) -> tuple[list[ParsedCall], int]:
+    """Calls in JSON, one behind the other."""
+    calls: list[ParsedCall] = []
+    start = place
+    while text[start : start + 1] in ("{", "["):
+        try:
+            value, place = decode(text, start, closing)
+        except NoValue:
+            if calls:
+                break
+            raise
+        calls += calls_of(value, offered, framed=True)
+        separator = _SEPARATOR.match(text, place)
+        start = separator.end() if separator else place
+    if not calls:
+        raise NoValue(place)
+    return calls, place
+
+
+def _behind(text: str, place: int, closing: str) -> int:
+    """Behind the closing tag, if it is the next thing apart from surplus brackets."""
+    surplus = _SURPLUS.match(text, place)
+    end = surplus.end() if surplus else place
+    return end + len(closing) if text.startswith(closing, end) else place
+
+
+def _function(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]:
+    """The call in a ``<function=…>`` tag: JSON, or tags of parameters."""
+    opened = _FUNCTION.match(text, place)
+    if not opened:
+        raise NoValue(place)
+    name, start = offered_name(opened[1], offered), opened.end()
+    arguments: Json = {}
+    if nothing := _NOTHING.match(text, start):
+        end = nothing.end()
+    elif text.startswith("<parameter=", start):
+        arguments, end = _parameters(text, start, offered.get(name, {}), _PARAMETER, _PARAMETER_END)
+    else:
+        if text[start : start + 1] not in ("{", "[", '"'):
+            raise NoValue(start)
+        arguments, end = decode(text, start, ("</function>",))
+        if isinstance(arguments, str):
+            arguments = text_value(arguments, arguments)
+    return ParsedCall(name, as_json(arguments)), _behind(text, end, "</function>")
+
+
+def _named_tags(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]:
+    """GLM-4.5's name and arguments; a name alone must be that of a tool."""
+    named = _TOOL_NAME.match(text, place)
+    if not named:
+        raise NoValue(place)
+    name = offered_name(named[1], offered)
+    arguments, end = _parameters(text, named.end(), offered.get(name, {}), _KEY, _KEY_END)
+    if not arguments and name not in offered:
+        raise NoValue(end)
+    return ParsedCall(name, as_json(arguments)), end
+
+
+def _parameters(
+    text: str, place: int, schemas: object, opening: re.Pattern[str], closing: re.Pattern[str]
+) -> tuple[dict[str, Json], int]:
+    """Values between tags, which escape nothing: a value ends at a closing tag before another tag of the block."""
+    found: dict[str, Json] = {}
+    while opened := opening.match(text, place):
+        closed = closing.search(text, opened.end())
+        if not closed:
+            raise NoValue(len(text))
+        name, place = opened[1].strip(), closed.end()
+        schema = schemas.get(name) if isinstance(schemas, dict) else None
+        found[name] = typed(text[opened.end() : closed.start()], schema)
+    return found, place
+
+
+def _read_function(text: str, place: int, offered: Offered) -> Found:
+    call, end = _function(text, place, offered)
+    return Found([call], on_offer([call], offered), end)
+
+
+def _read_python_tag(text: str, place: int, offered: Offered) -> Found:
+    """JSON objects with semicolons between them, or ``name.call(…)`` as for Llama's own tools."""
+    start = skip_blanks(text, place)
+    if text[start : start + 1] == "{":
+        calls, end = _objects(text, start, offered, _CLOSED)
+    else:
+        calls, end = read_python(text, start, offered)
+        calls = [ParsedCall(call.name.removesuffix(".call"), call.arguments) for call in calls]
+    return Found(calls, on_offer(calls, offered), end)
+
+
+def _read_python(text: str, place: int, offered: Offered) -> Found:
+    calls, end = read_python(text, place, offered)
+    return Found(calls, on_offer(calls, offered), end)
+
+
+def _read_line(text: str, place: int, offered: Offered) -> Found:
+    """Calls that fill their lines."""
+    found = _read_python(text, place, offered)
+    rest = text[found.end : found.end + 200].partition("\n")[0]
+    if rest.strip(" \t\r,;"):
+        raise NoValue(found.end)
+    return found
+
+
+def _read_named(text: str, place: int, offered: Offered) -> Found:
+    """GLM-4's name on a line, its arguments below."""
+    named = _NAMED.match(text, place)
+    if not named:
+        raise NoValue(place)
+    arguments, end = decode(text, named.end(), _CLOSED)
+    call = ParsedCall(offered_name(named[1], offered), as_json(arguments))
+    return Found([call], on_offer([call], offered), end)
+
+
+def _json(is_own: Callable[[Json], bool]) -> Form:
+    """JSON anywhere. ``is_own``: whether the value, as the whole reply, is the family's own frame."""
+
+    def read(text: str, place: int, offered: Offered) -> Found:
+        value, end = decode(text, place, _CLOSED)
+        bare = list(calls_of(value, offered, framed=False))
+        return Found(list(calls_of(value, offered, framed=True)) if is_own(value) else bare, bare, end)
+
+    return Form(r"(?=[\[{])", read, "as the whole reply")
+
+
+_PYTHON_NAME = r"[^\W\d][\w.-]*\("
+FUNCTION = Form("<function=", _read_function)
+PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
+GORILLA_MARK = Form("<<function>>", _read_python)
+PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole reply")
+PYTHON_LINE = Form(rf"^[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
+NAMED_LINE = Form(rf"^(?={_NAMED.pattern})", _read_named, "never")
+JSON = _json(lambda value: False)
+JSON_LIST = _json(lambda value: isinstance(value, list) and all(map(is_call, value)))
+JSON_TOOL_CALLS = _json(lambda value: isinstance(value, dict) and isinstance(value.get("tool_calls"), list))
+JSON_TYPED = _json(lambda value: is_call(value) and value.get("type") == "function")

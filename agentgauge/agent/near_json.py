@@ -1,0 +1,166 @@
+"""JSON as models write it, decoded from a position in a text, with its usual mistakes; Python's literals too."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from agentgauge.agent.model_json import DEEPEST, check_depth
+from agentgauge.core.types import Json
+
+_JSON = json.JSONDecoder(strict=False)  # line breaks and tabs may stand in strings
+_BLANKS = re.compile(r"\s*")
+_STRINGS = {
+    '"': re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL),
+    "'": re.compile(r"'([^'\\]*+(?:\\.[^'\\]*+)*+)'", re.DOTALL),
+    '"""': re.compile(r'"""(.*?)"""', re.DOTALL),
+    "'''": re.compile(r"'''(.*?)'''", re.DOTALL),
+}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.:/@%-])")
+_WORD = re.compile(r"\w[\w.:/@%-]*+")
+_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None}
+
+
+class NoValue(ValueError):
+    """The text holds no value at the position. ``place``: how far the text was read."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"no value: the text cannot be read at character {place}")
+        self.place = place
+
+
+def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Json, int]:
+    """The value that begins at ``start``, and its end. Raises NoValue.
+
+    Accepted beside JSON: line breaks and tabs in strings, unknown escapes (kept as written), single and triple quotes,
+    Python's constants, tuples, a leading plus, trailing commas, names and other words without quotes (as texts: also a
+    date, and a number that begins with 0), one missing closing bracket. Any number of brackets may be missing before
+    one of the texts ``closing``, because they show that the value was not cut off.
+    """
+    read_to = start
+    try:
+        if text[start : start + 1] in ("{", "["):
+            value, end = _JSON.raw_decode(text, start)
+            check_depth(value)
+            return value, end
+    except json.JSONDecodeError as error:
+        read_to = error.pos
+    except (ValueError, RecursionError):
+        raise NoValue(start) from None
+    try:
+        return _Decoder(text, closing).value(start, 0)
+    except NoValue as error:
+        raise NoValue(max(error.place, read_to)) from None
+
+
+def skip_blanks(text: str, place: int) -> int:
+    found = _BLANKS.match(text, place)
+    return found.end() if found else place
+
+
+class _Decoder:
+    def __init__(self, text: str, closing: tuple[str, ...]) -> None:
+        self._text = text
+        self._closing = closing
+        self._missing = 0  # closing brackets so far
+
+    def value(self, place: int, depth: int) -> tuple[Json, int]:
+        sign = self._text[place : place + 1]
+        if depth > DEEPEST:
+            raise NoValue(place)
+        if sign == "{":
+            return self._object(place, depth)
+        if sign in ("[", "("):
+            return self._list(place, depth, "]" if sign == "[" else ")")
+        return self._scalar(place)
+
+    def _object(self, place: int, depth: int) -> tuple[Json, int]:
+        found: dict[str, Json] = {}
+        place = skip_blanks(self._text, place + 1)
+        while (end := self._end(place, "}", depth)) is None:
+            key, place = self._scalar(place)
+            place = skip_blanks(self._text, place)
+            if self._text[place : place + 1] != ":":
+                raise NoValue(place)
+            name = key if isinstance(key, str) else json.dumps(key)
+            found[name], place = self.value(skip_blanks(self._text, place + 1), depth + 1)
+            place = self._next(place)
+        return found, end
+
+    def _list(self, place: int, depth: int, bracket: str) -> tuple[Json, int]:
+        found: list[Json] = []
+        place, is_tuple = skip_blanks(self._text, place + 1), bracket == "]"
+        while (end := self._end(place, bracket, depth)) is None:
+            item, place = self.value(place, depth + 1)
+            found.append(item)
+            place = skip_blanks(self._text, place)
+            is_tuple = is_tuple or self._text.startswith(",", place)
+            place = self._next(place)
+        return found if is_tuple or len(found) != 1 else found[0], end
+
+    def _end(self, place: int, bracket: str, depth: int) -> int | None:
+        """The end of the list or object if it ends here; None if it goes on. Raises NoValue for a wrong bracket."""
+        sign = self._text[place : place + 1]
+        if sign == bracket:
+            return place + 1
+        if self._closing and self._text.startswith(self._closing, place):
+            return place
+        if sign and sign not in "]})":
+            return None
+        # a cut reply ends anywhere; a forgotten bracket is the last one, behind another
+        is_allowed = depth if sign else self._text[:place].rstrip()[-1:] in ("}", "]")
+        if not is_allowed or self._missing:
+            raise NoValue(place)
+        self._missing += 1
+        return place
+
+    def _next(self, place: int) -> int:
+        """Behind the comma, or where the list or object ends."""
+        place = skip_blanks(self._text, place)
+        sign = self._text[place : place + 1]
+        if sign == ",":
+            return skip_blanks(self._text, place + 1)
+        if sign and sign not in "]})" and not (self._closing and self._text.startswith(self._closing, place)):
+            raise NoValue(place)
+        return place
+
+    def _scalar(self, place: int) -> tuple[Json, int]:
+        quote = self._text[place : place + 1]
+        if quote in ("'", '"'):
+            triple = 3 * quote
+            found = _STRINGS[triple if self._text.startswith(triple, place) else quote].match(self._text, place)
+            if not found:
+                raise NoValue(len(self._text))
+            return _unescaped(found[1]), found.end()
+        if number := _NUMBER.match(self._text, place):
+            return _number(number[0], place), number.end()
+        word = _WORD.match(self._text, place)
+        if not word:
+            raise NoValue(place)
+        return _CONSTANTS.get(word[0].lower(), word[0]), word.end()
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[0]) if len(found[1]) == 1 else _code(found[1]), text)
+    return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), plain)
+
+
+def _code(escape: str) -> str:
+    return chr(int(escape[1:], 16))
+
+
+def _number(text: str, place: int) -> int | float:
+    """Raises NoValue for a number that JSON cannot hold."""
+    try:
+        value = float(text) if re.search("[.eE]", text) else int(text)
+    except ValueError:
+        raise NoValue(place) from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise NoValue(place)
+    return value
