@@ -142,6 +142,8 @@ class Case:
             detail["refusal"] = reply.refusal
         if reply.reasoning:
             detail["reasoning"] = reply.reasoning
+        if reply.observed:
+            detail["observed"] = dict(reply.observed)
         self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
         return reply
 

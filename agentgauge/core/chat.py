@@ -98,6 +98,8 @@ class ChatReply:
     received: Mapping[str, Any] | None = None
     """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
     max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
+    observed: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What the answer shows of its endpoint, for the case's log: see agentgauge.model.observed."""
 
     @property
     def message(self) -> dict[str, Any]:

@@ -17,11 +17,13 @@ from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.observed import observed
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.transport.addressing import standing_headers, url_of
+from agentgauge.model.usage import unused_cost
 
 CASE_HEADER = "x-agentgauge-case"
 """Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
@@ -89,8 +91,10 @@ class OpenAIModel:
         def read(data: object) -> ChatReply | Failure:
             nonlocal paid
             reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
-            paid += wire.paid_in_vain(data, reply, spec.prices, form.COUNTS)
-            return reply
+            if isinstance(reply, Failure):
+                paid += unused_cost(data, spec.prices)
+                return reply
+            return observed(reply, data, request, spec)
 
         body = form.request_body(spec, request)
         outcome: ChatReply | Failure = await self._endpoint.post(

@@ -8,10 +8,10 @@ from typing import Any
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import clean, cut, first, read_tool_calls, read_usage, reported, role_messages
+from agentgauge.model.usage import usage_of
+from agentgauge.model.wire import clean, cut, first, read_tool_calls, reported, role_messages
 
 PATH = "/responses"
-COUNTS = ("input_tokens", "output_tokens")
 
 
 def request_body(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         refusal=refusal or None,
         reasoning=_joined(thoughts) or None,
         finish_reason=finish,
-        usage=read_usage(data.get("usage"), spec.prices, COUNTS),
+        usage=usage_of(data, spec.prices),
         model=clean(model) if isinstance(model := data.get("model"), str) else "",
     )
 

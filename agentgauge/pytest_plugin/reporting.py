@@ -165,6 +165,7 @@ class Reporting:
                 self._write_results(terminalreporter, of_benchmarks(state.summary))
             else:
                 terminalreporter.write_sep("=", "agentgauge")
+                self._write_endpoints(terminalreporter, state.summary)
             for line in line_of_own_tests(state.summary):
                 terminalreporter.write_line(line)
         for line in state.held:
@@ -184,10 +185,19 @@ class Reporting:
         for line in (results, *next_steps(state.summary)):
             terminalreporter.write_line(line)
 
+    def _write_endpoints(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
+        """What the answers to a project's own tests show of their endpoints."""
+        from agentgauge_reports.notices import endpoint_doubts, estimated_tokens
+
+        for doubt in endpoint_doubts(summary):
+            terminal.write_line(doubt, red=True, bold=True)
+        for note in estimated_tokens(summary):
+            terminal.write_line(note, yellow=True)
+
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.notices import alarm, cut_replies, doubts
+        from agentgauge_reports.notices import alarm, doubts, remarks
         from agentgauge_reports.terminal import by_keyword, explanations
         from agentgauge_reports.text import fill
 
@@ -199,7 +209,7 @@ class Reporting:
         terminal.write_sep("=", "agentgauge")
         loud = {"red": True, "bold": True}
         first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary))]
-        cut = [(line, {"yellow": True}) for line in cut_replies(summary)]
+        cut = [(line, {"yellow": True}) for line in remarks(summary)]
         for text, look in (*first, *cut, (meaning(summary), {})):
             if text:
                 for line in (*fill("", text, width), ""):

@@ -95,6 +95,14 @@ class RunState:
     def cannot_write(self, error: OSError) -> str:
         return f"{cannot_write(self.folder.path, error)}; continue with --resume={self.folder.path}"
 
+    @property
+    def _reported(self) -> dict[str, Any]:
+        """Option of a model's role → names that its endpoint reported, other than the one asked for, with the number of
+        replies."""
+        assert self.summary is not None
+        parts = self.summary.get("observed", {}).items()
+        return {role: part["reported"] for role, part in parts if "reported" in part}
+
     def write_run_json(self, finished: float | None) -> None:
         """``finished``: when the run ended, seconds since the epoch; None while it goes on."""
         self.revisions = self.revisions or Revisions(self.config.rootpath)
@@ -108,5 +116,6 @@ class RunState:
             started=self.started,
             finished=finished,
             revisions=self.revisions.known(wait=finished is not None),
+            **({"reported": self._reported} if self.summary else {}),
         )
         self.folder.write_json("run.json", about)

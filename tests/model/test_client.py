@@ -240,11 +240,15 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
     ),
     ("text in parts", serve.completion([{"type": "text", "text": "a"}, {"type": "x"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
     ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),
-    ("no usage", {"choices": [{"message": {"content": "t"}}]}, ChatReply(text="t", usage=Usage(1))),
+    (
+        "no usage",
+        {"choices": [{"message": {"content": "t"}}]},
+        ChatReply(text="t", usage=Usage(1, 6, 1, estimated_requests=1)),
+    ),
     (
         "odd usage",
         {"choices": [{"message": {"content": "t"}}], "usage": {"prompt_tokens": "9", "completion_tokens": -1}},
-        ChatReply(text="t", usage=Usage(1)),
+        ChatReply(text="t", usage=Usage(1, 9, 1, estimated_requests=1)),
     ),
 ]
 

@@ -25,8 +25,10 @@ from agentgauge.model.endpoint import FILTERED, Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.observed import observed
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
+from agentgauge.model.usage import unused_cost
 
 CONNECTIONS = 8
 """Concurrent uploads, polls and downloads of a worker."""
@@ -112,9 +114,10 @@ class BatchModel:
         if isinstance(result, Failure):
             return result
         reply = wire.read_reply(result, self._spec, request.stop)
-        paid.append(wire.paid_in_vain(result, reply, self._spec.prices))
         if isinstance(reply, Failure):
+            paid.append(unused_cost(result, self._spec.prices))
             return reply
+        reply = observed(reply, result, request, self._spec)
         body = wire.request_body(self._spec, replace(request, messages=()))  # what limits a reply is beside messages
         return replace(reply, max_tokens=wire.sent_limit(self._form.request_body(body)))
 
