@@ -50,6 +50,9 @@ class Usage:
             self.estimated_requests + other.estimated_requests,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(Usage)))
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:

@@ -18,6 +18,7 @@ from agentgauge.model.files.references import RenderFile, holds_files, with_file
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import Failure, RetryPolicy
@@ -57,13 +58,15 @@ class OpenAIModel:
         environ: Mapping[str, str] = os.environ,
         rates: Rates | None = None,
         on_reply: Callable[[CaseKey], None] | None = None,
+        requests: OpenRequests | None = None,
     ) -> None:
-        """``on_reply`` is called when a request of a case has been answered."""
+        """``on_reply`` is called when a request of a case has been answered. ``requests``: those of the worker."""
         self.name = spec.name
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
         self.spec = spec
         self._on_reply = on_reply
+        self._requests = requests or OpenRequests()
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
@@ -97,11 +100,9 @@ class OpenAIModel:
             return observed(reply, data, request, spec)
 
         body = form.request_body(spec, request)
-        outcome: ChatReply | Failure = await self._endpoint.post(
-            form.PATH,
-            body,
-            read,
-            headers={CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None,
+        headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
+        outcome: ChatReply | Failure = await self._requests.run(
+            lambda sending: self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
         )
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:

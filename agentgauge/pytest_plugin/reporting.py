@@ -16,6 +16,7 @@ from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
+from agentgauge.run.coordination.stopping import LONGEST_WAIT, running_work
 from agentgauge.run.coordination.waiting_requests import waiting_requests
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import Progress
@@ -32,6 +33,7 @@ class Reporting:
         self.state = state
         self.config = state.config
         self._late_header: Iterator[str] | None = None
+        self._has_told = False  # for what a run that stops waits
 
     def pytest_report_header(self) -> str | None:
         notice = worker_count_notice(self.config)
@@ -84,9 +86,27 @@ class Reporting:
     def draw_if_late(self) -> None:
         """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""
         progress, capture = self.state.progress, self._plugin("capturemanager")
-        if progress and progress.is_late():
+        waits = self.state.stop_reason is not None and not self._has_told
+        if waits or (progress and progress.is_late()):
             with capture.global_and_fixture_disabled() if capture else nullcontext():
-                progress.draw()
+                if waits:
+                    self.tell_waiting()
+                elif progress:
+                    progress.draw()
+
+    def tell_waiting(self) -> None:
+        """Once, after the run was told to stop: for what it waits."""
+        terminal, work = self._plugin("terminalreporter"), running_work(self.state.folder.path)
+        if self._has_told or terminal is None or not work.cases:
+            return
+        self._has_told = True
+        requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
+        what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
+        terminal.ensure_newline()
+        terminal.write_line(
+            f"agentgauge: {self.state.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no further"
+            " request is sent, and Ctrl-C ends the wait"
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:

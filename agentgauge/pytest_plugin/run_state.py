@@ -80,17 +80,17 @@ class RunState:
         reasons = [reason for reason in known if reason and isinstance(reason, str)]
         return self.missing_reason or (reasons[0] if reasons else "pytest ended before them")
 
-    def stop(self, reason: str) -> None:
-        """Stop the run gracefully."""
+    def stop(self, reason: str, *, awaits: bool = False) -> None:
+        """Stop the run gracefully. ``awaits``: see ``StopFile``."""
         self.stop_reason = reason
-        self.stop_workers(reason)
+        self.stop_workers(reason, awaits=awaits)
 
-    def stop_workers(self, reason: str) -> None:
-        """No new case is started, in any worker; running cases may end."""
+    def stop_workers(self, reason: str, *, awaits: bool = False) -> None:
+        """No new case is started, in any worker."""
         if self.plan:
             self.folder.free_reserve()
             with suppress(OSError):  # the disk is full: workers find that out
-                StopFile(self.folder.path).write(reason)
+                StopFile(self.folder.path).write(reason, awaits=awaits)
 
     def cannot_write(self, error: OSError) -> str:
         return f"{cannot_write(self.folder.path, error)}; continue with --resume={self.folder.path}"

@@ -13,6 +13,7 @@ from agentgauge.core.tracebacks import mistake_behind, sentence_of
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.stopping import RUNNING
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.crashes import Suspects, remove_running
 from agentgauge.run.run_metadata import describe
@@ -32,7 +33,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     from agentgauge_reports.unshown import Unshown
 
     settings, folder = state.settings, state.folder
-    for left in (SLOTS, WAITING, RATES):
+    for left in (RUNNING, SLOTS, WAITING, RATES):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
     if state.progress:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
 from agentgauge.model.usage import unused_cost
@@ -39,9 +41,17 @@ class BatchModel:
     do not apply to requests in a batch."""
 
     def __init__(
-        self, spec: ModelSpec, form: BatchFormat, journal: Path, *, most: int, environ: Mapping[str, str] = os.environ
+        self,
+        spec: ModelSpec,
+        form: BatchFormat,
+        journal: Path,
+        *,
+        most: int,
+        environ: Mapping[str, str] = os.environ,
+        requests: OpenRequests | None = None,
     ) -> None:
-        """``journal``: the file of the run's batches. ``most``: requests of a batch."""
+        """``journal``: the file of the run's batches. ``most``: requests of a batch. ``requests``: those of the
+        worker."""
         self.name = spec.name
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
@@ -55,6 +65,7 @@ class BatchModel:
         self._queue = BatchQueue(
             form, self._endpoint, Journal(journal), self._policy, most=most, pace=PollingTimes(scale=scale)
         )
+        self._requests = requests or OpenRequests()
         self._health = EndpointHealth()
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
@@ -77,7 +88,9 @@ class BatchModel:
             )
         paid: list[Usage] = []  # for answers that are of no use
         try:
-            outcome = await persist(lambda: self._attempt(request, paid), self._policy, self._health)
+            outcome = await self._requests.run(
+                lambda sending: persist(lambda: self._attempt(request, paid, sending), self._policy, self._health)
+            )
         except OSError as error:
             raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
         usage = sum(paid, Usage())
@@ -91,15 +104,24 @@ class BatchModel:
         await self._queue.close()
         await self._endpoint.close()
 
-    async def _attempt(self, request: ChatRequest, paid: list[Usage]) -> ChatReply | Failure:
+    def stop(self) -> None:
+        """Submit no further batch. Submitted ones are awaited; a resumed run finds them again."""
+        self._queue.stop()
+
+    async def _attempt(
+        self, request: ChatRequest, paid: list[Usage], sending: AbstractContextManager[None]
+    ) -> ChatReply | Failure:
         batch, number, is_new = await self._place(request, renewed=False)
-        line = await batch.answer(number)
+        with sending:
+            line = await batch.answer(number)
         outcome = self._read(line, request, paid)
         # what failed in a batch of an earlier session is asked again, unless that batch may be away
         if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.kind == "final"):
             return outcome
         batch, number, _ = await self._place(request, renewed=True)
-        return self._read(await batch.answer(number), request, paid)
+        with sending:
+            line = await batch.answer(number)
+        return self._read(line, request, paid)
 
     async def _place(self, request: ChatRequest, *, renewed: bool) -> tuple[Batch, int, bool]:
         """The batch of a request, its number there, and whether the batch is of this session. The body is encoded for
@@ -132,7 +154,7 @@ class BatchModel:
         return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
 
 
-def batch_model(spec: ModelSpec, run: Path, *, most: int) -> BatchModel | None:
+def batch_model(spec: ModelSpec, run: Path, requests: OpenRequests, *, most: int) -> BatchModel | None:
     """A model of a run, or None where its provider has no batches. ``run``: the run folder."""
     form = FORMATS.get(spec.provider)
-    return BatchModel(spec, form, run / FILE, most=most) if form else None
+    return BatchModel(spec, form, run / FILE, most=most, requests=requests) if form else None
