@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,11 @@ from agentgauge.core.redaction import redact
 from agentgauge.core.reply_ends import is_cut, limit_of
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.types import Event, Json, Sample, Scoring, Usage
+
+NOT_SENT = "stopped"
+"""The cause of the fault of a request that is not sent, because the run stops."""
+
+_SETTLE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ class Case:
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    is_unfinished: bool = False  # a request was not sent, because the run stops: whatever ``run`` makes of that
+    _open: int = 0  # requests that have no outcome yet
     _turn: int = 0
     _previous: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # role → its last request
 
@@ -124,13 +132,17 @@ class Case:
         if role:
             detail["role"] = role
         start, clock = time.time(), time.monotonic()
+        self._open += 1
         try:
             reply = await model.complete(request)
         except AgentGaugeError as error:
             if isinstance(error, ModelFault):
                 self.usage += error.usage
+                self.is_unfinished |= error.cause == NOT_SENT
             self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
             raise
+        finally:
+            self._open -= 1
         self.usage += reply.usage
         detail |= {"reply": reply.text, "finish_reason": reply.finish_reason}
         if is_cut(reply.finish_reason):
@@ -142,6 +154,8 @@ class Case:
             detail["refusal"] = reply.refusal
         if reply.reasoning:
             detail["reasoning"] = reply.reasoning
+        if reply.observed:
+            detail["observed"] = dict(reply.observed)
         self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
         return reply
 
@@ -211,6 +225,11 @@ class Case:
             detail["cached"] = result[0].cached
         self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
         return result
+
+    async def settled(self) -> None:
+        """Wait for requests that ``run`` has sent at the same time as the one that ended it: they are paid for."""
+        while self._open:  # noqa: ASYNC110 - only where a run stops, so that no request has to set an event
+            await asyncio.sleep(_SETTLE_SECONDS)
 
     def drain(self) -> None:
         """Begin the log and the usage anew, once they are stored."""

@@ -106,6 +106,8 @@ class ChatReply:
     """What else the endpoint's message holds, under the names that it came with: thinking, signatures. It is sent back
     with the message. Has ``content`` only where that came in parts that are not all texts."""
     max_tokens: int | None = field(default=None, compare=False)  # the limit that the request set; None: it set none
+    observed: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What the answer shows of its endpoint, for the case's log: see agentgauge.model.observed."""
 
     @property
     def message(self) -> dict[str, Any]:

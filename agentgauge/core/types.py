@@ -36,6 +36,7 @@ class Usage:
     cached_tokens: int = 0  # of the prompt tokens: read from the provider's cache
     cache_write_tokens: int = 0  # of the prompt tokens: written to the provider's cache
     reasoning_tokens: int = 0  # of the completion tokens
+    estimated_requests: int = 0  # of the requests: their tokens are estimated, in whole or in part
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -46,7 +47,11 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.estimated_requests + other.estimated_requests,
         )
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(Usage)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ class Event:
     name: str  # model name or tool name
     start: float  # seconds since the epoch
     seconds: float
-    # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any;
+    # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any, observed
+    # (see agentgauge.model.observed);
     # tool: arguments, result, cached
     detail: Mapping[str, Json]
     error: str | None = None  # the message that the model got, or the fault
@@ -161,7 +167,8 @@ class Record:
             transcript = dict(transcript)
             transcript["events"] = tuple(Event(**event) for event in transcript["events"])
             transcript["usage"] = Usage(**transcript["usage"])
-            transcript.pop("replies", None)  # of a stored line: see agentgauge.store.jsonl
+            for counted in ("replies", "observed"):  # of a stored line: see agentgauge.store.jsonl
+                transcript.pop(counted, None)
             fields["transcript"] = Transcript(**transcript)
         if score := fields.get("score"):
             fields["score"] = Score(**{**score, "labels": tuple(score["labels"])})

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.case import NOT_SENT
 from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
@@ -40,7 +41,8 @@ class RecordingModel:
         try:
             reply = await self._model.complete(request)
         except ModelFault as fault:
-            self._cassette.append(key, parts, {"fault": str(fault), "cause": fault.cause})
+            if fault.cause != NOT_SENT:
+                self._cassette.append(key, parts, {"fault": str(fault), "cause": fault.cause})
             raise
         self._cassette.append(key, parts, {"reply": asdict(reply)})
         return reply

@@ -7,7 +7,10 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
@@ -18,6 +21,8 @@ from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import RenderFile, holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles, UploadedFiles, file_name_only
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.observed import observed
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
@@ -25,6 +30,7 @@ from agentgauge.model.replay import Needs
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.transport.addressing import standing_headers, url_of
+from agentgauge.model.usage import unused_cost
 
 CASE_HEADER = "x-agentgauge-case"
 """Names the case and the number of the request for an embedded model. Never sent to a real endpoint."""
@@ -59,13 +65,15 @@ class OpenAIModel:
         rates: Rates | None = None,
         outage: Outage | None = None,
         on_reply: Callable[[CaseKey], None] | None = None,
+        requests: OpenRequests | None = None,
     ) -> None:
-        """``on_reply`` is called when a request of a case has been answered."""
+        """``on_reply`` is called when a request of a case has been answered. ``requests``: those of the worker."""
         self.name = spec.name
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
         self.spec = spec
         self._on_reply = on_reply
+        self._requests = requests or OpenRequests()
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates, outage)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._needs = Needs()  # what the endpoint has asked of replayed messages so far
@@ -94,14 +102,20 @@ class OpenAIModel:
         def read(data: object) -> ChatReply | Failure:
             nonlocal paid
             reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
-            paid += wire.paid_in_vain(data, reply, spec.prices, form.COUNTS)
-            return reply
+            if isinstance(reply, Failure):
+                paid += unused_cost(data, spec.prices)
+                return reply
+            return observed(reply, data, request, spec)
 
         headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
+
+        async def send(body: Mapping[str, Any], sending: AbstractContextManager[None]) -> ChatReply | Failure:
+            return await self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
+
         while True:
             needs = self._needs
             body = form.request_body(spec, request, needs)
-            outcome: ChatReply | Failure = await self._endpoint.post(form.PATH, body, read, headers=headers)
+            outcome: ChatReply | Failure = await self._requests.run(partial(send, body))
             if not isinstance(outcome, Failure):
                 break
             if (learned := needs.after(outcome.answer, request.messages)) == needs:

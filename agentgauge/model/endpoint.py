@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -77,15 +78,17 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         file: Upload | None = None,
         policy: RetryPolicy | None = None,
+        sending: AbstractContextManager[None] = contextlib.nullcontext(),  # noqa: B008 - holds nothing
     ) -> T | Failure:
         """Send, with retries: ``body`` as JSON (bytes: it is JSON already), or as the form around a file. The last
-        Failure is returned. ``policy``: another one than the endpoint's.
+        Failure is returned. ``policy``: another one than the endpoint's. ``sending`` is entered while an attempt is on
+        its way.
 
         Raises UsageProblem for an unusable key, proxy or certificate file, and for a body that JSON cannot carry.
         """
         if file is None or isinstance(body, bytes):
             content = body if isinstance(body, bytes) else self.encoded(body)
-            request = Outgoing("POST", path, content, headers or {})
+            request = Outgoing("POST", path, content, headers or {}, sending=sending)
         else:
             request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
         return await self._persist(request, lambda answer: self._read(answer, read), policy)
@@ -212,7 +215,8 @@ class Endpoint:
         try:
             # For the whole answer: an endpoint that trickles would never end.
             async with asyncio.timeout(seconds):
-                answer = await transport.send(request)
+                with request.sending:
+                    answer = await transport.send(request)
         except TimeoutError:
             return TransportError("timeout")
         return answer if isinstance(answer, TransportError) else whole(answer)

@@ -10,13 +10,13 @@ from agentgauge.model.providers import is_reasoning_name
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import clean, clean_all, cut, first, read_tool_calls, read_usage, reported, role_messages
+from agentgauge.model.usage import usage_of
+from agentgauge.model.wire import clean, clean_all, cut, first, read_tool_calls, reported, role_messages
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What the API is asked to include: the thoughts, which the server does not keep. Models without thoughts refuse it."""
 
 PATH = "/responses"
-COUNTS = ("input_tokens", "output_tokens")
 
 
 def request_body(spec: ModelSpec, request: ChatRequest, needs: Needs = Needs()) -> dict[str, Any]:  # noqa: B008 - frozen
@@ -132,7 +132,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         refusal=refusal or None,
         reasoning=_joined(thoughts) or None,
         finish_reason=finish,
-        usage=read_usage(data.get("usage"), spec.prices, COUNTS),
+        usage=usage_of(data, spec.prices),
         model=clean(model) if isinstance(model := data.get("model"), str) else "",
         extra={RESPONSE_ITEMS: kept} if any(item.get("type") == "reasoning" for item in kept) else {},
     )

@@ -15,18 +15,15 @@ from typing import Any, TypeVar
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
 from agentgauge.core.content_filters import ENDED, FILTERED, is_blocked_prompt, is_filter_error, is_filtered
 from agentgauge.core.redaction import MARK, redact, without_logins
-from agentgauge.core.types import Usage
-from agentgauge.model.prices import PriceList
 from agentgauge.model.prompt_cache import with_marks
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure, FailureKind, failure_kind
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.usage import usage_of
 
 Number = TypeVar("Number", int, float)
 
 PATH = "/chat/completions"
-COUNTS = ("prompt_tokens", "completion_tokens")
-"""The format's names for the tokens of prompt and reply."""
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """The fields of bodies that limit the tokens of a reply."""
 _EXCERPT = 200  # characters of an endpoint's text in a message
@@ -130,7 +127,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         refusal=_string(refusal) or None,
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=clean(finish) if isinstance(finish, str) else "stop",
-        usage=read_usage(data.get("usage"), spec.prices),
+        usage=usage_of(data, spec.prices),
         model=_string(data.get("model")),
     )
     received = _received(message, None if content is None else text)
@@ -224,49 +221,6 @@ def _filled(call: Any) -> Any:
     if isinstance(function := filled["function"], Mapping):
         filled["function"] = {"name": None, "arguments": None, **function}
     return filled
-
-
-def read_usage(usage: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:
-    """The usage of one request, with its price. ``keys``: see ``COUNTS``.
-
-    Tokens that only the total counts are reasoning: xAI and Gemini leave these out of the reply's. Anthropic's own
-    format (``input_tokens`` without details) counts cached tokens beside those of the prompt.
-    """
-    fields = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = (_count(fields, key) for key in keys)
-    into, out = (found if isinstance(found := fields.get(f"{key}_details"), Mapping) else {} for key in keys)
-    cached = max(_count(into, "cached_tokens"), *(_count(fields, key) for key in _CACHED))
-    written = max(_count(into, "cache_write_tokens"), _count(fields, "cache_creation_input_tokens"))
-    if keys[0] == "input_tokens" and not into:
-        prompt += cached + written
-    hidden = max(0, _count(fields, "total_tokens") - prompt - completion)
-    completion += hidden
-    cached = min(cached, prompt)
-    counted = Usage(
-        requests=1,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cached_tokens=cached,
-        cache_write_tokens=min(written, prompt - cached),
-        reasoning_tokens=min(max(hidden, _count(out, "reasoning_tokens")), completion),
-    )
-    return replace(counted, usd=prices.dollars(counted))
-
-
-_CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
-"""Fields in which Anthropic and gateways to it, DeepSeek, and Moonshot count the prompt's cached tokens."""
-
-
-def paid_in_vain(data: object, reply: object, prices: PriceList, keys: tuple[str, str] = COUNTS) -> Usage:
-    """The usage of an answer without a reply, where the answer names it. ``reply``: what was read of the answer."""
-    if isinstance(reply, Failure) and isinstance(data, Mapping) and data.get("usage"):
-        return read_usage(data["usage"], prices, keys)
-    return Usage()
-
-
-def _count(counts: Mapping[str, Any], key: str) -> int:
-    number = counts.get(key)
-    return int(number) if isinstance(number, int | float) and 0 <= number < 1e12 else 0
 
 
 def cut(text: str, stop: Sequence[str]) -> str:

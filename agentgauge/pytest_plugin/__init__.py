@@ -132,6 +132,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if collection is not None and not items:
             collection.refuse_mistyped_marker()
         if collection is not None:
+            collection.keep_once(items)
             collection.keep_limited(items)
             collection.leave_out_pictures(items)
             collection.keep_shard(items)

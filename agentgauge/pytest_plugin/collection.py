@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -89,6 +90,20 @@ class Collection:
         _deselect(self.config, items, [not self._is_outside(item, earlier) for item in items])
         if first := self.worker.first:
             items.sort(key=lambda item: item.nodeid not in first)
+
+    def keep_once(self, items: list[pytest.Item]) -> None:
+        """Keep one test of each case: a plugin that repeats tests, or a file that is named twice, gives several. Each
+        would ask the model, and only one record of a case counts."""
+        seen: set[CaseId] = set()
+        kept = []
+        for case in map(case_of, items):
+            kept.append(case is None or case.id not in seen)
+            seen |= {case.id} if case else set()
+        if (surplus := kept.count(False)) and self.worker.number == 0:
+            what = "1 test repeats a case" if surplus == 1 else f"{surplus} tests repeat cases"
+            text = f"{what} and {'is' if surplus == 1 else 'are'} left out; --attempts=N asks each sample N times"
+            warnings.warn(pytest.PytestWarning(text), stacklevel=1)
+        _deselect(self.config, items, kept)
 
     def keep_limited(self, items: list[pytest.Item]) -> None:
         """With ``--limit``, keep a part of the selected samples of each task, with all of their attempts."""

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from agentgauge.pytest_plugin.summary import sum_up
 from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
-from agentgauge.run.coordination.stopping import Interrupts
+from agentgauge.run.coordination.stopping import RUNNING, Interrupts, RunningFile, RunningWork
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
@@ -44,6 +45,9 @@ from agentgauge.run.vision import require_sight, stored_vision, vision_lines
 if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
     from agentgauge.run.launch.driver import Driver
+
+TELL_SECONDS = 0.6
+"""Seconds after the stop until all workers have said what still runs."""
 
 KEYBOARD_INTERRUPT = "keyboard-interrupt"
 """What xdist calls the error of a worker that Ctrl-C has ended."""
@@ -117,6 +121,7 @@ class Controller:
         self._deaths += bool(error)
         if error and worker in self._numbers:
             self._free_numbers.append(self._numbers[worker])
+            RunningFile(self.folder.path, self._numbers[worker]).write(RunningWork())
         if error and error != KEYBOARD_INTERRUPT and self.state.progress is not None:
             plan, lines = self.folder.plan(), self.folder.lines()
             running = [found.case for found in in_flight(self.folder.path, worker)]
@@ -173,7 +178,7 @@ class Controller:
                 f"--dist {dist} would run {what} more than once; accepted are {', '.join(MODES)} (-n by itself means"
                 " load)"
             )
-        for left in (STOP, SLOTS, WAITING, RATES, OUTAGES):
+        for left in (STOP, RUNNING, SLOTS, WAITING, RATES, OUTAGES):
             (self.folder.path / left).unlink(missing_ok=True)
         state.tools, state.sandbox = check(self.settings, state.plan)
         configs = {task: config_fingerprint(self.settings, find_task(task)) for task, _, _ in state.plan}
@@ -190,10 +195,17 @@ class Controller:
             create_cassette(self.settings.record, settings)
         state.write_run_json(finished=None)
         if self.settings.budget and not self.settings.shared:  # the launcher watches a budget of several runs
-            self._budget = BudgetWatch(self.settings.budget, self.folder, state.stop)
+            self._budget = BudgetWatch(self.settings.budget, self.folder, self._budget_used_up)
         if state.service_problem:
             raise UsageProblem(state.service_problem)
         self.folder.reserve()
+
+    def _budget_used_up(self, reason: str) -> None:
+        """Called in another thread."""
+        self.state.stop(reason, awaits=True)
+        if is_distributed(self.config):  # else pytest captures what this thread writes
+            time.sleep(TELL_SECONDS)
+            self.reporting.tell_waiting()
 
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""

@@ -16,6 +16,7 @@ from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
+from agentgauge.run.coordination.stopping import LONGEST_WAIT, running_work
 from agentgauge.run.coordination.waiting_requests import waiting_requests
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import Progress
@@ -32,6 +33,7 @@ class Reporting:
         self.state = state
         self.config = state.config
         self._late_header: Iterator[str] | None = None
+        self._has_told = False  # for what a run that stops waits
 
     def pytest_report_header(self) -> str | None:
         notice = worker_count_notice(self.config)
@@ -84,9 +86,27 @@ class Reporting:
     def draw_if_late(self) -> None:
         """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""
         progress, capture = self.state.progress, self._plugin("capturemanager")
-        if progress and progress.is_late():
+        waits = self.state.stop_reason is not None and not self._has_told
+        if waits or (progress and progress.is_late()):
             with capture.global_and_fixture_disabled() if capture else nullcontext():
-                progress.draw()
+                if waits:
+                    self.tell_waiting()
+                elif progress:
+                    progress.draw()
+
+    def tell_waiting(self) -> None:
+        """Once, after the run was told to stop: for what it waits."""
+        terminal, work = self._plugin("terminalreporter"), running_work(self.state.folder.path)
+        if self._has_told or terminal is None or not work.cases:
+            return
+        self._has_told = True
+        requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
+        what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
+        terminal.ensure_newline()
+        terminal.write_line(
+            f"agentgauge: {self.state.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no further"
+            " request is sent, and Ctrl-C ends the wait"
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
@@ -165,6 +185,7 @@ class Reporting:
                 self._write_results(terminalreporter, of_benchmarks(state.summary))
             else:
                 terminalreporter.write_sep("=", "agentgauge")
+                self._write_endpoints(terminalreporter, state.summary)
             for line in line_of_own_tests(state.summary):
                 terminalreporter.write_line(line)
         for line in state.held:
@@ -184,10 +205,19 @@ class Reporting:
         for line in (results, *next_steps(state.summary)):
             terminalreporter.write_line(line)
 
+    def _write_endpoints(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
+        """What the answers to a project's own tests show of their endpoints."""
+        from agentgauge_reports.notices import endpoint_doubts, estimated_tokens
+
+        for doubt in endpoint_doubts(summary):
+            terminal.write_line(doubt, red=True, bold=True)
+        for note in estimated_tokens(summary):
+            terminal.write_line(note, yellow=True)
+
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
-        from agentgauge_reports.notices import alarm, cut_replies, doubts
+        from agentgauge_reports.notices import alarm, doubts, remarks
         from agentgauge_reports.terminal import by_keyword, explanations
         from agentgauge_reports.text import fill
 
@@ -199,7 +229,7 @@ class Reporting:
         terminal.write_sep("=", "agentgauge")
         loud = {"red": True, "bold": True}
         first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary))]
-        cut = [(line, {"yellow": True}) for line in cut_replies(summary)]
+        cut = [(line, {"yellow": True}) for line in remarks(summary)]
         for text, look in (*first, *cut, (meaning(summary), {})):
             if text:
                 for line in (*fill("", text, width), ""):

@@ -80,20 +80,28 @@ class RunState:
         reasons = [reason for reason in known if reason and isinstance(reason, str)]
         return self.missing_reason or (reasons[0] if reasons else "pytest ended before them")
 
-    def stop(self, reason: str) -> None:
-        """Stop the run gracefully."""
+    def stop(self, reason: str, *, awaits: bool = False) -> None:
+        """Stop the run gracefully. ``awaits``: see ``StopFile``."""
         self.stop_reason = reason
-        self.stop_workers(reason)
+        self.stop_workers(reason, awaits=awaits)
 
-    def stop_workers(self, reason: str) -> None:
-        """No new case is started, in any worker; running cases may end."""
+    def stop_workers(self, reason: str, *, awaits: bool = False) -> None:
+        """No new case is started, in any worker."""
         if self.plan:
             self.folder.free_reserve()
             with suppress(OSError):  # the disk is full: workers find that out
-                StopFile(self.folder.path).write(reason)
+                StopFile(self.folder.path).write(reason, awaits=awaits)
 
     def cannot_write(self, error: OSError) -> str:
         return f"{cannot_write(self.folder.path, error)}; continue with --resume={self.folder.path}"
+
+    @property
+    def _reported(self) -> dict[str, Any]:
+        """Option of a model's role → names that its endpoint reported, other than the one asked for, with the number of
+        replies."""
+        assert self.summary is not None
+        parts = self.summary.get("observed", {}).items()
+        return {role: part["reported"] for role, part in parts if "reported" in part}
 
     def write_run_json(self, finished: float | None) -> None:
         """``finished``: when the run ended, seconds since the epoch; None while it goes on."""
@@ -108,5 +116,6 @@ class RunState:
             started=self.started,
             finished=finished,
             revisions=self.revisions.known(wait=finished is not None),
+            **({"reported": self._reported} if self.summary else {}),
         )
         self.folder.write_json("run.json", about)

@@ -15,6 +15,7 @@ from agentgauge.model.outage import outage_notes, outages
 from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.stopping import RUNNING
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.crashes import Suspects, remove_running
 from agentgauge.run.run_metadata import describe
@@ -35,7 +36,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
 
     settings, folder = state.settings, state.folder
     state.notes += outage_notes(outages(folder.path, time.time()))
-    for left in (SLOTS, WAITING, RATES, OUTAGES):
+    for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
     if state.progress:

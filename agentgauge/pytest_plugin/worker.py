@@ -15,10 +15,10 @@ from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
 from agentgauge.pytest_plugin.keys import DRIVER, OWN, PLANNED
 from agentgauge.run.case_runner import CaseRunner, WorkerInfo
-from agentgauge.run.coordination.stopping import Interrupts
+from agentgauge.run.coordination.stopping import LONGEST_WAIT, Interrupts, running_work
 from agentgauge.run.crashes import Suspects
 from agentgauge.run.own_tests.case import OwnCases, planned_outside
-from agentgauge.run.prefetcher import Prefetcher
+from agentgauge.run.prefetcher import STOP_SECONDS, Prefetcher
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line, RunFolder
@@ -26,6 +26,12 @@ from agentgauge.store.jsonl import CaseId
 
 if TYPE_CHECKING:
     from agentgauge.run.launch.remote_cases import RemoteCases
+
+MARGIN = 10.0
+"""Seconds that cases which are abandoned after LONGEST_WAIT get to be stored."""
+
+QUIET_SECONDS = 1.0
+"""How long no worker may report a running case before all count as done: each reports a moment after the stop."""
 
 IDLE = pytest.StashKey[Callable[[], None]]()
 """Called now and then while pytest's thread waits for a case."""
@@ -214,9 +220,29 @@ class Worker:
             if self._problem_reported:
                 session.shouldstop = self._problem or self._runner.problem
             elif self._runner.is_stopped() and not self._runner.problem:
+                self._await_running()
                 session.shouldstop = self._runner.stop_file.reason()
         if session.shouldstop or session.shouldfail:
             self._cases.hold()
+
+    def _await_running(self) -> None:
+        """Wait for requests that are paid for, here and in the other workers: xdist ends all workers some seconds after
+        the first one."""
+        assert self._runner is not None and self._cases is not None
+        if not self._runner.stop_file.awaits():
+            return
+        self._cases.hold()
+        idle, end, quiet = self.config.stash.get(IDLE, lambda: None), time.monotonic() + LONGEST_WAIT + MARGIN, 0.0
+        alone = self.worker.count == 1
+        while time.monotonic() < end:
+            if not (self._cases.is_idle() and (alone or not running_work(self.folder.path).cases)):
+                quiet = 0.0
+            elif alone or (quiet and time.monotonic() - quiet > QUIET_SECONDS):
+                return
+            else:
+                quiet = quiet or time.monotonic()
+            time.sleep(STOP_SECONDS)
+            idle()
 
 
 def _redact(report: pytest.TestReport) -> None:

@@ -34,7 +34,8 @@ class Budget:
     def spent(self, usage: Usage, seconds: float) -> str | None:
         """Why the run must stop, or None."""
         used = seconds if self.unit == "s" else self.amount(usage)
-        return f"the budget of {self.text} is used up" if used >= self.limit else None
+        how = ", by estimated token counts" if usage.estimated_requests and self.unit != "s" else ""
+        return f"the budget of {self.text} is used up{how}" if used >= self.limit else None
 
 
 def parse_budget(text: str) -> Budget:

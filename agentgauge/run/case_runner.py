@@ -14,7 +14,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.slots import SlotPool
-from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.run.coordination.stopping import RunningFile, RunningWork, StopFile
 from agentgauge.run.coordination.waiting_requests import OLD, WaitingRequests
 from agentgauge.run.costs.estimate import open_reserve
 from agentgauge.run.costs.first_replies import FirstReplies
@@ -75,6 +75,7 @@ class CaseRunner:
         self._most = DEFAULT_IN_FLIGHT if settings.batch else settings.in_flight  # requests that are in no batch
         self._clients = Clients(settings, self.folder, min(self.slots.own, self._most))
         self._waiting = WaitingRequests(self.folder.path, worker.number)
+        self._running_file = RunningFile(self.folder.path, worker.number)
         self._reserve = open_reserve(settings, worker.number, tasks)
         hosted = settings.spec is not None and not settings.spec.embedded
         self._first_replies = FirstReplies(settings.attempts, active=hosted and not settings.batch)
@@ -112,10 +113,11 @@ class CaseRunner:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         self._running.begin(case.id, alone=case.id in self.suspects)
         record = await self._solver.solve(case)
-        result = record if record.status == "missing" else self._store(record)
+        result = record if record.status == "missing" and record.transcript is None else self._store(record)
         self._running.end(case.id)
+        before = self._solver.carried.pop(case.id, Usage())
         if self._reserve:  # once the record can be read: see BudgetWatch
-            self._reserve.give_back(case.task.name, record.transcript.usage if record.transcript else Usage())
+            self._reserve.give_back(case.task.name, record.transcript.usage - before if record.transcript else Usage())
         self._first_replies.replied(case.task.name, case.row.id)
         return result
 
@@ -173,6 +175,14 @@ class CaseRunner:
 
     def is_stopped(self) -> bool:
         return bool(self.problem) or self.stop_file.exists()
+
+    def end_requests(self) -> None:
+        """Send no further request to a model; await those that endpoints work on."""
+        self._clients.stop()
+
+    def note_running(self, cases: int) -> None:
+        """Tell the other workers and the screen what still runs."""
+        self._running_file.write(RunningWork(cases, self._clients.sent))
 
     def watch(self) -> None:
         """Note how many requests have waited long, and the state of requests in batches."""

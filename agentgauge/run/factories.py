@@ -18,6 +18,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.pending_tools import PendingToolBox
 from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
@@ -56,6 +57,7 @@ class Clients:
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
         """Called when the tested model has answered a request of a case."""
+        self._requests = OpenRequests()
         self._models: dict[str, ChatModel] = {}
         self._boxes: dict[str, ToolBox | None] = {}
         self._reader: CassetteReader | None = None
@@ -118,6 +120,17 @@ class Clients:
         urls = {name: servers.get(similarity_name(backend)) for name, backend in backends.items()}
         return {name: f"{backend}@{urls[name]}" if urls[name] else backend for name, backend in backends.items()}
 
+    def stop(self) -> None:
+        """Send no further request to a model. Those that endpoints work on go on."""
+        self._requests.stop()
+        for model in self._batched:
+            model.stop()
+
+    @property
+    def sent(self) -> int:
+        """Requests that endpoints of models work on."""
+        return self._requests.sent
+
     async def close(self) -> None:
         for client in (*self._models.values(), *self._boxes.values()):
             if client is not None:
@@ -147,7 +160,7 @@ class Clients:
             return None
         from agentgauge.model.batch.model import batch_model
 
-        model = batch_model(spec, self._folder.path, most=self._settings.in_flight)
+        model = batch_model(spec, self._folder.path, self._requests, most=self._settings.in_flight)
         self._batched += [model] if model else []
         return model
 
@@ -167,7 +180,7 @@ class Clients:
         shared = self._settings.shared
         rates = rates_of(spec, Path(shared.rates) if shared else self._folder.path / FILE)
         outage = Outage(spec, scale=backoff_scale(), file=self._folder.path / OUTAGES, stopped=self._stopped)
-        return OpenAIModel(spec, limiter, rates=rates, outage=outage, on_reply=on_reply)
+        return OpenAIModel(spec, limiter, rates=rates, outage=outage, on_reply=on_reply, requests=self._requests)
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox

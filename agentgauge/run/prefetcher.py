@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from agentgauge.core.types import Record
 from agentgauge.run.case_runner import CaseRunner
+from agentgauge.run.coordination.stopping import LONGEST_WAIT
 from agentgauge.run.solve import Planned
 from agentgauge.store import Line
 from agentgauge.store.jsonl import CaseId
@@ -35,6 +36,12 @@ case ends here."""
 
 WATCH_SECONDS = 5.0
 """Seconds between two calls of ``watch``."""
+
+IDLE_SECONDS = 1.0
+"""Seconds between two calls of ``idle``."""
+
+STOP_SECONDS = 0.2
+"""Seconds between two looks whether the run is to stop, and then whether running cases have ended."""
 
 
 class Prefetcher:
@@ -58,7 +65,9 @@ class Prefetcher:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="agentgauge-prefetcher", daemon=True)
         self._thread.start()
+        self._stops_at: float | None = None  # when running cases are abandoned, once the run stops; loop time
         self._loop.call_soon_threadsafe(self._watch)
+        self._loop.call_soon_threadsafe(self._watch_stop)
 
     def submit(self, cases: Iterable[Planned]) -> None:
         """Add cases to the end of the queue; those already in it stay where they are."""
@@ -89,6 +98,10 @@ class Prefetcher:
         """Start no new case; running cases may end."""
         self._loop.call_soon_threadsafe(self._give_up)
 
+    def is_idle(self) -> bool:
+        """Whether no case runs, once ``hold`` was called."""
+        return not self._running
+
     def close(self) -> None:
         """Start no new case and cancel the running ones. What is finished has been stored already."""
         if not self._closed:
@@ -101,7 +114,7 @@ class Prefetcher:
     def _await(self, case: Planned) -> Line | Record | Exception:
         while True:
             with self._case_done:
-                if case.id in self._done or self._case_done.wait(WATCH_SECONDS):
+                if case.id in self._done or self._case_done.wait(IDLE_SECONDS):
                     if case.id in self._done:
                         return self._done.pop(case.id)
                     continue
@@ -128,6 +141,21 @@ class Prefetcher:
         if not self._closed:
             self._runner.watch()
             self._loop.call_later(WATCH_SECONDS, self._watch)
+
+    def _watch_stop(self) -> None:
+        """Where the run stops and awaits requests: start no case, send no request, and abandon what takes too long."""
+        if self._closed:
+            return
+        if self._stops_at is None and self._runner.stop_file.awaits():
+            self._stops_at = self._loop.time() + LONGEST_WAIT
+            self._give_up()
+            self._runner.end_requests()
+        if self._stops_at is not None:
+            self._runner.note_running(len(self._running))
+            if self._loop.time() > self._stops_at:
+                for task in self._running:
+                    task.cancel()
+        self._loop.call_later(STOP_SECONDS, self._watch_stop)
 
     def _extend(self, cases: list[Planned]) -> None:
         self._queue.extend(cases)
@@ -221,6 +249,8 @@ class Prefetcher:
         result: Line | Record | Exception
         try:
             result = await self._runner.run(case)
+        except asyncio.CancelledError:  # the run ends
+            result = Record(*case.id, config="", status="missing", error=STOPPED)
         except Exception as error:  # storing failed (disk full): ``result`` raises it
             result = error
         self._set_done({case.id: result})

@@ -143,8 +143,9 @@ def run_json(
     """The content of run.json. A resumed run keeps its first command and selection.
 
     ``plan``: empty before it is known. ``more``: ``tools``, the identity of each; ``sandbox``, the protections for code
-    that a model wrote; ``gates``, the problem of each, None for a gate that holds; ``started`` and ``finished``,
-    seconds since the epoch; ``revisions``, the commits of AgentGauge and of the user's project.
+    that a model wrote; ``reported``, what endpoints call their models; ``gates``, the problem of each, None for a gate
+    that holds; ``started`` and ``finished``, seconds since the epoch; ``revisions``, the commits of AgentGauge and of
+    the user's project.
     """
     earlier = RunFolder(settings.run_dir).read_json("run.json") if settings.resume else {}
     tasks = sorted({task for task, _, _ in plan})

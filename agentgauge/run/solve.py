@@ -27,10 +27,13 @@ from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.tracebacks import mistake_behind, place_of
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript
+from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import UNREADABLE, CaseId
+
+UNFINISHED = "not finished: the run was stopped"
+"""The error of a case of which no further request was sent when the run was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Solver:
     asks: bool  # the model, for the other cases
     earlier: bool  # the run folder may hold what an earlier session, or a worker that died, has left of a case
     checkpoints: set[CaseId] = field(default_factory=set)  # cases that have one in the run folder
+    carried: dict[CaseId, Usage] = field(default_factory=dict)  # of unfinished cases: what earlier sessions have used
 
     def remove_checkpoint(self, case: CaseId) -> None:
         if self.earlier or case in self.checkpoints:
@@ -84,7 +88,7 @@ class Solver:
             if old and old.answered:
                 record = replace(record, status="wrong", transcript=old.transcript)
             elif self.asks:
-                record = await self._run(planned, sample, record)
+                record = await self._run(planned, sample, record, old)
             elif old:
                 record = replace(old, config=record.config, worker=self.worker)
             else:
@@ -156,7 +160,9 @@ class Solver:
     ) -> Record:
         """The record of a case that was not run by its task."""
         record = replace(self.new_record(planned), transcript=self.transcript(case, output, seconds))
-        if fault is not None:
+        if case.is_unfinished:
+            record = self._unfinished(case, record, seconds)
+        elif fault is not None:
             record = replace(record, error=str(fault), cause=fault.cause)
         else:
             assert record.transcript is not None
@@ -164,18 +170,36 @@ class Solver:
             record = replace(record, status="passed" if score.passed else "wrong", score=score)
         return replace(record, finished=time.time())
 
-    async def _run(self, planned: Planned, sample: Sample, record: Record) -> Record:
+    async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None) -> Record:
+        """``old``: what an earlier session has left of the case."""
         case = self.open_case(planned, sample)
+        if old and old.status == "missing" and old.transcript:  # all that was paid, checkpoints included
+            case.usage = self.carried[planned.id] = old.transcript.usage
         clock = time.monotonic()
         output: Any = None
         try:
             output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored
-        except Fault as fault:
-            record = replace(record, error=str(fault), cause=fault.cause, traceback=mistake_behind(fault))
+        except Exception as error:
+            if not (isinstance(error, Fault) or case.is_unfinished):
+                raise
+            cause = error.cause if isinstance(error, Fault) else None
+            record = replace(record, error=str(error), cause=cause, traceback=mistake_behind(error))
+        except asyncio.CancelledError as error:
+            if not (_is_cancelled(error) and case.usage.requests):
+                raise
+            return self._unfinished(case, record, time.monotonic() - clock)
         if case.checkpoint_output is not None:
             self.checkpoints.add(planned.id)
+        if case.is_unfinished:
+            await case.settled()
+            return self._unfinished(case, record, time.monotonic() - clock)
         return replace(record, transcript=self.transcript(case, output, time.monotonic() - clock))
+
+    def _unfinished(self, case: Case, record: Record, seconds: float) -> Record:
+        """The record of a case that ended because the run stops: what was paid for it counts."""
+        transcript = self.transcript(case, None, seconds) if case.usage.requests else None
+        return replace(record, status="missing", error=UNFINISHED, cause=None, traceback=(), transcript=transcript)
 
     async def _solved(self, task: Task, case: Case) -> Json:
         if self.agent is None:

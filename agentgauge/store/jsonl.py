@@ -1,10 +1,10 @@
 """A record as one line of JSON: how it is written, and how much of it is read.
 
 ``transcript`` is the last field of a line, and ``output`` and ``events`` are the last fields of it. So all else can be
-read without decoding these two, which are most of a line; ``replies`` of the transcript counts what the events say of
-the model's replies (agentgauge.core.reply_ends). Where they are long they are compressed and replaced by
-``zstd``, the base64 of a Zstandard frame of ``{"output", "events"}``. Lines of another layout, which older versions
-wrote, are decoded in full.
+read without decoding these two, which are most of a line; ``replies`` and ``observed`` of the transcript count what the
+events say of the model's replies and of their endpoints (agentgauge.core.reply_ends, agentgauge.core.observations).
+Where they are long they are compressed and replaced by ``zstd``, the base64 of a Zstandard frame of
+``{"output", "events"}``. Lines of another layout, which older versions wrote, are decoded in full.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from agentgauge.core.observations import count_observed
 from agentgauge.core.redaction import dumps
 from agentgauge.core.reply_ends import count_replies
 from agentgauge.core.types import STATUSES, Json, Record, Status
@@ -97,8 +98,13 @@ class Line:
 def encoded_line(record: Record) -> bytes:
     """Equal records give equal bytes, without secrets. A lone surrogate, which a model may write, stays an escape."""
     data = record.to_json()
-    if record.transcript and (counts := count_replies(record.transcript.events)):
-        data["transcript"] = {"usage": data["transcript"]["usage"], "replies": counts, **data["transcript"]}
+    if record.transcript:
+        counts = {
+            "replies": count_replies(record.transcript.events),
+            "observed": count_observed(record.transcript.events),
+        }
+        counted = {name: found for name, found in counts.items() if found}
+        data["transcript"] = {"usage": data["transcript"]["usage"], **counted, **data["transcript"]}
     line = dumps(data, _JSON).encode("utf-8", "backslashreplace") + b"\n"
     return line if len(line) < LONG else _compressed(line)
 

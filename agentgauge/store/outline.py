@@ -10,6 +10,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from agentgauge.core.observations import add_observed
 from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.types import Score, Status, Usage
 from agentgauge.store.jsonl import Line
@@ -29,6 +30,7 @@ class CaseOutline:
     seconds: float
     finished: float  # seconds since the epoch; 0 for a case that is missing
     replies: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.reply_ends.count_replies
+    observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.observations.count_observed
     error: str | None = None
     cause: str | None = None
     file: Path = field(default=Path(), compare=False)  # that holds its line
@@ -59,6 +61,7 @@ class CaseOutline:
             transcript["seconds"] if transcript else 0.0,
             line.at,
             _replies(json.dumps(transcript.get("replies", {}))) if transcript else {},
+            _observed(json.dumps(transcript.get("observed", {}))) if transcript else {},
             data["error"],
             data["cause"] and intern(data["cause"]),
             file,
@@ -75,6 +78,14 @@ def _replies(text: str) -> Mapping[str, Any]:
     """Held once for all cases with the same counts. Raises TypeError for what are no counts."""
     counts: Mapping[str, Any] = json.loads(text)
     add_counts([counts])
+    return counts
+
+
+@lru_cache(maxsize=4096)
+def _observed(text: str) -> Mapping[str, Any]:
+    """As ``_replies``. Raises one of UNREADABLE for what are no counts."""
+    counts: Mapping[str, Any] = json.loads(text)
+    add_observed([counts])
     return counts
 
 

@@ -11,17 +11,27 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
 from agentgauge_reports.leaderboards import is_part_of, leaderboards_of, mostly_broken, our_figures, published_table
-from agentgauge_reports.notices import cut_replies, group_note, limit_of, not_attempted
+from agentgauge_reports.notices import (
+    cut_replies,
+    endpoint_doubts,
+    estimated_tokens,
+    group_note,
+    limit_of,
+    model_title,
+    not_attempted,
+)
 from agentgauge_reports.text import cost
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
     """A Markdown page: for each benchmark the run's figures, and the published tables that have figures of its tasks,
     with the run's row if it is comparable."""
-    model = summary["run"]["model"]
+    model = model_title(summary["run"])
     parts = [f"# {model}", ""]
     if lacking := not_attempted(summary):
         parts += [f"{lacking}.", ""]
+    parts += [line for doubt in endpoint_doubts(summary) for line in (f"**{doubt}.**", "")]
+    parts += [line for note in estimated_tokens(summary) for line in (f"{note}.", "")]
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         if combined := summary["capabilities"].get(benchmark, {}):

@@ -14,6 +14,7 @@ from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.notices import model_title
 
 __all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "load_run"]
 
@@ -39,7 +40,7 @@ class Run:
 
     @property
     def model(self) -> str:
-        return str(self.summary["run"]["model"])
+        return model_title(self.summary["run"])
 
     @cached_property
     def by_task(self) -> dict[str, list[CaseOutline]]:

@@ -4,12 +4,14 @@ they are."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import SAME, presentation_of
 from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
 from agentgauge.core.task_registry import find_task
+from agentgauge.model.names import denies
+from agentgauge.model.usage import BYTES_PER_TOKEN
 from agentgauge_reports.leaderboards import mostly_broken
 
 Summary = Mapping[str, Any]
@@ -37,7 +39,16 @@ def alarm(summary: Summary) -> str:
 
 def doubts(summary: Summary) -> list[str]:
     """Why figures say less than they seem to: what must be read before them."""
-    return [doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)]
+    found = [
+        doubt for name, part in summary["tasks"].items() for doubt in presentation_of(find_task(name)).doubts(part)
+    ]
+    return [*endpoint_doubts(summary), *found]
+
+
+def remarks(summary: Summary) -> Iterator[str]:
+    """What else must be read before the figures: replies that were cut, and tokens that are estimated."""
+    yield from cut_replies(summary)
+    yield from estimated_tokens(summary)
 
 
 def cut_replies(summary: Summary, tasks: Iterable[str] | None = None) -> Iterator[str]:
@@ -65,6 +76,81 @@ def _remedy(tested: bool, found: Mapping[str, int]) -> str:
     if not tested:
         return "max_tokens in the table of that model in agentgauge.toml sets the limit"
     return f"--max-tokens=N sets {'another' if any(found) else 'a'} limit"
+
+
+def model_title(run: Mapping[str, Any]) -> str:
+    """The name of what was tested, for a row or a page. A model that the endpoint denies is only what was asked for.
+    ``run``: of a summary."""
+    name, answered = str(run["model"]), run.get("answered_by")
+    if not answered:
+        return name
+    others = ", ".join(answered["models"])
+    agent, bracket, model = name.removesuffix(")").partition(" (") if "agent" in run else ("", "", "")
+    asked = model if bracket else name
+    known = f"{others}, asked as {asked}" if answered["all"] else f"{asked}, partly answered by {others}"
+    if bracket:
+        return f"{agent} ({known})"
+    return f"{others} (asked as {asked})" if answered["all"] else f"{asked} (partly answered by {others})"
+
+
+def endpoint_doubts(summary: Summary) -> Iterator[str]:
+    """A sentence for each model that another one has answered for, or that seems not to have got its tools. Runs of
+    earlier versions do not know it."""
+    for role, part in summary.get("observed", {}).items():
+        if denied := part.get("denied"):
+            yield _other_model(_asked(summary, role), denied, _replies(summary, role))
+        elif differing := _differing([*part.get("reported", {})]):
+            counts = " and ".join(f"{name} ({part['reported'][name]} replies)" for name in differing)
+            yield (
+                f"the endpoint of {_asked(summary, role)} says that different models have answered: {counts}; the"
+                " figures are of a mixture"
+            )
+        tools = part.get("tools", {})
+        if tools.get("unseen") and not tools["seen"]:
+            yield (
+                f"the endpoint of {_asked(summary, role)} seems to drop the tools: it counted {tools['counted']} prompt"
+                f" tokens for a request with {tools['bytes'] / 1000:.1f} kB of tools (about"
+                f" {tools['bytes'] // BYTES_PER_TOKEN} tokens), and no request's count can hold its tools; start the"
+                " server with a chat template that shows tools (llama.cpp: --jinja), or choose the model family's"
+                " --dialect, which puts tools into the text"
+            )
+
+
+def _other_model(asked: str, denied: Mapping[str, int], replies: int) -> str:
+    others = ", ".join(sorted(denied, key=lambda name: (-denied[name], name)))
+    return (
+        f"{asked} was answered by {others}, as the endpoint itself says, in {sum(denied.values())} of {replies}"
+        " replies: serve the model that was asked for, or name the one that answers"
+    )
+
+
+def _differing(names: Sequence[str]) -> Sequence[str]:
+    """Two names of different models, if there are such."""
+    return next(([one, other] for one in names for other in names if denies(other, one)), [])
+
+
+def _asked(summary: Summary, role: str) -> str:
+    run = summary["run"]
+    name = run["model"] if role == TESTED else run.get("options", {}).get(role, "")
+    return f"{role} {name}".rstrip()
+
+
+def _replies(summary: Summary, role: str) -> int:
+    counts = add_counts([part.get("replies", {}) for part in summary["tasks"].values()])
+    return int(counts.get(role, {}).get("replies", 0))
+
+
+def estimated_tokens(summary: Summary) -> Iterator[str]:
+    """A sentence for each model whose endpoint did not count tokens."""
+    for role, part in summary.get("observed", {}).items():
+        if count := part.get("estimated"):
+            replies = max(count, _replies(summary, role))
+            instead = f" (its usage is {part['said']})" if part["said"] else ""
+            yield (
+                f"the endpoint of {_asked(summary, role)} gave no usable token counts for {count} of"
+                f" {replies} {'reply' if replies == 1 else 'replies'}{instead}: their tokens, and what depends on them"
+                f" (cost, --budget), are estimated at {BYTES_PER_TOKEN} bytes a token"
+            )
 
 
 def not_attempted(summary: Summary) -> str:

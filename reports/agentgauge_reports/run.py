@@ -12,7 +12,8 @@ from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, h
 from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
 from agentgauge.core.index import Row
-from agentgauge.core.reply_ends import add_counts
+from agentgauge.core.observations import add_observed
+from agentgauge.core.reply_ends import TESTED, add_counts
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
@@ -64,6 +65,10 @@ def sum_up(
         "capabilities": combined,
         "usage": _usage(outlines.values(), folder.outside_usage()),
     }
+    if observed := add_observed(outline.observed for outline in outlines.values()):
+        summary["observed"] = dict(sorted(observed.items()))
+        if others := observed.get(TESTED, {}).get("denied"):
+            summary["run"]["answered_by"] = _answered_by(others, summary["tasks"].values())
     if found := doubts(summary):
         summary = {"doubts": found, **summary}
     if why_missing and any(part["missing"] for part in tasks.values()):
@@ -76,6 +81,14 @@ def sum_up(
         (folder.path / name).write_text(radar(combined[benchmark]["capabilities"]), encoding="utf-8")
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8")
     return summary
+
+
+def _answered_by(others: Mapping[str, int], parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """``models``: the names of other models that have answered in the tested one's place, the most frequent first;
+    ``all``: whether none of the replies is the tested model's own."""
+    replies = add_counts([part.get("replies", {}) for part in parts])[TESTED]["replies"]
+    names = sorted(others, key=lambda name: (-others[name], name))
+    return {"models": names, "all": sum(others.values()) >= replies}
 
 
 def _without_pictures(task: Task, part: dict[str, Any], left_out: Mapping[str, Any] | None) -> dict[str, Any]:

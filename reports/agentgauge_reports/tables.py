@@ -13,7 +13,7 @@ from agentgauge.core.task_registry import find_task
 from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, number
 from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, published_table
 from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.notices import limit_of, named
+from agentgauge_reports.notices import limit_of, model_title, named
 from agentgauge_reports.results.spreadsheet import write_rows
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown
@@ -62,7 +62,7 @@ def _table(
     printed = published_table(published)
     names = [task.name for task in by_benchmark(summary)[benchmark]]
     our_row = {
-        "model": summary["run"]["model"],
+        "model": model_title(summary["run"]),
         "this_run": True,
         "limit": limit_of(summary, names),
         "values": {name: _rounded(ours[name]["value"]) if name in ours else None for name in printed["columns"]},
@@ -120,7 +120,7 @@ def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, An
         "not_comparable": list(not_comparable(summary, [task])),
         "rows": [
             {
-                "model": summary["run"]["model"],
+                "model": model_title(summary["run"]),
                 "this_run": True,
                 "limit": limit_of(summary, [name]),
                 "row": row["name"],

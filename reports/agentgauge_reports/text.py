@@ -51,7 +51,11 @@ def cost(usage: Mapping[str, Any]) -> str:
     parts = []
     if usd := usage.get("usd"):
         each = usage.get("usd_per_passed")
-        parts.append(f"cost: {dollars(usd)}" + (f", {dollars(each)} per passed case" if each else ""))
+        estimated = usage.get("estimated_requests")  # runs of earlier versions do not have it
+        what = f"cost: {'about ' if estimated else ''}{dollars(usd)}"
+        parts.append(what + (f", {dollars(each)} per passed case" if each else ""))
+        if estimated:
+            parts.append(f"the tokens of {estimated:,} of {usage['requests']:,} requests are estimated")
     if cached := usage.get("cached_tokens"):
         parts.append(f"{cached / usage['prompt_tokens']:.0%} of the prompt tokens came from the provider's cache")
     return "; ".join(parts)

@@ -245,11 +245,15 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
         ChatReply(text="a", extra={"content": [{"type": "text", "text": "a"}, {"type": "x"}]}),
     ),
     ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),
-    ("no usage", {"choices": [{"message": {"content": "t"}}]}, ChatReply(text="t", usage=Usage(1))),
+    (
+        "no usage",
+        {"choices": [{"message": {"content": "t"}}]},
+        ChatReply(text="t", usage=Usage(1, 6, 1, estimated_requests=1)),
+    ),
     (
         "odd usage",
         {"choices": [{"message": {"content": "t"}}], "usage": {"prompt_tokens": "9", "completion_tokens": -1}},
-        ChatReply(text="t", usage=Usage(1)),
+        ChatReply(text="t", usage=Usage(1, 9, 1, estimated_requests=1)),
     ),
 ]
 

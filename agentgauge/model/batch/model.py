@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,9 +28,12 @@ from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.files.references import holds_files, with_files
 from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.observed import observed
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.replay import Needs
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
+from agentgauge.model.usage import unused_cost
 
 CONNECTIONS = 8
 """Concurrent uploads, polls and downloads of a worker."""
@@ -40,9 +44,17 @@ class BatchModel:
     do not apply to requests in a batch."""
 
     def __init__(
-        self, spec: ModelSpec, form: BatchFormat, journal: Path, *, most: int, environ: Mapping[str, str] = os.environ
+        self,
+        spec: ModelSpec,
+        form: BatchFormat,
+        journal: Path,
+        *,
+        most: int,
+        environ: Mapping[str, str] = os.environ,
+        requests: OpenRequests | None = None,
     ) -> None:
-        """``journal``: the file of the run's batches. ``most``: requests of a batch."""
+        """``journal``: the file of the run's batches. ``most``: requests of a batch. ``requests``: those of the
+        worker."""
         self.name = spec.name
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
@@ -56,6 +68,7 @@ class BatchModel:
         self._queue = BatchQueue(
             form, self._endpoint, Journal(journal), self._policy, most=most, pace=PollingTimes(scale=scale)
         )
+        self._requests = requests or OpenRequests()
         self._health = EndpointHealth()
         self._needs = Needs()  # what the endpoint has asked of replayed messages so far
         self._heavy = asyncio.Semaphore(HEAVY)
@@ -82,7 +95,7 @@ class BatchModel:
             while True:
                 needs = self._needs
                 attempt = partial(self._attempt, request, needs, paid)
-                outcome = await persist(attempt, self._policy, self._health)
+                outcome = await self._requests.run(partial(self._persist, attempt))
                 if isinstance(outcome, ChatReply):
                     break
                 if (learned := needs.after(outcome.answer, request.messages)) == needs:
@@ -101,15 +114,31 @@ class BatchModel:
         await self._queue.close()
         await self._endpoint.close()
 
-    async def _attempt(self, request: ChatRequest, needs: Needs, paid: list[Usage]) -> ChatReply | Failure:
+    def stop(self) -> None:
+        """Submit no further batch. Submitted ones are awaited; a resumed run finds them again."""
+        self._queue.stop()
+
+    async def _persist(
+        self,
+        attempt: Callable[[AbstractContextManager[None]], Awaitable[ChatReply | Failure]],
+        sending: AbstractContextManager[None],
+    ) -> ChatReply | Failure:
+        return await persist(partial(attempt, sending), self._policy, self._health)
+
+    async def _attempt(
+        self, request: ChatRequest, needs: Needs, paid: list[Usage], sending: AbstractContextManager[None]
+    ) -> ChatReply | Failure:
         batch, number, is_new = await self._place(request, needs, renewed=False)
-        line = await batch.answer(number)
+        with sending:
+            line = await batch.answer(number)
         outcome = self._read(line, request, paid)
         # what failed in a batch of an earlier session is asked again, unless that batch may be away
         if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.kind == "final"):
             return outcome
         batch, number, _ = await self._place(request, needs, renewed=True)
-        return self._read(await batch.answer(number), request, paid)
+        with sending:
+            line = await batch.answer(number)
+        return self._read(line, request, paid)
 
     async def _place(self, request: ChatRequest, needs: Needs, *, renewed: bool) -> tuple[Batch, int, bool]:
         """The batch of a request, its number there, and whether the batch is of this session. The body is encoded for
@@ -124,9 +153,10 @@ class BatchModel:
         if isinstance(result, Failure):
             return result
         reply = wire.read_reply(result, self._spec, request.stop)
-        paid.append(wire.paid_in_vain(result, reply, self._spec.prices))
         if isinstance(reply, Failure):
+            paid.append(unused_cost(result, self._spec.prices))
             return reply
+        reply = observed(reply, result, request, self._spec)
         body = wire.request_body(self._spec, replace(request, messages=()))  # what limits a reply is beside messages
         return replace(reply, max_tokens=wire.sent_limit(self._form.request_body(body)))
 
@@ -141,7 +171,7 @@ class BatchModel:
         return hashlib.sha256(f"{case}\n".encode() + body).hexdigest()[:24], body
 
 
-def batch_model(spec: ModelSpec, run: Path, *, most: int) -> BatchModel | None:
+def batch_model(spec: ModelSpec, run: Path, requests: OpenRequests, *, most: int) -> BatchModel | None:
     """A model of a run, or None where its provider has no batches. ``run``: the run folder."""
     form = FORMATS.get(spec.provider)
-    return BatchModel(spec, form, run / FILE, most=most) if form else None
+    return BatchModel(spec, form, run / FILE, most=most, requests=requests) if form else None

@@ -17,6 +17,7 @@ from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import CANCELLED, BatchFormat, Status, without_result
 from agentgauge.model.batch.journal import Journal, Planned
 from agentgauge.model.endpoint import Endpoint
+from agentgauge.model.open_requests import UNSENT
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 
 MOST_BYTES = 64 << 20
@@ -73,6 +74,7 @@ class BatchQueue:
         self._done = 0
         self._waiting = 0  # requests
         self._held = 0  # bytes of these
+        self._is_stopped = False
         self._submitted = asyncio.Condition()
         self._uploads = asyncio.Semaphore(UPLOADS)
 
@@ -105,6 +107,12 @@ class BatchQueue:
             self._filling = None
         return batch, number
 
+    def stop(self) -> None:
+        """Submit no further batch; the requests of those that were filled are not sent."""
+        self._is_stopped = True
+        if self._filling:
+            self._filling.full.set()
+
     async def close(self) -> None:
         """Stop waiting. A resumed run waits for the submitted batches."""
         for task in self._tasks:
@@ -127,7 +135,7 @@ class BatchQueue:
         await self._fill(batch)
         try:
             async with self._uploads:
-                found = await self._submit(batch)
+                found = UNSENT if self._is_stopped else await self._submit(batch)
         finally:
             self._waiting -= batch.count
             self._held -= batch.size

@@ -4,6 +4,7 @@ of retries and of models."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -47,6 +48,7 @@ class Outgoing:
     fields: Mapping[str, str] = field(default_factory=dict)
     file: Upload | None = None
     largest: int = MAX_ANSWER  # bytes of the answer
+    sending: AbstractContextManager[None] = field(default_factory=nullcontext)  # entered while an attempt is on its way
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 MESSAGE = b"\nagentgauge: the run is ending, and its results are being written (kill -9 ends it at once)\n"
 
 FILE = "stop"
 """In the run folder; holds the reason."""
+
+RUNNING = "stopping"
+"""In the run folder, while a run that was told to stop waits for requests."""
+
+AWAIT = "await"
+
+LONGEST_WAIT = 600.0
+"""Seconds that a run which stops waits for requests that endpoints work on, and for cases that need no further one:
+as long as a request may take by default."""
+
+_WORK = struct.Struct("<2i")
 
 STALE_SECONDS = 0.005
 """How long a worker reuses the result of its last check."""
@@ -48,16 +61,20 @@ class Interrupts:
 
 
 class StopFile:
-    """A file that stops all workers. Two threads look for it at every start and every end of a case."""
+    """A file that stops all workers. Two threads look for it at every start and every end of a case.
+
+    Its first line is the reason. With a second line, AWAIT, requests that endpoints work on are awaited; otherwise
+    running cases are abandoned.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._exists = False
         self._looked = 0.0  # time.monotonic()
 
-    def write(self, reason: str) -> None:
-        """Raises OSError where the disk is full."""
-        self._path.write_text(reason, encoding="utf-8")
+    def write(self, reason: str, *, awaits: bool = False) -> None:
+        """``awaits``: see above. Raises OSError where the disk is full."""
+        self._path.write_text(f"{reason}\n{AWAIT}" if awaits else reason, encoding="utf-8")
 
     def exists(self) -> bool:
         now = time.monotonic()
@@ -67,4 +84,39 @@ class StopFile:
         return self._exists
 
     def reason(self) -> str:
-        return self._path.read_text(encoding="utf-8")
+        return self._path.read_text(encoding="utf-8").removesuffix(f"\n{AWAIT}")
+
+    def awaits(self) -> bool:
+        return self.exists() and self._path.read_text(encoding="utf-8").endswith(f"\n{AWAIT}")
+
+
+class RunningWork(NamedTuple):
+    cases: int = 0
+    requests: int = 0  # that endpoints work on
+
+
+class RunningFile:
+    """What still runs in a worker after the run was told to stop, for the other workers and the screen. ``number``: of
+    the worker, from 0."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._path = folder / RUNNING
+        self._number = number
+
+    def write(self, work: RunningWork) -> None:
+        with suppress(OSError):  # a full disk, say: then no one waits for this worker
+            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.pwrite(file, _WORK.pack(*work), _WORK.size * self._number)
+            finally:
+                os.close(file)
+
+
+def running_work(folder: Path) -> RunningWork:
+    """The sum over all workers."""
+    try:
+        content = (folder / RUNNING).read_bytes()
+    except FileNotFoundError:
+        return RunningWork()
+    entries = [*_WORK.iter_unpack(content[: len(content) // _WORK.size * _WORK.size])]
+    return RunningWork(sum(cases for cases, _ in entries), sum(requests for _, requests in entries))

@@ -14,16 +14,15 @@ from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Usage
 from agentgauge.model.prices import PACKAGE, ListedPrices
 from agentgauge.model.spec import ModelSpec
+from agentgauge.model.usage import BYTES_PER_TOKEN
 from agentgauge.run.budget import Budget
 from agentgauge.run.costs.reserve import FILE, Reserve
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 
-BYTES_PER_TOKEN = 4
 REPLY_TOKENS = 200
-"""The assumptions: each request contains its whole sample, at so many bytes a token, and gets a reply of so many
-tokens."""
+"""The assumption: each request contains its whole sample, and gets a reply of so many tokens."""
 
 
 def asked_models(settings: Settings, tasks: Collection[str]) -> list[ModelSpec]:

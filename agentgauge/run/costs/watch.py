@@ -11,7 +11,7 @@ from agentgauge.core.types import Usage
 from agentgauge.run.budget import Budget
 from agentgauge.run.costs.reserve import FILE, exhausted
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import UNREADABLE
+from agentgauge.store.jsonl import UNREADABLE, outlined
 from agentgauge.store.record_tail import RecordTail
 
 
@@ -29,7 +29,9 @@ class BudgetWatch:
         self._reserve = folder.path / FILE
         self._reserve.unlink(missing_ok=True)  # of an earlier session
         self._over = over
-        # a resumed run starts at 0
+        # a resumed run starts at 0; the records of cases that were unfinished hold what earlier sessions have used
+        found = {case: outlined(line.raw()) for case, line in folder.lines().items() if line.status == "missing"}
+        self._before = {case: Usage(**data["transcript"]["usage"]) for case, data in found.items()}
         self._tail = RecordTail({path: path.stat().st_size for path in self._files()})
         self._usage = Usage()
         self._begin = time.monotonic()
@@ -51,7 +53,8 @@ class BudgetWatch:
             for record, *_ in self._tail.new(self._files()):
                 try:
                     if transcript := record["transcript"]:
-                        self._usage += Usage(**transcript["usage"])
+                        case = (record["task"], record["sample"], record["attempt"])
+                        self._usage += Usage(**transcript["usage"]) - self._before.pop(case, Usage())
                 except UNREADABLE:  # the end of the run reports it
                     continue
             reason = self._budget.spent(self._usage, time.monotonic() - self._begin)

@@ -65,7 +65,13 @@ class ProgramAgent:
             (folder / FOLDER).mkdir(parents=True)
             folder.chmod(0o700)
             case.folder.mkdir(parents=True, exist_ok=True)
-            result = await self._run(session, folder, token, gateway)
+            session.program = asyncio.ensure_future(self._run(session, folder, token, gateway))
+            try:
+                result = await session.program
+            except asyncio.CancelledError:
+                if session.fault is not None and case.is_unfinished:
+                    raise session.fault from None
+                raise
             await self._end(token, gateway)
             reply, odd = read_answer(folder, result)
             trajectory = self._trajectory(session, folder)

@@ -43,6 +43,7 @@ class Session:
     fault: Exception | None = None  # the first that is not the agent's; the agent got it as an error
     received: int = 0  # bytes
     calls: int = 0  # of tools
+    program: asyncio.Task[Any] | None = None  # that runs
     passes_all: ClassVar[bool] = False  # see ProgramSession
     running: set[asyncio.Task[object]] = field(default_factory=set)
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -68,6 +69,9 @@ class Session:
             reply = await ask_model(self.case, agent_request)
         except Exception as fault:
             self.fault = self.fault or fault
+            if self.case.is_unfinished and self.program:  # it would ask again, or go on without
+                await self.case.settled()
+                self.program.cancel()
             raise
         self.usage += reply.usage
         return reply

@@ -201,7 +201,7 @@ class _Shard:
     def _apply_command(self, command: ShardCommand) -> bool:
         """Whether pytest was asked to end."""
         if command == "hold" and self._started:
-            StopFile(self._folder.path).write("the launch was stopped")
+            StopFile(self._folder.path).write("the launch was stopped", awaits=True)
         elif command:
             self._signal(signal.SIGTERM)
             return True

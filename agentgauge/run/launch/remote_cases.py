@@ -180,6 +180,10 @@ class RemoteCases:
         with self._changed:
             self._command = self._command or "hold"
 
+    def is_idle(self) -> bool:
+        """Whether no shard runs, once ``hold`` was called."""
+        return not self._running or not self._thread.is_alive()
+
     def close(self) -> None:
         """End all shards. Cases that finish within END_SECONDS are still stored."""
         with self._changed:

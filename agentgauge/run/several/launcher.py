@@ -209,7 +209,7 @@ class Launcher:
             file = StopFile(process.launch.folder)
             with suppress(OSError):  # its folder is not there yet, or the disk is full
                 if not file.exists():
-                    file.write(self.stop_reason)
+                    file.write(self.stop_reason, awaits=self._failed is None)
 
     def _draw(self) -> None:
         self._screen.draw([f"{run.launch.name}: {progress_line(run.launch.live.state())}" for run in self._running])

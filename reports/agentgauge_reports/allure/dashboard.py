@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge_reports.load import Run
-from agentgauge_reports.notices import broken, cut_replies, limit_of, named, not_attempted
+from agentgauge_reports.notices import broken, endpoint_doubts, limit_of, named, not_attempted, remarks
 
 DASHBOARD = "dashboard"
 """Folder of the dashboard, below that of the results."""
@@ -105,7 +105,8 @@ def meaning(run: Run) -> str:
         " these failed, but they are results of the model and no faults of the run"
     )
     more = [text for text in (broken(run.summary), not_attempted(run.summary)) if text]
-    return ". ".join([sentence, *(more or ["No case is broken or missing"]), *cut_replies(run.summary)]) + "."
+    more = more or ["No case is broken or missing"]
+    return ". ".join([sentence, *more, *endpoint_doubts(run.summary), *remarks(run.summary)]) + "."
 
 
 def _counts(run: Run) -> dict[str, int]:

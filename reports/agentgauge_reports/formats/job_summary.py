@@ -14,7 +14,7 @@ from typing import Any
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.end_screen import overview
 from agentgauge_reports.leaderboard import not_comparable
-from agentgauge_reports.notices import alarm, cut_replies, doubts
+from agentgauge_reports.notices import alarm, doubts, remarks
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable with the file that GitHub shows on the job's page."""
@@ -59,7 +59,7 @@ def _lines(summary: Mapping[str, Any], gates: Gates, notes: Iterable[str]) -> It
     yield ""
     for warning in filter(None, (alarm(summary), *doubts(summary))):
         yield from (f"> **{_plain(warning)}**", "")
-    yield from (line for text in cut_replies(summary) for line in (f"> {_plain(text)}", ""))
+    yield from (line for text in remarks(summary) for line in (f"> {_plain(text)}", ""))
     head, *rows = overview(summary)
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"

@@ -17,7 +17,7 @@ from typing import Any
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.notices import alarm, broken, cut_replies, doubts, not_attempted
+from agentgauge_reports.notices import alarm, broken, doubts, not_attempted, remarks
 from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
 from agentgauge_reports.page.files import Files
@@ -79,7 +79,7 @@ def write_page(
         "alarm": alarm(of_benchmarks(summary)),
         "doubts": doubts(of_benchmarks(summary)),
         "meaning": meaning(of_benchmarks(summary)),
-        "cut": list(cut_replies(summary)),
+        "cut": list(remarks(summary)),
         "faulty": [text for text in (broken(of_benchmarks(summary)), not_attempted(of_benchmarks(summary))) if text],
         "boards": leaderboards(of_benchmarks(summary)),
         "breakdowns": breakdowns_of(summary),

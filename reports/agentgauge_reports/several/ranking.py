@@ -19,7 +19,7 @@ from agentgauge_reports.leaderboard import (
     table,
     task_notes,
 )
-from agentgauge_reports.notices import cut_replies, limit_of, named
+from agentgauge_reports.notices import cut_replies, endpoint_doubts, estimated_tokens, limit_of, named
 from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]
@@ -57,7 +57,7 @@ def overview(summaries: Summaries, width: int = WIDTH) -> list[str]:
 
 
 def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_intervals: bool) -> list[list[str]]:
-    head, *rows = [["run"], *([named(name, limit_of(summaries[name]))] for name in names)]
+    head, *rows = [["run"], *([named(_answered(name, summaries[name]), limit_of(summaries[name]))] for name in names)]
     for benchmark, of_runs in found.items():
         head += [benchmark, *(["95 %"] if with_intervals else [])]
         for row, name in zip(rows, names, strict=True):
@@ -101,7 +101,13 @@ def joint_leaderboard(summaries: Summaries) -> str:
 
 
 def _row_name(name: str, summary: Mapping[str, Any], tasks: Sequence[Task]) -> str:
-    return named(f"**{name}**", limit_of(summary, [task.name for task in tasks]))
+    return named(f"**{_answered(name, summary)}**", limit_of(summary, [task.name for task in tasks]))
+
+
+def _answered(name: str, summary: Mapping[str, Any]) -> str:
+    """The name of a run, with the models that have answered instead of its own."""
+    others = summary["run"].get("answered_by")
+    return f"{name} (answered by {', '.join(others['models'])})" if others else name
 
 
 def _figures_of(summaries: Summaries, tasks: Mapping[str, Sequence[Task]], names: Sequence[str]) -> list[str]:
@@ -124,6 +130,7 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
         notes = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
         notes += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
         notes += cut_replies(summaries[name], [task.name for task in own])
+        notes += [*endpoint_doubts(summaries[name]), *estimated_tokens(summaries[name])]
         if reasons := list(not_comparable(summaries[name], own)):
             notes.append(f"**not comparable:** {', '.join(reasons)}")
         found.append(f"- `{name}`: {'; '.join(notes)}.")

@@ -20,7 +20,7 @@ from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline
 from agentgauge_reports.leaderboard import by_benchmark
-from agentgauge_reports.notices import limit_of
+from agentgauge_reports.notices import limit_of, model_title
 from agentgauge_reports.view.beneath import open_beneath
 
 State = Literal["running", "finished", "stopped"]
@@ -137,6 +137,7 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
         entry["model"] = f"{agent['name']} ({model})" if agent else str(model)
         if entry["finished"] and (folder / "summary.json").exists():
             summary = _json(folder, "summary.json")
+            entry["model"] = model_title(summary["run"])
             entry["counts"] = _counts(summary)
             entry["figures"] = list(_figures(summary))
     except UNREADABLE as problem:

@@ -1,0 +1,170 @@
+"""A budget that is used up: what is paid for is awaited and counted, and nothing else is sent."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.model.fault_server import FaultServer, Seen, answer, status
+from tests.plugin.project import PYTEST, Result, python, records, summary
+
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+
+TURNS = """
+import asyncio
+from agentgauge import Score, benchmark
+
+@benchmark("turns", data="turns.jsonl", metrics={"Right": "mean right"})
+class Turns:
+    async def run(self, case):
+        CODE
+
+    def score(self, sample, answer):
+        return Score(True, {"right": 1})
+"""
+
+ONE_BY_ONE = """for turn in range(3):
+            answer = await case.ask(f"turn {turn} of {case.sample['id']}")
+        return answer.text"""
+AT_ONCE = """texts = [f"turn {turn} of {case.sample['id']}" for turn in range(2)]
+        first = await asyncio.gather(*map(case.ask, texts))
+        await asyncio.gather(*map(case.ask, ["turn 2", "turn 3"]))
+        return first[0].text"""
+SWALLOWS = """await case.ask("turn 0")
+        try:
+            return (await case.ask("turn 1")).text
+        except Exception:
+            return 'nothing'"""
+ONCE = """return (await case.ask("turn 0")).text"""
+
+
+def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
+    (folder / "turns.py").write_text(TURNS.replace("CODE", code))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "turns.jsonl").write_text("".join(json.dumps({"id": f"t{number}"}) + "\n" for number in range(cases)))
+    return python(*PYTEST, "turns.py", *options, cwd=folder)
+
+
+def after_the_stop(folder: Path, seconds: float = 1.5) -> Callable[[Seen], object]:
+    """Answers come when the run in ``run`` has been told to stop, and a while later."""
+
+    def choose(request: Seen) -> object:
+        def later(connection, seen, stopped):
+            while not (folder / "run" / "stop").exists() and not stopped.is_set():
+                time.sleep(0.01)
+            stopped.wait(seconds)
+            return answer("yes")(connection, seen, stopped)
+
+        return later
+
+    return choose
+
+
+@WORKERS
+@pytest.mark.parametrize("code", [ONE_BY_ONE, AT_ONCE, SWALLOWS], ids=["one by one", "at once", "swallows"])
+def test_paid_answers_are_awaited_and_counted_and_no_further_request_is_sent(tmp_path, workers, code):
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path)
+        model = ("--model=m", f"--model-url={server.url}")
+        result = run(tmp_path, *model, "--budget=1s", "--in-flight=4", "--run-dir=run", *workers, code=code)
+        assert result.status == 1, result.output
+        sent = len(server.requests)
+        assert f"the budget of 1s is used up: waiting for {sent} running requests, at most 10 min" in result.output
+        found = summary(tmp_path / "run")
+        task = found["tasks"]["turns"]
+        assert (task["passed"], task["broken"], task["missing"]) == (0, 0, 12), task
+        assert found["usage"]["requests"] == task["usage"]["requests"] == sent
+        kept = records(tmp_path / "run")
+        assert {record["status"] for record in kept} == {"missing"}
+        assert sum(record["transcript"]["usage"]["requests"] for record in kept) == sent
+        assert "not finished: the run was stopped" in kept[0]["error"]
+        assert not (tmp_path / "run" / "stopping").exists()
+
+        server.choose = lambda seen: answer("yes")
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=code)
+        assert again.status == 0, again.output
+        found = summary(tmp_path / "run")
+        assert (found["tasks"]["turns"]["passed"], found["usage"]["requests"]) == (12, len(server.requests))
+
+
+@WORKERS
+def test_a_case_that_needs_no_further_request_is_scored(tmp_path, workers):
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.5)
+        model = ("--model=m", f"--model-url={server.url}")
+        result = run(tmp_path, *model, "--budget=1s", "--in-flight=4", "--run-dir=run", *workers, code=ONCE)
+        sent = len(server.requests)
+    task = summary(tmp_path / "run")["tasks"]["turns"]
+    assert (task["passed"], task["missing"], result.status) == (sent, 12 - sent, 1), result.output
+
+
+def test_tokens_that_are_not_counted_use_up_a_budget(tmp_path):
+    with FaultServer() as server:
+        server.choose = lambda seen: without_usage
+        model = ("--model=m", f"--model-url={server.url}")
+        result = run(tmp_path, *model, "--budget=200tok", "--in-flight=2", "--run-dir=run", cases=40)
+    assert "stopped early: the budget of 200tok" in result.output
+    assert "gave no usable token counts for" in " ".join(result.output.split())
+    usage = summary(tmp_path / "run")["usage"]
+    assert 0 < usage["estimated_requests"] == usage["requests"] < 60
+    assert 100 < usage["prompt_tokens"] + usage["completion_tokens"] < 300
+
+
+def without_usage(connection, seen, stopped):
+    from tests.model.fault_server import completion, data
+
+    return data({**completion("yes"), "usage": None})(connection, seen, stopped)
+
+
+def test_requests_that_only_wait_are_not_sent(tmp_path):
+    """They would wait for half a minute, and none has been answered."""
+    with FaultServer() as server:
+        server.choose = lambda seen: status(429, {"error": {"message": "later"}}, headers={"Retry-After": "50"})
+        model = ("--model=m", f"--model-url={server.url}")
+        result = run(tmp_path, *model, "--budget=2s", "--run-dir=run")
+        sent = len(server.requests)
+    task = summary(tmp_path / "run")["tasks"]["turns"]
+    assert (task["broken"], task["missing"], sent <= 12) == (0, 12, True), result.output
+    assert "50.0" not in result.output
+
+
+def test_a_resumed_run_begins_a_new_budget(tmp_path):
+    """What unfinished cases have used in the session before is not counted again."""
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.3)
+        model = ("--model=m", f"--model-url={server.url}")
+        run(tmp_path, *model, "--budget=1s", "--in-flight=8", "--run-dir=run", cases=8)
+        assert summary(tmp_path / "run")["usage"]["prompt_tokens"] == 80
+        server.choose = lambda seen: answer("yes")
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", "--budget=400tok", cases=8)  # 8 × 3 × 15
+    assert again.status == 0, again.output
+
+
+@pytest.mark.parametrize("words", [("turns.py", "turns.py", "--keep-duplicates"), ("turns.py", "--count=3")])
+@WORKERS
+def test_a_case_is_asked_once_however_often_it_is_collected(tmp_path, words, workers):
+    (tmp_path / "conftest.py").write_text(REPEAT)
+    with FaultServer() as server:
+        server.choose = lambda seen: answer("yes")
+        model = ("--model=m", f"--model-url={server.url}", "--run-dir=run")
+        result = run(tmp_path, *words[1:], *model, *workers, code=ONCE, cases=3)
+        assert result.status == 0, result.output
+        assert len(server.requests) == summary(tmp_path / "run")["usage"]["requests"] == 3
+    surplus = 3 if "turns.py" in words[1:] else 6
+    assert f"{surplus} tests repeat cases and are left out; --attempts=N asks each sample N times" in result.output
+
+
+REPEAT = """
+def pytest_addoption(parser):
+    parser.addoption("--count", type=int, default=1)  # as pytest-repeat has it
+
+def pytest_generate_tests(metafunc):
+    count = metafunc.config.option.count
+    if count > 1:
+        metafunc.fixturenames.append("__pytest_repeat_step_number")
+        metafunc.parametrize("__pytest_repeat_step_number", range(count), indirect=False)
+"""
