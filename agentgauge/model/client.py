@@ -61,6 +61,8 @@ class OpenAIModel:
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
         self.spec = spec
+        self.tokens = 0
+        """Of all replies so far."""
         self._on_reply = on_reply
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates)
         self._heavy = asyncio.Semaphore(HEAVY)
@@ -104,6 +106,7 @@ class OpenAIModel:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
             raise self._endpoint.fault(outcome, paid)
+        self.tokens += outcome.usage.completion_tokens
         if self._on_reply and request.case:
             self._on_reply(request.case)
         return replace(outcome, usage=paid + outcome.usage, max_tokens=wire.sent_limit(body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -26,9 +26,6 @@ from agentgauge.store.jsonl import CaseId
 
 if TYPE_CHECKING:
     from agentgauge.run.launch.remote_cases import RemoteCases
-
-IDLE = pytest.StashKey[Callable[[], None]]()
-"""Called now and then while pytest's thread waits for a case."""
 
 
 class Worker:
@@ -168,10 +165,10 @@ class Worker:
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
-        idle, driver = self.config.stash.get(IDLE, lambda: None), self.config.stash.get(DRIVER, None)
-        self._prefetcher = Prefetcher(self._runner, idle)
+        driver = self.config.stash.get(DRIVER, None)
+        self._prefetcher = Prefetcher(self._runner)
         self._runner.notify(self._prefetcher.recheck)
-        self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
+        self._cases = driver.cases(self._runner) if driver else self._prefetcher
         self._suspects = set() if driver else Suspects.read(self.folder.path).names
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)

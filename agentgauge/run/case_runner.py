@@ -175,8 +175,9 @@ class CaseRunner:
         return bool(self.problem) or self.stop_file.exists()
 
     def watch(self) -> None:
-        """Note how many requests have waited long, and the state of requests in batches."""
-        self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
+        """Note how many requests run and have waited long, the state of requests in batches, and the tokens so far."""
+        clients = self._clients
+        self._waiting.write(clients.older_than(OLD), clients.batched(), clients.older_than(0), clients.tokens())
 
     async def close(self) -> None:
         if self._agent:

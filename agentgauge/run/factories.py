@@ -28,6 +28,7 @@ from agentgauge.store import RunFolder
 if TYPE_CHECKING:
     from agentgauge.model.batch.model import BatchModel
     from agentgauge.model.cassette_file import CassetteReader
+    from agentgauge.model.client import OpenAIModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
 
@@ -50,6 +51,7 @@ class Clients:
         self._width = width
         self._limiters: list[AdaptiveLimiter] = []
         self._batched: list[BatchModel] = []
+        self._live_models: list[OpenAIModel] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
@@ -83,6 +85,10 @@ class Clients:
     def older_than(self, seconds: float) -> int:
         """How many requests to models were sent more than ``seconds`` ago and have no answer yet."""
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
+
+    def tokens(self) -> int:
+        """The tokens of all replies of models so far."""
+        return sum(model.tokens for model in self._live_models)
 
     def batched(self) -> Counts:
         """The state of requests in batches."""
@@ -161,7 +167,8 @@ class Clients:
         self._limiters.append(limiter)
         shared = self._settings.shared
         rates = rates_of(spec, Path(shared.rates) if shared else self._folder.path / FILE)
-        return OpenAIModel(spec, limiter, rates=rates, on_reply=on_reply)
+        self._live_models.append(OpenAIModel(spec, limiter, rates=rates, on_reply=on_reply))
+        return self._live_models[-1]
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox
