@@ -183,6 +183,7 @@ class CaseRunner:
         if self._agent:
             await self._agent.close()
         await self._clients.close()
+        self._waiting.write(0, tokens=self._clients.tokens())  # nothing runs here any more
         self._appender.close()
         self._running.close()
         if self._outside:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import xml.etree.ElementTree as ElementTree
 
 import agentgauge_reports.end_screen as end_screen_module
@@ -15,8 +14,7 @@ from agentgauge_reports.terminal import by_keyword, combined, explanations
 from agentgauge_reports.text import dollars, fill
 
 from agentgauge.core.task_registry import announce, known_tasks
-from agentgauge.core.types import Usage
-from agentgauge.run.progress import Progress, TimeLeft
+from agentgauge.run.progress import TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.folders import made
@@ -314,16 +312,6 @@ def test_only_the_first_few_explanations_are_shown_without_v():
 
 def test_words_longer_than_the_line_stay_whole():
     assert fill("  ", "a " + "x" * 30 + " b-c", 10) == ["  a", "  " + "x" * 30, "  b-c"]
-
-
-def test_the_live_line_never_wraps(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "30")
-    screen = io.StringIO()
-    progress = Progress(screen.write, live=True, planned={"t": 3})
-    progress.add("passed", "t", 1.0, Usage(prompt_tokens=123456, usd=12.5))
-    progress.finish()
-    [line] = screen.getvalue().strip("\n").split("\r")[1:]
-    assert line == "1/3 · passed 1 · wrong 0"  # broken would not fit as a whole
 
 
 def test_time_left_is_learnt_task_by_task():
