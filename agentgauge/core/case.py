@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from agentgauge.core.case_clock import CaseClock, Exchange
 from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
 from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.conversation import Conversation, SimulatedUser
@@ -67,6 +68,7 @@ class Case:
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    clock: CaseClock = field(default_factory=CaseClock)
     _turn: int = 0
     _previous: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # role → its last request
 
@@ -123,14 +125,14 @@ class Case:
         detail: dict[str, Any] = self._new_messages(role, request.messages)
         if role:
             detail["role"] = role
-        start, clock = time.time(), time.monotonic()
-        try:
-            reply = await model.complete(request)
-        except AgentGaugeError as error:
-            if isinstance(error, ModelFault):
-                self.usage += error.usage
-            self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
-            raise
+        with self.clock.at("endpoint") as exchange:
+            try:
+                reply = await model.complete(request)
+            except AgentGaugeError as error:
+                if isinstance(error, ModelFault):
+                    self.usage += error.usage
+                self.events.append(_event("model", model.name, exchange, detail, str(error)))
+                raise
         self.usage += reply.usage
         detail |= {"reply": reply.text, "finish_reason": reply.finish_reason}
         if is_cut(reply.finish_reason):
@@ -142,7 +144,7 @@ class Case:
             detail["refusal"] = reply.refusal
         if reply.reasoning:
             detail["reasoning"] = reply.reasoning
-        self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
+        self.events.append(_event("model", model.name, exchange, detail))
         return reply
 
     async def converse(
@@ -195,26 +197,26 @@ class Case:
         """Run a tool of ``box``, or a real tool. Raises ToolError, which the model should get, or ToolFault."""
         box = box or self.toolbox
         assert box is not None, f"{self.sample.task} declares no real tools"
-        start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
         readable = [self.sample.root] if self.readable is None else self.readable
-        try:
-            outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
-        except AgentGaugeError as error:
-            self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
-            raise
+        with self.clock.at("tools") as exchange:
+            try:
+                outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
+            except AgentGaugeError as error:
+                self.events.append(_event("tool", name, exchange, detail, str(error)))
+                raise
         result = tuple(
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
         if result and result[0].cached is not None:
             detail["cached"] = result[0].cached
-        self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
+        self.events.append(_event("tool", name, exchange, detail))
         return result
 
     def drain(self) -> None:
         """Begin the log and the usage anew, once they are stored."""
-        self.events, self.usage = [], Usage()
+        self.events, self.usage, self.clock = [], Usage(), CaseClock()
         self._previous.clear()
 
     def _new_messages(self, role: str, messages: tuple[Message, ...]) -> dict[str, Any]:
@@ -226,3 +228,11 @@ class Case:
             known += 1
         self._previous[role] = messages
         return {"known": known, "messages": [dict(message) for message in messages[known:]]}
+
+
+def _event(
+    kind: Literal["model", "tool"], name: str, exchange: Exchange, detail: Mapping[str, Json], error: str | None = None
+) -> Event:
+    """Of an exchange that ends now. Its waits for slots lie before its start."""
+    seconds = exchange.seconds()
+    return Event(kind, name, time.time() - seconds, seconds, detail, error)

@@ -6,10 +6,12 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from urllib.parse import quote
 
+from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
@@ -41,6 +43,16 @@ def case_header(case: CaseKey) -> str:
     """``task/sample/attempt/turn``, each percent-encoded, and the role, if the model asked is not the tested one."""
     words = (case.task, case.sample, case.attempt, case.turn, *filter(None, [case.role]))
     return "/".join(quote(str(word), safe="") for word in words)
+
+
+@asynccontextmanager
+async def _slot(slots: asyncio.Semaphore) -> AsyncIterator[None]:
+    with waiting_for_slot():
+        await slots.acquire()
+    try:
+        yield
+    finally:
+        slots.release()
 
 
 class OpenAIModel:
@@ -78,7 +90,7 @@ class OpenAIModel:
         UsageProblem for an unusable key or a package that rendering files needs."""
         if not holds_files(request.messages):
             return await self._send(request, self._api(request))
-        async with self._heavy:
+        async with _slot(self._heavy):
             api = self._api(request)
             limit = MAX_INLINE if api == "chat" else None
             messages = await with_files(request.messages, self._renderer(api), limit)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
+from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
@@ -141,7 +142,8 @@ class Endpoint:
     async def _limited(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
-            assumed = await rates.wait() if rates else 0.0
+            with waiting_for_slot():
+                assumed = await rates.wait() if rates else 0.0
             ticket.sent = asyncio.get_running_loop().time()
             answers = self._health.answers
             outcome = await self._attempt(request, read)

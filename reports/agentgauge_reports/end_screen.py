@@ -13,7 +13,7 @@ from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparabl
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.notices import alarm, group_note, limit_of, named
 from agentgauge_reports.terminal import combined, reasons, tables
-from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
+from agentgauge_reports.text import WIDTH, aligned, case_time, cost, dollars, fill
 
 FEW = 3
 """Tasks up to which every figure is shown without ``-v``."""
@@ -176,8 +176,9 @@ def _costs(
             rows.append((title, dollars(usd), dollars(usd / passed) if passed else "–"))
         yield from aligned([("", "cost", "per passed case"), *rows])
         yield ""
-    if spent := cost(summary["usage"]):
-        yield from fill("", spent, width, hanging="  ")
+    spent = [cost(summary["usage"]), case_time(summary["usage"]) if full else ""]
+    for text in filter(None, spent):
+        yield from fill("", text, width, hanging="  ")
         yield ""
 
 
