@@ -104,9 +104,12 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from reasons(summary, width)
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full else overview(summary))
-        if not full and len(benchmarks) > 1 and not alarm(summary):
-            for why in _without_figure(summary):
-                yield from fill("", why, width, hanging="  ")
+    is_overview = not full and len(benchmarks) > 1
+    reasons_why = list(_without_figure(summary)) if is_overview and not alarm(summary) else []
+    reasons_why = reasons_why or list(uncounted(summary))
+    for why in reasons_why:
+        yield from fill("", why, width, hanging="  ")
+    if len(tasks) > 1 or reasons_why:
         yield ""
     if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
@@ -147,6 +150,18 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
         rows.append((name, str(len(tasks)), *_counts(parts, ends), *_cells(first)))
         rows += [(*[""] * (2 + len(ends)), *_cells(other)) for other in others]
     return rows
+
+
+def uncounted(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Which tasks have no headline figure although cases ended, because the published rule counts none of them."""
+    names = []
+    for name, part in summary["tasks"].items():
+        figure = task_headline(summary, [find_task(name)])
+        if figure and figure.value is None and not figure.n and not figure.why and part["passed"] + part["wrong"]:
+            names.append(name)
+    if names:
+        whose = "its" if len(names) == 1 else "their"
+        yield f"no value for {', '.join(names)}: by the published rule none of {whose} replies counts"
 
 
 def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
