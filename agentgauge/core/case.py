@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from agentgauge.core.case_clock import CaseClock, Exchange
 from agentgauge.core.chat import CaseKey, ChatModel, ChatReply, ChatRequest, Message, Sampling
 from agentgauge.core.checkpoint import Checkpoint, CheckpointFile
 from agentgauge.core.conversation import Conversation, SimulatedUser
@@ -73,6 +74,7 @@ class Case:
     checkpoint_output: Json | None = None  # what ``checkpoint`` was given, now or in an earlier run that broke later
     events: list[Event] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    clock: CaseClock = field(default_factory=CaseClock)
     is_unfinished: bool = False  # a request was not sent, because the run stops: whatever ``run`` makes of that
     _open: int = 0  # requests that have no outcome yet
     _turn: int = 0
@@ -131,18 +133,18 @@ class Case:
         detail: dict[str, Any] = self._new_messages(role, request.messages)
         if role:
             detail["role"] = role
-        start, clock = time.time(), time.monotonic()
         self._open += 1
-        try:
-            reply = await model.complete(request)
-        except AgentGaugeError as error:
-            if isinstance(error, ModelFault):
-                self.usage += error.usage
-                self.is_unfinished |= error.cause == NOT_SENT
-            self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail, str(error)))
-            raise
-        finally:
-            self._open -= 1
+        with self.clock.at("endpoint") as exchange:
+            try:
+                reply = await model.complete(request)
+            except AgentGaugeError as error:
+                if isinstance(error, ModelFault):
+                    self.usage += error.usage
+                    self.is_unfinished |= error.cause == NOT_SENT
+                self.events.append(_event("model", model.name, exchange, detail, str(error)))
+                raise
+            finally:
+                self._open -= 1
         self.usage += reply.usage
         detail |= {"reply": reply.text, "finish_reason": reply.finish_reason}
         if is_cut(reply.finish_reason):
@@ -156,7 +158,7 @@ class Case:
             detail["reasoning"] = reply.reasoning
         if reply.observed:
             detail["observed"] = dict(reply.observed)
-        self.events.append(Event("model", model.name, start, time.monotonic() - clock, detail))
+        self.events.append(_event("model", model.name, exchange, detail))
         return reply
 
     async def converse(
@@ -209,21 +211,21 @@ class Case:
         """Run a tool of ``box``, or a real tool. Raises ToolError, which the model should get, or ToolFault."""
         box = box or self.toolbox
         assert box is not None, f"{self.sample.task} declares no real tools"
-        start, clock = time.time(), time.monotonic()
         detail: dict[str, Any] = {"arguments": dict(arguments)}
         readable = [self.sample.root] if self.readable is None else self.readable
-        try:
-            outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
-        except AgentGaugeError as error:
-            self.events.append(Event("tool", name, start, time.monotonic() - clock, detail, str(error)))
-            raise
+        with self.clock.at("tools") as exchange:
+            try:
+                outputs = await box.call(name, arguments, folder=self.folder, readable=readable)
+            except AgentGaugeError as error:
+                self.events.append(_event("tool", name, exchange, detail, str(error)))
+                raise
         result = tuple(
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
         if result and result[0].cached is not None:
             detail["cached"] = result[0].cached
-        self.events.append(Event("tool", name, start, time.monotonic() - clock, detail))
+        self.events.append(_event("tool", name, exchange, detail))
         return result
 
     async def settled(self) -> None:
@@ -233,7 +235,7 @@ class Case:
 
     def drain(self) -> None:
         """Begin the log and the usage anew, once they are stored."""
-        self.events, self.usage = [], Usage()
+        self.events, self.usage, self.clock = [], Usage(), CaseClock()
         self._previous.clear()
 
     def _new_messages(self, role: str, messages: tuple[Message, ...]) -> dict[str, Any]:
@@ -245,3 +247,11 @@ class Case:
             known += 1
         self._previous[role] = messages
         return {"known": known, "messages": [dict(message) for message in messages[known:]]}
+
+
+def _event(
+    kind: Literal["model", "tool"], name: str, exchange: Exchange, detail: Mapping[str, Json], error: str | None = None
+) -> Event:
+    """Of an exchange that ends now. Its waits for slots lie before its start."""
+    seconds = exchange.seconds()
+    return Event(kind, name, time.time() - seconds, seconds, detail, error)

@@ -77,7 +77,7 @@ class Event:
     kind: Literal["model", "tool"]
     name: str  # model name or tool name
     start: float  # seconds since the epoch
-    seconds: float
+    seconds: float  # without waiting for slots
     # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any, observed
     # (see agentgauge.model.observed);
     # tool: arguments, result, cached
@@ -98,6 +98,9 @@ class Transcript:
     usage: Usage = Usage()
     seconds: float = 0.0
     seed: int = 0
+    # seconds by what was waited for: "slots", "endpoint", "tools" (see agentgauge.core.case_clock), which are parts of
+    # ``seconds``, and "scoring", which follows; empty in records of earlier versions
+    times: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,7 @@ class Record:
         data["transcript"] = transcript and {
             "usage": _fields(transcript.usage),
             "seconds": transcript.seconds,
+            **({"times": transcript.times} if transcript.times else {}),
             "seed": transcript.seed,
             "output": transcript.output,
             "events": [_fields(event) for event in transcript.events],

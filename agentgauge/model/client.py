@@ -6,13 +6,14 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.types import Usage
@@ -52,6 +53,16 @@ def case_header(case: CaseKey) -> str:
     return "/".join(quote(str(word), safe="") for word in words)
 
 
+@asynccontextmanager
+async def _slot(slots: asyncio.Semaphore) -> AsyncIterator[None]:
+    with waiting_for_slot():
+        await slots.acquire()
+    try:
+        yield
+    finally:
+        slots.release()
+
+
 class OpenAIModel:
     """A ChatModel behind an OpenAI-compatible endpoint. Belongs to one event loop."""
 
@@ -72,6 +83,8 @@ class OpenAIModel:
         self.fingerprint = fingerprint_of(spec, environ)
         self.reported = spec.reported
         self.spec = spec
+        self.tokens = 0
+        """Of all replies so far."""
         self._on_reply = on_reply
         self._requests = requests or OpenRequests()
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates, outage)
@@ -89,7 +102,7 @@ class OpenAIModel:
         UsageProblem for an unusable key or a package that rendering files needs."""
         if not holds_files(request.messages):
             return await self._send(request, self._api(request))
-        async with self._heavy:
+        async with _slot(self._heavy):
             api = self._api(request)
             limit = MAX_INLINE if api == "chat" else None
             messages = await with_files(request.messages, self._renderer(api), limit)
@@ -126,6 +139,7 @@ class OpenAIModel:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)
             # Raised outside any handler: a traceback chain through the client's stack is what makes faults expensive.
             raise self._endpoint.fault(outcome, paid)
+        self.tokens += outcome.usage.completion_tokens
         if self._on_reply and request.case:
             self._on_reply(request.case)
         return replace(outcome, usage=paid + outcome.usage, max_tokens=wire.sent_limit(body))

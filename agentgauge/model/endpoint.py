@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
+from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
@@ -169,7 +170,8 @@ class Endpoint:
         """One attempt, in a slot. None: it was not sent, because an outage began while it waited for the slot."""
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
-            assumed = await rates.wait() if rates else 0.0
+            with waiting_for_slot():
+                assumed = await rates.wait() if rates else 0.0
             if self._outage.is_on and not probes:
                 return None
             ticket.sent = asyncio.get_running_loop().time()

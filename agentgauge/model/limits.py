@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
+from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.model.spec import DEFAULT_TIMEOUT
 
 START = 8
@@ -219,7 +220,8 @@ class AdaptiveLimiter(Window):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             try:
-                await future
+                with waiting_for_slot():
+                    await future
             except asyncio.CancelledError:
                 if future.done() and not future.cancelled():
                     self.leave()  # the slot was granted before the cancellation

@@ -27,7 +27,6 @@ from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.summary import sum_up
-from agentgauge.pytest_plugin.worker import IDLE
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import RUNNING, Interrupts, RunningFile, RunningWork
@@ -163,10 +162,6 @@ class Controller:
         self._interrupts.handle(signal.SIGTERM, signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self.config.add_cleanup(self._remove_folder)
         self.reporting.begin()
-        if dist == "no":
-            self.config.stash[IDLE] = self.reporting.draw_if_late
-        elif self.state.progress:
-            self.state.progress.watch()
 
     def _prepare(self, dist: str) -> None:
         """Check the tools, start the services, and describe the run. Raises UsageProblem and OSError."""
@@ -203,9 +198,8 @@ class Controller:
     def _budget_used_up(self, reason: str) -> None:
         """Called in another thread."""
         self.state.stop(reason, awaits=True)
-        if is_distributed(self.config):  # else pytest captures what this thread writes
-            time.sleep(TELL_SECONDS)
-            self.reporting.tell_waiting()
+        time.sleep(TELL_SECONDS)
+        self.reporting.tell_waiting()
 
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
@@ -286,6 +280,8 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         for service in self._services.values():
             service.tell_to_end()  # which takes them longer than the summary takes us
+        if self.state.progress:
+            self.state.progress.finish()
         try:
             if self._budget:
                 self._budget.stop()

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, TextIO, cast
 
 import pytest
 
 from agentgauge.core.redaction import Printed, redact
-from agentgauge.core.types import Usage
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, running_work
-from agentgauge.run.coordination.waiting_requests import waiting_requests
 from agentgauge.run.costs.estimate import cost_lines
-from agentgauge.run.progress import Progress
+from agentgauge.run.progress import STATUSES, Progress, Write
 from agentgauge.run.run_metadata import header
 
 NAMED = 5
@@ -33,7 +31,7 @@ class Reporting:
         self.state = state
         self.config = state.config
         self._late_header: Iterator[str] | None = None
-        self._has_told = False  # for what a run that stops waits
+        self._counted = 0  # benchmark cases whose outcome pytest has shown
 
     def pytest_report_header(self) -> str | None:
         notice = worker_count_notice(self.config)
@@ -43,7 +41,7 @@ class Reporting:
         """Show the header of the run, and make its progress line."""
         state, terminal = self.state, self._plugin("terminalreporter")
         if terminal is None:  # -p no:terminal
-            state.progress = Progress(None, live=False, planned=state.benchmark_cases)
+            self._show_progress(None, live=False)
             return
         terminal.showfspath = False
         terminal.ensure_newline()
@@ -54,9 +52,32 @@ class Reporting:
             self._write_header(terminal, iter([death]))
         self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        shows = state.benchmark_cases and not verbose
-        write, waiting = terminal.write if shows else None, partial(waiting_requests, state.folder.path)
-        state.progress = Progress(write, live=terminal.isatty, planned=state.benchmark_cases, waiting=waiting)
+        self._show_progress(self._screen(terminal) if state.benchmark_cases else None, terminal.isatty and not verbose)
+
+    def _show_progress(self, write: Write | None, live: bool) -> None:
+        from agentgauge_reports.view.live import LiveRun
+
+        state, path = self.state, self.state.folder.path
+        about: dict[str, Any] = {"planned": state.benchmark_cases, "run": LiveRun(path), "started": state.started}
+        state.progress = Progress(write, live=live, folder=path, **about)
+
+    def _screen(self, terminal: pytest.TerminalReporter) -> Write:
+        """Writes to the terminal from any thread, past pytest's capture of the running test's output."""
+        terminal.flush()
+        try:
+            stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="replace")
+        except (OSError, AttributeError):  # no file: another program has put its own in its place
+            return partial(terminal.write, flush=True)
+        self.config.add_cleanup(stream.close)
+
+        def write(text: str) -> None:
+            if terminal.currentfspath:  # with -v: the test that runs is named there
+                terminal.currentfspath = None
+                text = f"\n{text}"
+            stream.write(text)
+            stream.flush()
+
+        return write
 
     def _write_header(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
         from agentgauge_reports.text import titled
@@ -70,7 +91,12 @@ class Reporting:
         """Show header lines that take time to compute. The first case has begun, so they delay no request."""
         if lines := self._late_header:
             self._late_header = None
+            self._make_room()
             self._write_header(self._plugin("terminalreporter"), lines)
+
+    def _make_room(self) -> None:
+        if self.state.progress:
+            self.state.progress.make_room()
 
     def worker_died(self, worker: str, tests: list[str], *, is_last: bool) -> None:
         """Report which tests were running in a worker that died; they run again. ``is_last``: xdist ends the run."""
@@ -80,30 +106,18 @@ class Reporting:
             count = "this test was" if len(tests) == 1 else f"{len(tests)} tests were"
             again = "it runs again, with no other" if len(tests) == 1 else "they run again, one at a time"
             again += f", when the run is resumed with --resume={self.state.folder.path}" if is_last else ""
+            self._make_room()
             terminal.ensure_newline()
             terminal.write_line(f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 
-    def draw_if_late(self) -> None:
-        """Redraw a late progress line. Called while pytest, which captures output, waits for a case."""
-        progress, capture = self.state.progress, self._plugin("capturemanager")
-        waits = self.state.stop_reason is not None and not self._has_told
-        if waits or (progress and progress.is_late()):
-            with capture.global_and_fixture_disabled() if capture else nullcontext():
-                if waits:
-                    self.tell_waiting()
-                elif progress:
-                    progress.draw()
-
     def tell_waiting(self) -> None:
-        """Once, after the run was told to stop: for what it waits."""
-        terminal, work = self._plugin("terminalreporter"), running_work(self.state.folder.path)
-        if self._has_told or terminal is None or not work.cases:
+        """After the run was told to stop: for what it waits. Called in another thread."""
+        work, progress = running_work(self.state.folder.path), self.state.progress
+        if not work.cases or not progress:
             return
-        self._has_told = True
         requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
         what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
-        terminal.ensure_newline()
-        terminal.write_line(
+        progress.say(
             f"agentgauge: {self.state.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no further"
             " request is sent, and Ctrl-C ends the wait"
         )
@@ -140,16 +154,14 @@ class Reporting:
             most = self.config.option.maxfail or 0
             if 0 < most <= state.failures:
                 state.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
-        if status is None or state.progress is None or _is_rerun(report):
+        if status is None or _is_rerun(report):
             return
         properties: dict[str, Any] = dict(report.user_properties)
         state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
             state.stop(str(reason))
-        if report.when == "call" or report.failed:
-            get = properties.get
-            used = Usage(prompt_tokens=get("agentgauge.tokens", 0), usd=get("agentgauge.usd", 0.0))
-            state.progress.add(status, get("agentgauge.task", ""), get("agentgauge.seconds"), used)
+        if status != "missing" and (report.when == "call" or (report.when == "setup" and report.failed)):
+            self._counted += 1
 
     def _drop_reports(self, status: str) -> None:
         """Bound the memory of a long run: the terminal keeps three reports of 1 to 3 KB a case until its end.
@@ -204,6 +216,19 @@ class Reporting:
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
         for line in (results, *next_steps(state.summary)):
             terminalreporter.write_line(line)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None]:
+        """Below pytest's last line: why it has fewer cases than the run folder."""
+        yield
+        terminal, tasks = self._plugin("terminalreporter"), self.state.summary and self.state.summary["tasks"]
+        if terminal is None or not tasks:
+            return
+        stored = sum(tasks[name][end] for name in self.state.benchmark_cases for end in STATUSES)
+        if self._counted < stored:
+            what = "1 case has finished and is" if stored == 1 else f"{stored} cases have finished and are"
+            why = "cases run ahead of pytest, which reports them in its own order"
+            terminal.write_line(f"agentgauge: pytest counted {self._counted}; {what} stored, because {why}")
 
     def _write_endpoints(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         """What the answers to a project's own tests show of their endpoints."""

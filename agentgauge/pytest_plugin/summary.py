@@ -39,8 +39,6 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES):
         (folder.path / left).unlink(missing_ok=True)
     folder.free_reserve()
-    if state.progress:
-        state.progress.finish()
     tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
     left_out: list[LeftOut] = []
     outlines = folder.merge_records(state.plan, left_out)

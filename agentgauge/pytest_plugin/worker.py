@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -32,9 +32,6 @@ MARGIN = 10.0
 
 QUIET_SECONDS = 1.0
 """How long no worker may report a running case before all count as done: each reports a moment after the stop."""
-
-IDLE = pytest.StashKey[Callable[[], None]]()
-"""Called now and then while pytest's thread waits for a case."""
 
 
 class Worker:
@@ -174,10 +171,10 @@ class Worker:
         if self.worker.dist != "no":  # otherwise the controller, in the same process, has done it
             self._interrupts.handle(signal.SIGINT, add_cleanup=self.config.add_cleanup)
         self._runner = CaseRunner(self.settings, self.worker, users, tasks)
-        idle, driver = self.config.stash.get(IDLE, lambda: None), self.config.stash.get(DRIVER, None)
-        self._prefetcher = Prefetcher(self._runner, idle)
+        driver = self.config.stash.get(DRIVER, None)
+        self._prefetcher = Prefetcher(self._runner)
         self._runner.notify(self._prefetcher.recheck)
-        self._cases = driver.cases(self._runner, idle) if driver else self._prefetcher
+        self._cases = driver.cases(self._runner) if driver else self._prefetcher
         self._suspects = set() if driver else Suspects.read(self.folder.path).names
         if self._suspects:
             cases = ((item, case_of(item)) for item in session.items)
@@ -232,7 +229,7 @@ class Worker:
         if not self._runner.stop_file.awaits():
             return
         self._cases.hold()
-        idle, end, quiet = self.config.stash.get(IDLE, lambda: None), time.monotonic() + LONGEST_WAIT + MARGIN, 0.0
+        end, quiet = time.monotonic() + LONGEST_WAIT + MARGIN, 0.0
         alone = self.worker.count == 1
         while time.monotonic() < end:
             if not (self._cases.is_idle() and (alone or not running_work(self.folder.path).cases)):
@@ -242,7 +239,6 @@ class Worker:
             else:
                 quiet = quiet or time.monotonic()
             time.sleep(STOP_SECONDS)
-            idle()
 
 
 def _redact(report: pytest.TestReport) -> None:

@@ -185,13 +185,15 @@ class CaseRunner:
         self._running_file.write(RunningWork(cases, self._clients.sent))
 
     def watch(self) -> None:
-        """Note how many requests have waited long, and the state of requests in batches."""
-        self._waiting.write(self._clients.older_than(OLD), self._clients.batched())
+        """Note how many requests run and have waited long, the state of requests in batches, and the tokens so far."""
+        clients = self._clients
+        self._waiting.write(clients.older_than(OLD), clients.batched(), clients.older_than(0), clients.tokens())
 
     async def close(self) -> None:
         if self._agent:
             await self._agent.close()
         await self._clients.close()
+        self._waiting.write(0, tokens=self._clients.tokens())  # nothing runs here any more
         self._appender.close()
         self._running.close()
         if self._outside:

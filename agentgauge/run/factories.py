@@ -30,6 +30,7 @@ from agentgauge.store import RunFolder
 if TYPE_CHECKING:
     from agentgauge.model.batch.model import BatchModel
     from agentgauge.model.cassette_file import CassetteReader
+    from agentgauge.model.client import OpenAIModel
     from agentgauge.model.limits import AdaptiveLimiter
     from agentgauge.model.spec import ModelSpec
 
@@ -53,6 +54,7 @@ class Clients:
         self._stopped = StopFile(folder.path).exists
         self._limiters: list[AdaptiveLimiter] = []
         self._batched: list[BatchModel] = []
+        self._live_models: list[OpenAIModel] = []
         self.on_rest: Callable[[], None] | None = None
         """Called when ``at_rest`` has changed."""
         self.on_reply: Callable[[CaseKey], None] | None = None
@@ -87,6 +89,10 @@ class Clients:
     def older_than(self, seconds: float) -> int:
         """How many requests to models were sent more than ``seconds`` ago and have no answer yet."""
         return sum(limiter.older_than(seconds) for limiter in self._limiters)
+
+    def tokens(self) -> int:
+        """The tokens of all replies of models so far."""
+        return sum(model.tokens for model in self._live_models)
 
     def batched(self) -> Counts:
         """The state of requests in batches."""
@@ -180,7 +186,9 @@ class Clients:
         shared = self._settings.shared
         rates = rates_of(spec, Path(shared.rates) if shared else self._folder.path / FILE)
         outage = Outage(spec, scale=backoff_scale(), file=self._folder.path / OUTAGES, stopped=self._stopped)
-        return OpenAIModel(spec, limiter, rates=rates, outage=outage, on_reply=on_reply, requests=self._requests)
+        model = OpenAIModel(spec, limiter, rates=rates, outage=outage, on_reply=on_reply, requests=self._requests)
+        self._live_models.append(model)
+        return model
 
     def _make_box(self, name: str, task: RealTools) -> ToolBox:
         from agentgauge.model.cassette import RecordingToolBox, ReplayToolBox

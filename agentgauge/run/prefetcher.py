@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -34,11 +34,8 @@ RECHECK_SECONDS = 0.05
 """Seconds between two checks for slots that other workers have given up, and for budget that they have left, while no
 case ends here."""
 
-WATCH_SECONDS = 5.0
+WATCH_SECONDS = 1.0
 """Seconds between two calls of ``watch``."""
-
-IDLE_SECONDS = 1.0
-"""Seconds between two calls of ``idle``."""
 
 STOP_SECONDS = 0.2
 """Seconds between two looks whether the run is to stop, and then whether running cases have ended."""
@@ -47,11 +44,9 @@ STOP_SECONDS = 0.2
 class Prefetcher:
     """Owns the cases of one worker: ``submit``, ``result``, ``hold`` and ``close`` are called from pytest's thread."""
 
-    def __init__(self, runner: CaseRunner, idle: Callable[[], None] = lambda: None) -> None:
-        """``runner``: its methods are called on the loop's thread. ``idle`` is called now and then on pytest's thread
-        while it waits for a case."""
+    def __init__(self, runner: CaseRunner) -> None:
+        """``runner``: its methods are called on the loop's thread."""
         self._runner = runner
-        self._idle = idle
         self._slots = runner.slots.own
         self._fill_is_scheduled = False
         self._recheck_is_scheduled = False
@@ -112,13 +107,9 @@ class Prefetcher:
             self._loop.close()
 
     def _await(self, case: Planned) -> Line | Record | Exception:
-        while True:
-            with self._case_done:
-                if case.id in self._done or self._case_done.wait(IDLE_SECONDS):
-                    if case.id in self._done:
-                        return self._done.pop(case.id)
-                    continue
-            self._idle()
+        with self._case_done:
+            self._case_done.wait_for(lambda: case.id in self._done)
+            return self._done.pop(case.id)
 
     # -- on the loop's thread
 

@@ -1,119 +1,158 @@
-"""Live progress: one line that is redrawn on a terminal, plain lines now and then elsewhere; and the time left."""
+"""The progress of a run, as its records say: one line that is redrawn on a terminal, plain lines now and then
+elsewhere; and the time left."""
 
 from __future__ import annotations
 
 import shutil
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
 
-from agentgauge.core.types import Usage
 from agentgauge.model.batch.counts import NONE
-from agentgauge.run.coordination.waiting_requests import OLD, Waiting
+from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
 
 Write = Callable[[str], object]
 
-REDRAW_SECONDS = 0.1
+LIVE_SECONDS = 1.0
 PLAIN_SECONDS = 10.0
+RATE_SECONDS = 60.0
+"""Tokens of the last so many seconds make the rate."""
 
 FEWEST_CASES = 5
 """Finished cases below which there is no estimate."""
 
+STATUSES = ("passed", "wrong", "broken")
+
+
+class Live(Protocol):
+    """The state of a run, read from its folder: agentgauge_reports.view.live.LiveRun."""
+
+    def read(self, started: float) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+
+class RunLine:
+    """The line about a run that goes on."""
+
+    def __init__(self, folder: Path, live: Live) -> None:
+        self._folder = folder
+        self._live = live
+        self._rate = Rate(time.monotonic())
+        self._waiting = Waiting()
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether requests are in batches, which may take hours."""
+        return self._waiting.batched != NONE
+
+    def text(self, tasks: Mapping[str, int] | None = None, *, ended: bool = False) -> str:
+        """``tasks``: task → planned cases of those that count (default: all). ``ended``: nothing runs any more."""
+        state = self._live.state()
+        counted = [task for task in state["tasks"] if tasks is None or task["name"] in tasks]
+        planned = sum(task["planned"] for task in counted) if tasks is None else sum(tasks.values())
+        if not planned:
+            return "starts"
+        counts = {status: sum(task[status] for task in counted) for status in STATUSES}
+        waiting = self._waiting = Waiting() if ended else waiting_requests(self._folder)
+        speed = 0 if ended else self._rate.per_second(waiting.tokens, time.monotonic())
+        parts = [
+            f"{sum(counts.values())}/{planned}{waiting.outages}",
+            f"{waiting.running} {'request' if waiting.running == 1 else 'requests'} running" if waiting.running else "",
+            f"{short_count(round(speed))} tokens/s" if speed >= 0.5 else "",
+            late_requests(waiting.late),
+            str(waiting.batched),
+            *(f"{status} {count}" for status, count in counts.items()),
+            f"{short_count(state['tokens'])} tokens",
+            f"${state['usd']:.2f}" if state["usd"] else "",
+            f"{short_time(state['left'])} left" if state["left"] and not ended else "",
+        ]
+        return " · ".join(filter(None, parts))
+
 
 class Progress:
-    """Counts finished cases and shows the progress of the run.
+    """Shows the line of a run, from a thread of its own: on a terminal every second, elsewhere every ten.
 
-    ``write`` puts text on the screen as it is; ``live`` is True on a terminal. Without ``write`` nothing is shown.
-    ``planned``: task → its cases. ``waiting`` returns how many requests have waited long for an answer, and where those
-    of batches are.
+    ``write`` puts text on the screen as it is, in any thread; without it nothing is shown. ``live`` is True on a
+    terminal. ``planned``: task → its cases. ``started``: seconds since the epoch.
     """
 
     def __init__(
-        self,
-        write: Write | None,
-        *,
-        live: bool,
-        planned: Mapping[str, int],
-        waiting: Callable[[], Waiting] = Waiting,
+        self, write: Write | None, *, live: bool, planned: Mapping[str, int], folder: Path, run: Live, started: float
     ) -> None:
-        self.total = sum(planned.values())
-        self.usage = Usage()
-        self.counts: Counter[str] = Counter()
         self._write = write
         self._live = live
-        self._waiting = waiting
-        self._time_left = TimeLeft(planned)
-        self._drawn = self._looked = time.monotonic()
-        self._shown = 0
-        self._batched = NONE
+        self._planned = planned
+        self._run = run
+        self._line = RunLine(folder, run)
+        self._started = started
+        self._shown = 0  # characters of the line on the terminal
+        self._last = ""  # the latest line elsewhere
         self._drawing = threading.Lock()
         self._ended = threading.Event()
-
-    def add(self, status: str, task: str, seconds: float | None, used: Usage) -> None:
-        """Count a case. ``seconds``: None where an earlier run has finished it."""
-        now = time.monotonic()
-        self.counts[status] += 1
-        self.usage += used
-        self._time_left.add(task, seconds, now)
-        if now - self._drawn >= (REDRAW_SECONDS if self._live else PLAIN_SECONDS):
-            self.draw()
+        self._thread = threading.Thread(target=self._watch, name="agentgauge-progress", daemon=True)
+        if write:
+            self._thread.start()
 
     def finish(self) -> None:
+        """Show the counts of all records. Called when the workers have ended; a second call changes nothing."""
+        if self._write is None or self._ended.is_set():
+            return
         self._ended.set()
-        if self._write and self.done:
-            self.draw()
-            if self._live:
-                self._write("\n")
+        self._thread.join()
+        self._draw(ended=True)
 
-    def is_late(self) -> bool:
-        """Whether ``draw`` is due though no case has ended: the line is PLAIN_SECONDS old, and requests have waited
-        long, wait for an endpoint that is away, or have been moved to another batch."""
-        now = time.monotonic()
-        if self._write is None or now - max(self._drawn, self._looked) < PLAIN_SECONDS:
-            return False
-        self._looked = now
-        late, batched, outages = self._waiting()
-        is_news, self._batched = batched != self._batched, batched  # a batch may take hours
-        return late > 0 or is_news or bool(outages)
+    def make_room(self) -> None:
+        """Remove the line from the terminal, for other text."""
+        with self._drawing:
+            self._clear()
 
-    def watch(self) -> None:
-        """Call ``draw`` from a thread whenever it is due, until ``finish``. Only where pytest captures no output."""
-        threading.Thread(target=self._watch, name="agentgauge-progress", daemon=True).start()
+    def say(self, line: str) -> None:
+        """Show a line of text. Called in any thread."""
+        with self._drawing:
+            if self._write:
+                self._clear()
+                self._write(f"{line}\n")
 
-    @property
-    def done(self) -> int:
-        return self.counts.total()
-
-    def line(self) -> str:
-        left = self._time_left.estimate(time.monotonic())
-        about = f" · {short_time(left)} left" if left else ""
-        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
-        waiting = self._waiting()
-        cost = f" · ${self.usage.usd:.2f}" if self.usage.usd else ""
-        return (
-            f"{self.done}/{self.total}{waiting.outages}{late_requests(waiting.late)}{waiting.batched}"
-            f" · passed {self.counts['passed']} · wrong {self.counts['wrong']} · broken {self.counts['broken']}"
-            f" · {short_count(tokens)} tokens{cost}{about}"
-        )
+    def _clear(self) -> None:
+        if self._write and self._shown:
+            self._write(f"\r{' ' * self._shown}\r")
+            self._shown = 0
 
     def _watch(self) -> None:
-        while not self._ended.wait(PLAIN_SECONDS / 2):
-            if self.is_late():
-                self.draw()
+        while not self._ended.wait(LIVE_SECONDS if self._live else PLAIN_SECONDS):
+            self._draw()
 
-    def draw(self) -> None:
-        if self._write is None:
-            return
-        with self._drawing:
-            self._drawn = time.monotonic()
-            line = self.line()
+    def _draw(self, *, ended: bool = False) -> None:
+        assert self._write is not None
+        with self._drawing, suppress(OSError):  # nothing reads the screen any more
+            self._run.read(self._started)
+            line = self._line.text(self._planned, ended=ended)
             if self._live:
                 line = fitted(line)
-                self._write("\r" + line.ljust(self._shown))
-                self._shown = len(line)
-            else:
+                self._write("\r" + line.ljust(self._shown) + "\n" * ended)
+                self._shown = 0 if ended else len(line)
+            elif ended or line != self._last or not self._line.is_batched:
                 self._write(f"{line}\n")
+                self._last = line
+
+
+class Rate:
+    """How fast a count grows, of the latest seconds."""
+
+    def __init__(self, now: float) -> None:
+        self._seen: deque[tuple[float, int]] = deque([(now, 0)])
+
+    def per_second(self, count: int, now: float) -> float:
+        self._seen.append((now, count))
+        while now - self._seen[0][0] > RATE_SECONDS:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return max(0, count - before) / max(now - then, 1e-9)
 
 
 class TimeLeft:
@@ -159,10 +198,10 @@ def fitted(line: str) -> str:
 
 
 def late_requests(count: int) -> str:
-    """`` · 3 requests wait for more than 2 min``; nothing where none do."""
+    """``3 requests wait for more than 2 min``; nothing where none do."""
     if not count:
         return ""
-    return f" · {count} {'request waits' if count == 1 else 'requests wait'} for more than {OLD / 60:g} min"
+    return f"{count} {'request waits' if count == 1 else 'requests wait'} for more than {OLD / 60:g} min"
 
 
 def short_count(number: int) -> str:

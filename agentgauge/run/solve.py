@@ -95,8 +95,7 @@ class Solver:
                 why = "the run that is scored again has no transcript of this case"
                 record = replace(record, status="missing", error=why)
             if record.transcript and record.status == "wrong":
-                score = await self._score(planned.task, sample, record.transcript)
-                record = replace(record, status="passed" if score.passed else "wrong", score=score)
+                record = await self._scored(planned.task, sample, record, record.transcript)
         except BaseException as error:  # a defect, or the code's own sys.exit, must end this case, not the run
             if _is_cancelled(error):
                 raise
@@ -150,7 +149,7 @@ class Solver:
                 replace(event, detail=detail, error=error)
                 for event, (detail, error) in zip(events, details, strict=True)
             )
-        return Transcript(output, events, case.usage, seconds, case.seed)
+        return Transcript(output, events, case.usage, seconds, case.seed, _rounded(case.clock.seconds))
 
     def _placeholders(self, sample: Sample) -> PathPlaceholders:
         return PathPlaceholders({str(sample.root): ROOT_TOKEN, str(self.folder.path): RUN_TOKEN})
@@ -166,8 +165,7 @@ class Solver:
             record = replace(record, error=str(fault), cause=fault.cause)
         else:
             assert record.transcript is not None
-            score = await self._score(planned.task, case.sample, record.transcript)
-            record = replace(record, status="passed" if score.passed else "wrong", score=score)
+            record = await self._scored(planned.task, case.sample, record, record.transcript)
         return replace(record, finished=time.time())
 
     async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None) -> Record:
@@ -214,6 +212,13 @@ class Solver:
         except UNREADABLE:
             return None  # the transcript is damaged
 
+    async def _scored(self, task: Task, sample: Sample, record: Record, transcript: Transcript) -> Record:
+        clock = time.monotonic()
+        score = await self._score(task, sample, transcript)
+        times = _rounded({**transcript.times, "scoring": time.monotonic() - clock})
+        transcript = replace(transcript, times=times)
+        return replace(record, status="passed" if score.passed else "wrong", score=score, transcript=transcript)
+
     async def _score(self, task: Task, sample: Sample, transcript: Transcript) -> Score:
         """The task's score, with what the ends of the replies say about a wrong case.
 
@@ -227,6 +232,10 @@ class Solver:
         slow = task.scores_in_thread or (isinstance(task, Similarity) and task.similarity_server(similarity))
         found = await in_thread_pool(f"score {task.name}", score) if slow else score()
         return with_ends(found, transcript.events)
+
+
+def _rounded(times: Mapping[Any, float]) -> dict[str, float]:
+    return {kind: round(seconds, 6) for kind, seconds in times.items()}
 
 
 def _is_cancelled(error: BaseException) -> bool:

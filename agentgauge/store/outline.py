@@ -15,6 +15,9 @@ from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.types import Score, Status, Usage
 from agentgauge.store.jsonl import Line
 
+TIMES = ("slots", "endpoint", "tools", "scoring")
+"""What a case waited for: see Transcript."""
+
 
 @dataclass(slots=True)
 class CaseOutline:
@@ -33,6 +36,7 @@ class CaseOutline:
     observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.observations.count_observed
     error: str | None = None
     cause: str | None = None
+    times: tuple[float, ...] = ()  # seconds of TIMES; empty in records of earlier versions
     file: Path = field(default=Path(), compare=False)  # that holds its line
     start: int = -1  # of its line there, bytes; -1: there is none
     size: int = 0
@@ -40,6 +44,11 @@ class CaseOutline:
     @property
     def id(self) -> tuple[str, str, int]:
         return (self.task, self.sample, self.attempt)
+
+    @property
+    def working(self) -> float:
+        """Seconds without waiting for slots; of records of earlier versions, which do not tell them apart, all."""
+        return self.seconds - self.times[0] if self.times else self.seconds
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -64,6 +73,7 @@ class CaseOutline:
             _observed(json.dumps(transcript.get("observed", {}))) if transcript else {},
             data["error"],
             data["cause"] and intern(data["cause"]),
+            _times(transcript.get("times") if transcript else None),
             file,
             start,
             size,
@@ -71,6 +81,11 @@ class CaseOutline:
 
 
 _NOTHING = Usage()
+
+
+def _times(found: Mapping[str, float] | None) -> tuple[float, ...]:
+    """Raises TypeError for what are no numbers."""
+    return tuple(float(found.get(kind, 0.0)) for kind in TIMES) if found else ()
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from agentgauge_reports.leaderboard import by_benchmark, interval, not_comparabl
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.notices import alarm, group_note, limit_of, named
 from agentgauge_reports.terminal import combined, reasons, tables
-from agentgauge_reports.text import WIDTH, aligned, cost, dollars, fill
+from agentgauge_reports.text import WIDTH, aligned, case_time, cost, dollars, fill
 
 FEW = 3
 """Tasks up to which every figure is shown without ``-v``."""
@@ -104,9 +104,12 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
         yield from reasons(summary, width)
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full else overview(summary))
-        if not full and len(benchmarks) > 1 and not alarm(summary):
-            for why in _without_figure(summary):
-                yield from fill("", why, width, hanging="  ")
+    is_overview = not full and len(benchmarks) > 1
+    reasons_why = list(_without_figure(summary)) if is_overview and not alarm(summary) else []
+    reasons_why = reasons_why or list(uncounted(summary))
+    for why in reasons_why:
+        yield from fill("", why, width, hanging="  ")
+    if len(tasks) > 1 or reasons_why:
         yield ""
     if not full and len(tasks) > FEW and (rows := list(_reliability(summary, benchmarks.values()))):
         yield from aligned([("attempts", "k", "pass@k", "95 %", "pass^k", "95 %", "n"), *rows])
@@ -149,6 +152,18 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
+def uncounted(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Which tasks have no headline figure although cases ended, because the published rule counts none of them."""
+    names = []
+    for name, part in summary["tasks"].items():
+        figure = task_headline(summary, [find_task(name)])
+        if figure and figure.value is None and not figure.n and not figure.why and part["passed"] + part["wrong"]:
+            names.append(name)
+    if names:
+        whose = "its" if len(names) == 1 else "their"
+        yield f"no value for {', '.join(names)}: by the published rule none of {whose} replies counts"
+
+
 def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
     """Why a headline over all tasks of a benchmark is incomplete although its tasks ran, or one over groups."""
     for benchmark, parts in summary["capabilities"].items():
@@ -176,8 +191,9 @@ def _costs(
             rows.append((title, dollars(usd), dollars(usd / passed) if passed else "–"))
         yield from aligned([("", "cost", "per passed case"), *rows])
         yield ""
-    if spent := cost(summary["usage"]):
-        yield from fill("", spent, width, hanging="  ")
+    spent = [cost(summary["usage"]), case_time(summary["usage"]) if full else ""]
+    for text in filter(None, spent):
+        yield from fill("", text, width, hanging="  ")
         yield ""
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.capabilities import CombinedScores, headline_of, presentation_of
 from agentgauge.core.task import Task
-from agentgauge_reports.leaderboard import interval, number
+from agentgauge_reports.leaderboard import combined_value, interval, not_selected, number
 from agentgauge_reports.leaderboards import mostly_broken
 
 
@@ -21,7 +21,7 @@ class Headline:
     low: float | None
     high: float | None
     n: int | None  # samples; None for a score over several tasks
-    why: str = ""  # why a figure over groups has no value
+    why: str = ""  # why it has no value: of a figure over groups, and of a score over several tasks
 
     def texts(self) -> tuple[str, str]:
         """Value and interval as tables show them."""
@@ -30,14 +30,22 @@ class Headline:
 
 
 def headline(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> Headline | None:
-    """The headline of a benchmark: the last of its combined scores, which covers all of its tasks, or without combined
-    scores the headline of its tasks. ``tasks``: the benchmark's tasks in the run. None if the run has no figure."""
+    """The headline of a benchmark: the last of its combined scores, which covers all of its tasks; the last one that
+    the run has all tasks of, if some were not selected; without one the headline of its tasks. ``tasks``: the
+    benchmark's tasks in the run. None if the run has no figure."""
     scores = [item for part in summary["capabilities"].get(benchmark, {}).values() for item in part.items()]
-    if scores:
-        name, score = scores[-1]
-        title = tasks[0].combined_headline if isinstance(tasks[0], CombinedScores) else ""
-        return Headline(title or name, score["value"], score["low"], score["high"], None)
-    return task_headline(summary, tasks)
+    selected = [(name, score) for name, score in scores if not not_selected(score)]
+    if selected:
+        name, score = selected[-1]
+        of_all = tasks[0].combined_headline if isinstance(tasks[0], CombinedScores) and score is scores[-1][1] else ""
+        return Headline(of_all or name, score["value"], score.get("low"), score.get("high"), None, _lacks(score))
+    found = task_headline(summary, tasks)
+    is_part = found is not None and bool(scores) and len(tasks) > 1
+    return replace(found, name=f"{leading(tasks).name.partition('.')[2]} {found.name}") if found and is_part else found
+
+
+def _lacks(score: Mapping[str, Any]) -> str:
+    return combined_value(score).partition(", ")[2] if score["value"] is None else ""
 
 
 def headlines(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> list[Headline | None]:

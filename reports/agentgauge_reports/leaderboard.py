@@ -248,13 +248,17 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.1f}–{high:.1f}"
 
 
+def not_selected(score: Mapping[str, Any]) -> list[str]:
+    """The tasks of a combined score that the run did not set out to do."""
+    others = (*score.get("without_figure", ()), *score.get("not_applicable", ()))  # earlier versions do not tell these
+    return [name for name in score.get("missing", ()) if name not in others]
+
+
 def combined_value(score: Mapping[str, Any]) -> str:
     """The value of a combined score, or the tasks that the run lacks or has no figure of."""
     if not score["missing"]:
         return number(score["value"])
-    ran = score.get("without_figure", ())  # runs of earlier versions do not tell these from the others
-    blind = score.get("not_applicable", ())
-    absent = [name for name in score["missing"] if name not in (*ran, *blind)]
+    ran, blind, absent = score.get("without_figure", ()), score.get("not_applicable", ()), not_selected(score)
     reasons = [f"without {', '.join(absent)}"] if absent else []
     reasons += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
     needs = "needs" if len(blind) == 1 else "need"

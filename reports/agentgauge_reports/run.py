@@ -20,7 +20,7 @@ from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.outline import TIMES, CaseOutline
 from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.notices import doubts, group_note
@@ -260,7 +260,18 @@ def _usage(outlines: Collection[CaseOutline], outside: Usage) -> dict[str, Any]:
     """``outside``: the usage of requests outside any test, which counts, too."""
     seconds = round(sum(outline.seconds for outline in outlines), 3)
     apart = {"outside_tests": asdict(outside)} if outside.requests else {}
-    return {**_spent(outlines, outside), "seconds": seconds, **apart}
+    return {**_spent(outlines, outside), "seconds": seconds, **_times(outlines), **apart}
+
+
+def _times(outlines: Collection[CaseOutline]) -> dict[str, Any]:
+    """The seconds of all cases by what was waited for, and those without waiting for slots. Nothing where a case was
+    recorded by an earlier version, which does not tell them apart."""
+    ended = [outline for outline in outlines if outline.seconds]
+    if not all(outline.times for outline in ended):
+        return {}
+    sums = {kind: sum(outline.times[place] for outline in ended) for place, kind in enumerate(TIMES)}
+    sums = {"working": sum(outline.working for outline in ended), **sums}
+    return {"times": {kind: {"seconds": round(seconds, 3)} for kind, seconds in sums.items()}}
 
 
 def _spent(outlines: Collection[CaseOutline], more: Usage = Usage()) -> dict[str, Any]:  # noqa: B008 - frozen

@@ -11,7 +11,15 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import HEADING
 from agentgauge_reports.keywords import passed_by_keyword
-from agentgauge_reports.leaderboard import by_benchmark, combined_value, interval, not_comparable, number, task_notes
+from agentgauge_reports.leaderboard import (
+    by_benchmark,
+    combined_value,
+    interval,
+    not_comparable,
+    not_selected,
+    number,
+    task_notes,
+)
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.notices import limit_of, named
@@ -116,13 +124,20 @@ def _blocks(columns: Sequence[Row], width: int) -> Iterator[list[Row]]:
 
 
 def combined(summary: Mapping[str, Any]) -> Iterator[str]:
-    """The combined scores of benchmarks, one line each."""
+    """The combined scores of benchmarks, one line each, and how many are not shown because they need more tasks."""
     for benchmark, parts in summary["capabilities"].items():
+        left_out = 0
+        limit = limit_of(summary, [task.name for task in by_benchmark(summary).get(benchmark, ())])
         for part, scores in parts.items():
-            limit = limit_of(summary, [task.name for task in by_benchmark(summary).get(benchmark, ())])
-            yield named(f"{benchmark}, {part}", limit)
-            for name, score in scores.items():
+            shown = {name: score for name, score in scores.items() if not not_selected(score)}
+            left_out += len(scores) - len(shown)
+            if shown:
+                yield named(f"{benchmark}, {part}", limit)
+            for name, score in shown.items():
                 yield from fill(_INDENT, f"{name:34} {combined_value(score)}", hanging=" " * 35)
+        if left_out:
+            needs = "combined score needs" if left_out == 1 else "combined scores need"
+            yield f"{benchmark}: {left_out} {needs} tasks that were not selected"
         yield ""
 
 

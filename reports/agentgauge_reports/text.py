@@ -61,6 +61,23 @@ def cost(usage: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+WAITS = {
+    "slots": "waiting for a slot",
+    "endpoint": "waiting for the endpoint",
+    "tools": "in tools",
+    "scoring": "scoring",
+}
+"""What the seconds of ``usage.times`` in summary.json are, but for those of "working"."""
+
+
+def case_time(usage: Mapping[str, Any]) -> str:
+    """What cases waited for; empty for runs of earlier versions, which did not note it."""
+    if not (times := usage.get("times")):
+        return ""
+    parts = [f"{times[kind]['seconds']:.1f} s {what}" for kind, what in WAITS.items()]
+    return f"working time summed over cases: {times['working']['seconds']:.1f} s; {', '.join(parts)}"
+
+
 def anchor(case: CaseId) -> str:
     """The fragment of ``report.html`` that opens a case."""
     return "#case=" + "/".join(quote(str(part), safe="", errors="replace") for part in case)

@@ -85,7 +85,6 @@ class Driver:
             started=self._start,
             failed=lambda problem: self.problems.append(str(problem)),
             full=self._full,
-            idle=lambda: None,
         )
         self.cases.submit([case(sample) for sample in samples])
 

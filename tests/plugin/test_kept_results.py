@@ -12,7 +12,7 @@ from tests.reports.page_runs import chunks, page_data
 from tool_impls.registry import TOOLS
 
 PLAN = ("-m", "gta_atomic_e2e", "-k", "19 or 29 or 31", "--model", "oracle", "--run-dir", "run")
-CLOCK = {"start", "started", "seconds", "finished"}
+CLOCK = {"start", "started", "seconds", "times", "finished"}
 OF_THE_PROCESSES = {"services.json", "logs/model.log"}  # ports
 
 

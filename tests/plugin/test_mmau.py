@@ -80,7 +80,11 @@ def test_a_capability_with_missing_tasks_has_no_value(tmp_path):
     assert combined["domains"]["math"]["value"] == 100
     assert combined["combined"]["mmau"]["value"] is None
     assert combined["capabilities"]["planning"]["missing"] == ["dag_planning", "contest_planner", "math_planner"]
-    assert "incomplete, without dag_planning, contest_planner, math_planner" in " ".join(result.output.split())
+    assert "incomplete" not in result.output  # the screen says what concerns the selection, and the file all
+    assert "math                               100.00" in result.output
+    assert "Apple MMAU: 12 combined scores need tasks that were not selected" in result.output
+    listed = (tmp_path / "run" / "leaderboard.md").read_text()
+    assert "| capabilities: planning | – | dag_planning, contest_planner, math_planner |" in listed
 
 
 def test_who_plans_and_who_solves(tmp_path):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from agentgauge.model.batch.counts import Counts
-from agentgauge.run import progress
 from agentgauge.run.coordination import waiting_requests as waiting
 from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
-from agentgauge.run.progress import Progress, late_requests
+from agentgauge.run.progress import late_requests
 from tests.plugin.conftest import slow
 
 
@@ -27,7 +24,8 @@ def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
     assert waiting_requests(tmp_path) == Waiting(3)
     workers[1].write(0, Counts(1, 20, 1, 3))
     workers[0].write(2, Counts(0, 5, 1, 0))
-    assert waiting_requests(tmp_path) == Waiting(3, Counts(1, 25, 2, 3))
+    workers[2].write(1, running=2, tokens=50)
+    assert waiting_requests(tmp_path) == Waiting(3, Counts(1, 25, 2, 3), 2, 50)
 
 
 def test_a_replacement_takes_up_the_entry_of_the_worker_that_died(tmp_path):
@@ -42,7 +40,7 @@ def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, ""), (1, " · 1 request waits for more than 2 min"), (3, " · 3 requests wait for more than 2 min")],
+    [(0, ""), (1, "1 request waits for more than 2 min"), (3, "3 requests wait for more than 2 min")],
 )
 def test_words(count, text):
     assert late_requests(count) == text
@@ -52,28 +50,13 @@ def test_words(count, text):
     ("counts", "text"),
     [
         (Counts(), ""),
-        (Counts(waiting=1), " · 1 request waits for a batch"),
-        (Counts(12, 500, 1, 2), " · 12 requests wait for a batch · 500 submitted in 1 batch · 2 batches done"),
-        (Counts(0, 700, 2, 1), " · 700 submitted in 2 batches · 1 batch done"),
+        (Counts(waiting=1), "1 request waits for a batch"),
+        (Counts(12, 500, 1, 2), "12 requests wait for a batch · 500 submitted in 1 batch · 2 batches done"),
+        (Counts(0, 700, 2, 1), "700 submitted in 2 batches · 1 batch done"),
     ],
 )
 def test_where_the_requests_of_batches_are(counts, text):
     assert str(counts) == text
-
-
-def test_the_line_is_drawn_though_no_case_ends(monkeypatch):
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.05)
-    written, drawn = [], threading.Event()
-
-    def write(text):
-        written.append(text)
-        drawn.set()
-
-    shown = Progress(write, live=False, planned={"t": 5}, waiting=lambda: Waiting(3))
-    shown.watch()
-    assert drawn.wait(10)
-    shown.finish()
-    assert written[0].startswith("0/5 · 3 requests wait for more than 2 min · passed 0")
 
 
 SHORT = """
@@ -94,6 +77,6 @@ def test_a_run_names_them(project, endpoint, workers):
     conftest.write_text(conftest.read_text() + SHORT)
     result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
     assert result.status == 0, result.output
-    assert "0/6 · 6 requests wait for more than" in result.output, result.output
+    assert "0/6 · 6 requests running · 6 requests wait for more than" in result.output, result.output
     assert "\n6/6 · passed 5" in result.output
     assert not (project.path / "run" / FILE).exists()

@@ -8,7 +8,7 @@ import pytest
 
 from agentgauge.run.several.command_line import own_paths, read_command_line
 from agentgauge.run.several.parent import named
-from agentgauge.run.several.screen import Screen, progress_line
+from agentgauge.run.several.screen import Screen
 
 SHORT = ("--model", "--run-dir", "--budget")
 
@@ -81,12 +81,3 @@ def test_lines_are_drawn_over_on_a_terminal(monkeypatch):
     screen.write_line("a: ended after 1.0 s")
     screen.draw(["b: 2/2"])
     assert out.getvalue() == "a: 1 · 22\nb: 111111\n\x1b[2F\x1b[Ja: ended after 1.0 s\nb: 2/2\n"
-
-
-def test_a_line_of_progress_has_what_is_known():
-    counts = {"passed": 3, "wrong": 1, "broken": 0}
-    state = {"planned": 10, "counts": counts, "tokens": 1234, "usd": 0.5, "per_minute": 12.0, "left": 65.0}
-    assert progress_line(state) == (
-        "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50 · 1m05 left · 12 a minute"
-    )
-    assert progress_line({**state, "planned": 0}) == "starts"

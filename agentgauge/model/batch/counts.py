@@ -17,13 +17,15 @@ class Counts(NamedTuple):
         return cls(*map(sum, zip(NONE, *counts, strict=True)))
 
     def __str__(self) -> str:
-        """`` · 3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; empty without batches."""
-        words = ""
+        """``3 requests wait for a batch · 500 submitted in 1 batch · 2 batches done``; empty without batches."""
+        words = []
         if self.waiting:
-            words += f" · {self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch"
+            words.append(f"{self.waiting} {'request waits' if self.waiting == 1 else 'requests wait'} for a batch")
         if self.batches:
-            words += f" · {self.submitted} submitted in {_batches(self.batches)}"
-        return words + (f" · {_batches(self.done)} done" if self.done else "")
+            words.append(f"{self.submitted} submitted in {_batches(self.batches)}")
+        if self.done:
+            words.append(f"{_batches(self.done)} done")
+        return " · ".join(words)
 
 
 NONE = Counts()

@@ -1,6 +1,5 @@
-"""Counts of requests that have waited long, and of requests in batches, from the workers to the progress line. Each
-worker writes its counts to a file of the run folder, which is created when a count is not 0. The outages of endpoints
-have a file of their own."""
+"""Counts of requests and of tokens from the workers to the progress line. Each worker writes its counts to a file of
+the run folder, which is created when a count is not 0. The outages of endpoints have a file of their own."""
 
 from __future__ import annotations
 
@@ -18,12 +17,14 @@ FILE = "waiting"
 OLD = 120.0
 """Seconds from which a request has waited long. It is named in the progress line, and may still be answered."""
 
-_ENTRY = struct.Struct("<5i")
+_ENTRY = struct.Struct("<5iiq")
 
 
 class Waiting(NamedTuple):
     late: int = 0  # requests that have waited long for an answer
     batched: Counts = NONE
+    running: int = 0  # requests that were sent and have no answer yet
+    tokens: int = 0  # of the replies so far
     outages: str = ""  # that go on, in words
 
 
@@ -36,8 +37,8 @@ class WaitingRequests:
         # a worker that died may have left its entry
         self._written: Waiting | None = None if self._path.exists() else Waiting()
 
-    def write(self, late: int, batched: Counts = NONE) -> None:
-        waiting = Waiting(late, batched)
+    def write(self, late: int, batched: Counts = NONE, running: int = 0, tokens: int = 0) -> None:
+        waiting = Waiting(late, batched, running, tokens)
         if waiting == self._written:
             return
         self._written = waiting
@@ -47,7 +48,8 @@ class WaitingRequests:
     def _put(self, waiting: Waiting) -> None:
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.pwrite(file, _ENTRY.pack(waiting.late, *waiting.batched), _ENTRY.size * self._number)
+            entry = _ENTRY.pack(waiting.late, *waiting.batched, waiting.running, waiting.tokens)
+            os.pwrite(file, entry, _ENTRY.size * self._number)
         finally:
             os.close(file)
 
@@ -60,5 +62,9 @@ def waiting_requests(folder: Path) -> Waiting:
     except FileNotFoundError:
         return Waiting(outages=words)
     whole = len(content) // _ENTRY.size * _ENTRY.size
-    entries = list(_ENTRY.iter_unpack(content[:whole]))
-    return Waiting(sum(late for late, *_ in entries), Counts.sum(Counts(*batched) for _, *batched in entries), words)
+    entries = [
+        Waiting(late, Counts(*batched), running, tokens)
+        for late, *batched, running, tokens in _ENTRY.iter_unpack(content[:whole])
+    ]
+    late, batched, running, tokens, _ = zip(*entries, strict=True) if entries else ((), (), (), (), ())
+    return Waiting(sum(late), Counts.sum(batched), sum(running), sum(tokens), words)

@@ -64,8 +64,8 @@ class Driver:
             self._server.close()
         disconnect()
 
-    def cases(self, runner: CaseRunner, idle: Callable[[], None]) -> RemoteCases:
-        """The cases of the run; called once, when the first case is to run. ``idle``: see ``RemoteCases``."""
+    def cases(self, runner: CaseRunner) -> RemoteCases:
+        """The cases of the run; called once, when the first case is to run."""
         from agentgauge.run.launch.ray_shards import RayShards
 
         return RemoteCases(
@@ -78,7 +78,6 @@ class Driver:
             started=self._started,
             failed=self._failed,
             full=lambda why: setattr(runner, "problem", why),
-            idle=idle,
         )
 
     def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> bool:

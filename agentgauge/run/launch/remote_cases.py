@@ -93,14 +93,13 @@ class RemoteCases:
         started: Callable[[Mapping[str, Any], Sequence[str]], bool],
         failed: Callable[[UsageProblem], None],
         full: Callable[[str], None],
-        idle: Callable[[], None],
     ) -> None:
         """``spec``: what a shard of these cases is to do, and its number among those that run. ``configs``: task →
         fingerprint of its settings.
 
         Called in another thread: ``started``, with the tools of a shard and what confines its programs, returns whether
         they are those of the run; ``failed`` if no shard can run; ``full``, with a sentence, if the run folder cannot
-        be written. ``idle`` is called now and then on pytest's thread while it waits."""
+        be written."""
         self._options = options
         self._folder = folder
         self._backend = backend
@@ -110,7 +109,6 @@ class RemoteCases:
         self._on_started = started
         self._on_failed = failed
         self._on_full = full
-        self._idle = idle
         self._appender = folder.appender("launch")
         self._known: set[CaseId] = set()  # submitted, and not asked for yet; belongs to pytest's thread
         self._changed = threading.Condition()  # guards what follows
@@ -173,7 +171,6 @@ class RemoteCases:
                     return found
             if not self._thread.is_alive():
                 return None
-            self._idle()
 
     def hold(self) -> None:
         """Start no new case; running cases may end."""

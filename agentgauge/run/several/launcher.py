@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
@@ -27,8 +26,9 @@ from agentgauge.run.coordination.stopping import MESSAGE, StopFile
 from agentgauge.run.costs.reserve import FILE as RESERVE
 from agentgauge.run.costs.reserve import exhausted, release
 from agentgauge.run.launch_settings import Shared
+from agentgauge.run.progress import Live, RunLine
 from agentgauge.run.several.parent import LOGS, note_finished
-from agentgauge.run.several.screen import Screen, progress_line
+from agentgauge.run.several.screen import Screen
 from agentgauge.run.several.shared_services import SharedServices
 from agentgauge.run.tool_token import make_tool_token
 
@@ -36,14 +36,6 @@ LOOK_SECONDS = 0.25
 """Seconds between two checks. A process that ends wakes the launcher at once."""
 NOT_RUN, INTERRUPTED, USAGE_ERROR = 1, 2, 4
 """Exit statuses of pytest: of a run with missing cases, after Ctrl-C, and where the user must fix something."""
-
-
-class Live(Protocol):
-    """The progress of a run, read from its folder."""
-
-    def read(self, started: float) -> None: ...
-
-    def state(self) -> dict[str, Any]: ...
 
 
 @dataclass
@@ -70,6 +62,7 @@ class _Process:
     asked: socket.socket
     end: int  # descriptor that can be read once the process has ended
     began: float
+    line: RunLine
 
 
 class Launcher:
@@ -143,7 +136,8 @@ class Launcher:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # so that Ctrl-C comes once
             )
-        process = _Process(launch, pytest, ours, os.pidfd_open(pytest.pid), time.monotonic())
+        line = RunLine(launch.folder, launch.live)
+        process = _Process(launch, pytest, ours, os.pidfd_open(pytest.pid), time.monotonic(), line)
         self._running.append(process)
         if self._signal is not None:  # it came while the process was started
             pytest.send_signal(self._signal)
@@ -212,7 +206,7 @@ class Launcher:
                     file.write(self.stop_reason, awaits=self._failed is None)
 
     def _draw(self) -> None:
-        self._screen.draw([f"{run.launch.name}: {progress_line(run.launch.live.state())}" for run in self._running])
+        self._screen.draw([f"{run.launch.name}: {run.line.text()}" for run in self._running])
 
     def _remove_shared_files(self) -> None:
         for name in (RATES, RESERVE):

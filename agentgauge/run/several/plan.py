@@ -12,8 +12,9 @@ from agentgauge.model.presets import resolve
 from agentgauge.run.budget import Budget
 from agentgauge.run.costs.estimate import check_dollars
 from agentgauge.run.options import DEFAULT_IN_FLIGHT, OPTIONS, PREFIX
+from agentgauge.run.progress import Live
 from agentgauge.run.several.command_line import own_paths, read_command_line
-from agentgauge.run.several.launcher import Launch, Live
+from agentgauge.run.several.launcher import Launch
 from agentgauge.run.several.parent import RunGroup, is_begun, is_finished
 
 

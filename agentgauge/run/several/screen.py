@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Sequence
+from typing import TextIO
 
-from agentgauge.run.progress import PLAIN_SECONDS, fitted, short_count, short_time
+from agentgauge.run.progress import PLAIN_SECONDS, fitted
 
 LIVE_SECONDS = 0.5
 
@@ -46,14 +46,3 @@ class Screen:
     def _write(self, lines: Sequence[str]) -> None:
         self._stream.writelines(f"{line}\n" for line in lines)
         self._stream.flush()
-
-
-def progress_line(state: Mapping[str, Any]) -> str:
-    """``state``: of a run that goes on, as the live view of a folder of runs has it."""
-    if not state["planned"]:
-        return "starts"
-    counts = state["counts"]
-    parts = [f"{sum(counts.values())}/{state['planned']}", *(f"{status} {count}" for status, count in counts.items())]
-    parts += [f"{short_count(state['tokens'])} tokens", *([f"${state['usd']:.2f}"] if state["usd"] else [])]
-    parts += [*([f"{short_time(state['left'])} left"] if state["left"] else []), f"{state['per_minute']:.0f} a minute"]
-    return " · ".join(parts)

@@ -103,6 +103,9 @@ def _told(one: str, record: Record, attachments: Attachments, scoring: Scoring) 
     facts = (
         f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {recorded.seconds:.1f} s"
     )
+    facts += (
+        f", {waited:.1f} s of them waiting for a slot" if (waited := recorded.times.get("slots", 0.0)) >= 0.05 else ""
+    )
     facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
     pages = [artifact.html for artifact in artifacts if artifact.html]
     described: dict[str, Any] = {

@@ -37,8 +37,17 @@ FORMATS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 NOTE = (
     "Differences are on the samples that both runs finished, averaged over attempts. Intervals (95\u00a0%) and MDE hold"
     " for each figure alone. MDE is the smallest true difference that these samples would show in about four of five"
-    " comparisons. p is corrected for all {family} tests shown here (Holm). *: p \u2264 0.05"
+    " comparisons."
 )
+
+
+def _note(family: int) -> str:
+    """``family``: the number of tests."""
+    if not family:
+        return f"{NOTE} No difference could be tested: see the samples that each task has in common."
+    shown = "is of the one test" if family == 1 else f"is corrected for all {family} tests"
+    return f"{NOTE} p {shown} shown here{' (Holm)' if family > 1 else ''}. *: p \u2264 0.05"
+
 
 Corrected = Mapping[tuple[str, str, str], float]
 """Letter of the run, task and figure → p-value after Holm's correction over the whole comparison."""
@@ -81,7 +90,7 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         ],
         "alpha": ALPHA,
         "tests": family,
-        "note": NOTE.format(family=family),
+        "note": _note(family),
         "comparisons": [
             _compared(letter, (first, run), found[letter], corrected, base) for letter, run in others.items()
         ],

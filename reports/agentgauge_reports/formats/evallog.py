@@ -165,6 +165,7 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
         "model_usage": {run.model: _tokens(case.usage.prompt_tokens, case.usage.completion_tokens)},
         "completed_at": _time(case.finished),
         "total_time": case.seconds,
+        "working_time": case.working,
         "uuid": digest([*case.id, record.config]),
     }
     if case.status == "broken":

@@ -68,7 +68,7 @@ class Instances:
                 "output_tokens": case.usage.completion_tokens,
                 "total_tokens": case.usage.prompt_tokens + case.usage.completion_tokens,
             },
-            "performance": {"latency_ms": 1000 * case.seconds},
+            "performance": {"latency_ms": 1000 * case.working},
             "error": case.error,
             "metadata": {
                 "attempt": str(case.attempt),

@@ -15,6 +15,7 @@ from agentgauge_reports.load import CaseOutline, Run
 from agentgauge_reports.notices import limit_of
 from agentgauge_reports.page.facts import PageFacts
 from agentgauge_reports.taxonomy import TITLES, kind_of
+from agentgauge_reports.text import WAITS
 
 STATUSES = ("passed", "wrong", "broken", "missing")
 
@@ -37,7 +38,7 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
             *([["limit", about["limit"]]] if limit_of(run.summary) else []),
         ],
         "tasks": [_task(name, part) | {"limit": limit_of(run.summary, [name])} for name, part in tasks.items()],
-        "usage": {name: value for name, value in run.summary["usage"].items() if name != "seconds"},
+        "usage": {name: value for name, value in run.summary["usage"].items() if name not in ("seconds", "times")},
         "capabilities": [
             {"name": name}
             | {key: round(value, 4) if isinstance(value, float) else value for key, value in found.items()}
@@ -70,15 +71,17 @@ def figures(run: Run, facts: PageFacts) -> dict[str, Any]:
 
 def times(run: Run, facts: PageFacts) -> dict[str, Any]:
     """Everything that two equal runs do not share: seconds, dates, the folder's name."""
-    started = run.about.get("started") or 0.0
-    by_task = {task: [case.seconds for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
+    started, sums = run.about.get("started") or 0.0, run.summary["usage"].get("times", {})
+    by_task = {task: [case.working for case in cases if case.start >= 0] for task, cases in run.by_task.items()}
     return {
         "name": run.name,
         "started": run.about.get("started"),
         "finished": run.about.get("finished"),
         "resumed": any(0 < case.finished < started for case in run.cases),  # then the times are of the last session
-        "seconds": [round(case.seconds, 3) for case in run.cases],
-        "total": run.summary["usage"]["seconds"],
+        "seconds": [round(case.working, 3) for case in run.cases],
+        "total": working["seconds"] if (working := sums.get("working")) else run.summary["usage"]["seconds"],
+        "working": bool(sums),  # else the times include waiting for slots
+        "waits": [[sums[kind]["seconds"], what] for kind, what in WAITS.items()] if sums else [],
         "latency": {
             "case": {name: percentiles(found) for name, found in by_task.items() if found},
             "model": {name: percentiles(found) for name, found in sorted(facts.model_seconds.items())},

@@ -45,7 +45,7 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     return {
         "benchmark": benchmark,
         "limit": limit_of(summary, [task.name for task in tasks]),
-        "top": [_top(figure, combined) for figure in headlines(summary, benchmark, tasks) if figure],
+        "top": [_top(figure) for figure in headlines(summary, benchmark, tasks) if figure],
         "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
         "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
@@ -56,12 +56,10 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
     }
 
 
-def _top(top: Headline, combined: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _top(top: Headline) -> dict[str, Any]:
     """``why``: what an incomplete figure lacks, else empty."""
     value, ends = top.texts()
-    scores = [score for part in combined.values() for score in part.values()]
-    why = combined_value(scores[-1]).partition(", ")[2] if top.n is None and scores else top.why
-    return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": why}
+    return {"name": top.name, "value": value, "interval": ends, "n": top.n, "why": top.why}
 
 
 def _made(score: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ class SampleResult:
     completion_tokens: int
     usd: float  # US dollars; 0 where the model's prices are not known
     seconds: float
+    working_seconds: float  # without waiting for slots; the same in runs of earlier versions
     finished: float  # seconds since the epoch; 0 where it is missing
 
 
@@ -44,7 +45,7 @@ class CallResult:
     name: str  # of the model or of the tool
     role: str  # of a model other than the tested one: "judge"
     start: float  # seconds since the epoch
-    seconds: float
+    seconds: float  # without waiting for slots
     arguments: str | None  # of a tool's call, as JSON
     output: str  # the model's text, or the texts that the tool gave
     tool_calls: str | None  # that the model asked for, as JSON

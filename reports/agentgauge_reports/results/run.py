@@ -113,6 +113,7 @@ def _sample(case: CaseOutline) -> SampleResult:
         completion_tokens=case.usage.completion_tokens,
         usd=case.usage.usd,
         seconds=case.seconds,
+        working_seconds=case.working,
         finished=case.finished,
     )
 

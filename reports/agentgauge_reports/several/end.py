@@ -9,6 +9,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store import RunFolder
 from agentgauge_reports.comparison.compare import LETTERS, comparison
+from agentgauge_reports.end_screen import uncounted
 from agentgauge_reports.several.ranking import joint_leaderboard, overview
 from agentgauge_reports.text import WIDTH, aligned, fill
 
@@ -27,6 +28,9 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
         return
     yield ""
     yield from overview(summaries, width)
+    for name, summary in summaries.items():
+        for why in uncounted(summary):
+            yield from fill("", f"{name}: {why}", width, hanging="  ")
     gates = [
         (name, "fails" if gate["problem"] else "holds", gate["problem"] or gate["text"])
         for name in ended

@@ -19,7 +19,7 @@ const COLUMNS = [
   { id: "errors", name: "tool errors", num: true, key: (place) => cases.errors[place], off: true },
   { id: "tokens", num: true, key: (place) => cases.tokens[place] },
   { id: "cost", num: true, key: (place) => cases.usd[place], format: dollars, off: !cases.usd.some(Boolean) },
-  { id: "time", num: true, key: (place) => times.seconds[place], format: seconds },
+  { id: "time", name: TIME, num: true, key: (place) => times.seconds[place], format: seconds },
   { id: "names", name: "tools and files", key: textOf("named"), kind: "question", off: true },
   { id: "verdict", key: textOf("why"), kind: "why" },
 ];

@@ -49,6 +49,7 @@ function textBlock(text, kind) {
 const limited = (name, limit) => (limit ? `${name} (${limit})` : name); // rows of a run with --limit say so
 const counted = (count, name) => `${whole.format(count)} ${name}${count === 1 ? "" : "s"}`;
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1) ?? "");
+const TIME = times.working ? "working time" : "time"; // of cases: without waiting for slots, which earlier versions did not note
 const seconds = (value) => (value === undefined || value === null ? "" : value >= 100 ? `${value.toFixed(0)} s` : value >= 1 ? `${value.toFixed(1)} s` : `${Math.round(value * 1000)} ms`);
 const span = (value) => { // of minutes and hours, as a person says it
   const [hours, minutes, rest] = [Math.floor(value / 3600), Math.floor((value % 3600) / 60), Math.floor(value % 60)];

@@ -7,7 +7,7 @@ function header() {
   put(byId("facts"), [`run ${times.name}`, date, ...data.facts.map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(" · "));
   const sums = STATUSES.map((status) => data.tasks.reduce((sum, task) => sum + task[status], 0));
   const all = sums.reduce((sum, count) => sum + count, 0);
-  const total = (value, name, kind) => make("div", { class: "total" }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
+  const total = (value, name, kind, title = "") => make("div", { class: "total", title }, make("b", {}, value), make("span", {}, kind ? make("i", { class: `dot is-${kind}` }) : "", name));
   const shares = make("div", { class: "share", role: "img", "aria-label": STATUSES.map((status, place) => `${sums[place]} ${status}`).join(", ") });
   sums.forEach((count, place) => { const part = make("i", { class: `is-${STATUSES[place]}` }); part.style.width = `${(100 * count) / (all || 1)}%`; shares.append(part); });
   byId("heads").append(...data.boards.flatMap(({ benchmark, limit, top: figures }) => figures.map((top) =>
@@ -18,7 +18,7 @@ function header() {
   if (took) byId("totals").append(total(took, times.resumed ? "wall time of the last session" : "wall time of the run"));
   byId("totals").append(total(whole.format(all), "cases"), ...sums.map((count, place) => total(whole.format(count), STATUSES[place], STATUSES[place])),
     total(whole.format(data.usage.prompt_tokens + data.usage.completion_tokens), "tokens"), data.usage.usd ? total(dollars(data.usage.usd), "cost") : "",
-    data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "", total(span(times.total), "time summed over cases"), shares);
+    data.usage.usd_per_passed ? total(dollars(data.usage.usd_per_passed), "cost per passed case") : "", data.usage.cached_tokens ? total(`${((100 * data.usage.cached_tokens) / data.usage.prompt_tokens).toFixed(0)} %`, "of prompt tokens cached") : "", total(span(times.total), `${TIME} summed over cases${times.working ? "" : ", waiting for slots included"}`, "", times.waits.map(([took, what]) => `${span(took)} ${what}`).join(", ")), shares);
   byId("foot").append("One file, no network: it opens from a disk. Transcripts ", data.embedded ? "are inside it." : make("span", {}, "lie beside it in the folder ", make("code", {}, times.beside), "; keep both together."), times.unseen ? ` ${times.unseen}` : "");
 }
 
@@ -83,7 +83,7 @@ function cost() {
   const columns = ["cases", "median", "90th percentile", "99th percentile", "longest"].map((name) => ({ name, num: true }));
   const latency = (found) => Object.entries(found).map(([name, numbers]) => ({ keys: [name, ...numbers], cells: [name, whole.format(numbers[0]), ...numbers.slice(1).map(seconds)] }));
   const part = (title, content) => byId("cost-parts").append(make("div", {}, make("h3", {}, title), content));
-  part("Seconds per case, by task", table([{ name: "task" }, ...columns], latency(times.latency.case), { kind: "full" }));
+  part(`Seconds per case (${TIME}), by task`, table([{ name: "task" }, ...columns], latency(times.latency.case), { kind: "full" }));
   const priced = cases.usd.some(Boolean);
   const spent = data.tasks.map(() => ({ cases: 0, tokens: 0, usd: 0, passed: 0 }));
   cases.task.forEach((task, place) => { spent[task].cases += 1; spent[task].tokens += cases.tokens[place]; spent[task].usd += cases.usd[place]; spent[task].passed += cases.status[place] === 0; });
@@ -93,7 +93,7 @@ function cost() {
     return { keys: [name, tokens, tokens / (count || 1), usd, each], cells: [name, whole.format(tokens), whole.format(Math.round(tokens / (count || 1))), ...(priced ? [dollars(usd), passed ? dollars(each) : "–"] : [])] };
   });
   part(priced ? "Tokens and cost, by task" : "Tokens, by task", table([{ name: "task" }, { name: "tokens", num: true }, { name: "tokens per case", num: true }, ...(priced ? [{ name: "cost", num: true }, { name: "cost per passed case", num: true }] : [])], usage, { kind: "full" }));
-  const top = (values, shown) => table([{ name: "case" }, { name: "status" }, { name: shown === seconds ? "time" : "tokens", num: true }],
+  const top = (values, shown) => table([{ name: "case" }, { name: "status" }, { name: shown === seconds ? TIME : "tokens", num: true }],
     largest(values, 10).map((place) => ({ cells: [caseLink(place, true), statusMark(place), shown === seconds ? seconds(values[place]) : `${whole.format(cases.tokens[place])}${cases.usd[place] ? ` · ${dollars(cases.usd[place])}` : ""}`] })), { sortable: false, kind: "full" });
   part("Slowest cases", top(times.seconds, seconds));
   part(priced ? "Most expensive cases" : "Cases with the most tokens", top(priced ? cases.usd : cases.tokens, whole));

@@ -1,0 +1,187 @@
+"""The progress line counts records as they are written, however far pytest's own reports lag behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from agentgauge.run import progress
+from agentgauge.run.coordination.waiting_requests import WaitingRequests
+from agentgauge.run.progress import Progress, Rate, RunLine
+from tests.plugin.conftest import say
+from tests.plugin.project import PYTEST, interrupt
+
+OFTEN = """
+from agentgauge.run import prefetcher, progress
+prefetcher.WATCH_SECONDS = 0.05
+progress.PLAIN_SECONDS = progress.LIVE_SECONDS = 0.1
+"""
+
+
+@pytest.fixture
+def first_waits(endpoint):
+    """The first case gets no answer until the event is set; the others are answered at once."""
+    answered = threading.Event()
+
+    def choose(request):
+        act = say(request)
+
+        def later(connection, seen, stopped):
+            while not (answered.wait(0.02) or stopped.is_set()):
+                pass
+            return act(connection, seen, stopped)
+
+        return later if request.body["messages"][-1]["content"].endswith("word0") else act
+
+    endpoint.choose = choose
+    return answered
+
+
+@pytest.fixture
+def project(project):
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + OFTEN)
+    return project
+
+
+def read_until(process, words):
+    """What the process has printed, up to a line with these words."""
+    read, late = "", threading.Timer(30, process.kill)
+    late.start()
+    for line in process.stdout:
+        read += line
+        if words in line:
+            late.cancel()
+            return read
+    raise AssertionError(f"{words!r} was not printed: {read}")
+
+
+WORKERS = [(), ("-n", "2"), ("-n", "3", "--dist", "loadscope"), ("-v",), ("-q",), ("-s",), ("-v", "-n", "2")]
+
+
+@pytest.mark.parametrize("options", WORKERS, ids=" ".join)
+def test_cases_that_end_before_the_first_one_are_counted_and_kept(project, model, first_waits, options):
+    process = project.start(*model, "--run-dir", "run", *options)
+    read_until(process, "5/6 · 1 request running · ")
+    interrupt(process)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert re.search(r"^5/6 · passed 4 · wrong 1 · broken 0 · 75 tokens$", output, re.M), output
+    counted = re.search(r"^agentgauge: pytest counted (\d); (.*)$", output.partition(" in ")[2], re.M)
+    if counted is None:  # under xdist reports of the other workers may all have come
+        assert "-n" in options and "1 wrong, 4 passed" in output.replace("4 passed, 1 wrong", "1 wrong, 4 passed")
+        return
+    assert int(counted[1]) < 5
+    assert counted[2] == (
+        "5 cases have finished and are stored, because cases run ahead of pytest, which reports them in its own order"
+    )
+    assert ("no tests ran" in output) == (counted[1] == "0")
+
+
+def test_a_resumed_run_counts_the_finished_cases_from_the_start(project, model, first_waits):
+    process = project.start(*model, "--run-dir", "run")
+    read_until(process, "5/6 · ")
+    interrupt(process)
+    process.communicate(timeout=60)
+    process = project.start(*model, "--resume", "run")
+    first = next(line for line in process.stdout if re.match(r"\d/6 · ", line))
+    assert first.startswith("5/6 · ")
+    first_waits.set()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "6/6 · passed 5 · wrong 1" in output and "pytest counted" not in output
+
+
+def test_a_run_whose_reports_have_all_come_explains_nothing(project, model):
+    output = project.run(*model, "--run-dir", "run").output
+    assert "6/6 · passed 5 · wrong 1" in output and "pytest counted" not in output
+    scored = project.run("--rescore", "run", "--run-dir", "again").output
+    assert "6/6 · passed 5 · wrong 1" in scored and "pytest counted" not in scored
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_terminal_is_redrawn_while_the_first_case_runs(project, model, first_waits, options):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, *PYTEST, "--data", "toy", *model, *options]
+    with subprocess.Popen(command, cwd=project.path, env=project.environment(), stdout=theirs) as process:
+        os.close(theirs)
+        written = b""
+        try:
+            while part := os.read(ours, 65536):
+                written += part
+                if "\r5/6 · 1 request running".encode() in written:
+                    first_waits.set()
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, written
+    assert "\r6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens".encode() in written
+
+
+def test_without_a_terminal_plugin_nothing_is_shown(project, model):
+    result = project.run(*model, "-p", "no:terminal")
+    assert result.status == 0 and "/6" not in result.output
+
+
+class Known:
+    """A run in this state."""
+
+    def __init__(self, **state):
+        tasks = [{"name": "t", "planned": 10, "passed": 3, "wrong": 1, "broken": 0}]
+        self._state = {"tasks": tasks, "tokens": 1234, "usd": 0.5, "left": 65.0} | state
+
+    def read(self, started):
+        pass
+
+    def state(self):
+        return self._state
+
+
+def test_a_line_has_what_is_known(tmp_path, monkeypatch):
+    line = RunLine(tmp_path, Known())
+    assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50 · 1m05 left"
+    assert line.text({"t": 10}, ended=True) == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
+    assert RunLine(tmp_path, Known(tasks=[])).text() == "starts"
+    monkeypatch.setattr(Rate, "per_second", lambda self, count, now: count / 10)
+    WaitingRequests(tmp_path, 0).write(1, running=7, tokens=40)
+    WaitingRequests(tmp_path, 1).write(0, running=1, tokens=2500)
+    assert line.text().startswith("4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min · ")
+
+
+def test_tests_of_the_project_are_not_counted(tmp_path):
+    tests = {"name": "tests", "planned": 5, "passed": 5, "wrong": 0, "broken": 0}
+    known = Known()
+    known.state()["tasks"].append(tests)
+    assert RunLine(tmp_path, known).text({"t": 10}).startswith("4/10 · passed 3 · wrong 1")
+
+
+def test_the_rate_is_that_of_the_last_minute():
+    rate = Rate(0.0)
+    assert rate.per_second(100, 10.0) == 10.0
+    assert rate.per_second(400, 40.0) == 10.0
+    assert rate.per_second(400, 100.0) == 0.0
+    assert rate.per_second(0, 110.0) == 0.0  # a worker that died took its count with it
+
+
+def test_the_line_of_a_terminal_never_wraps_and_makes_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(progress, "LIVE_SECONDS", 0.01)
+    screen, drawn = [], threading.Event()
+
+    def write(text):
+        screen.append(text)
+        drawn.set()
+
+    shown = Progress(write, live=True, planned={"t": 10}, folder=tmp_path, run=Known(), started=0.0)
+    assert drawn.wait(10)
+    shown.make_room()
+    shown.finish()
+    shown.finish()
+    line = "4/10 · passed 3 · wrong 1"  # broken would not fit as a whole
+    assert screen[0] == f"\r{line}" and f"\r{' ' * len(line)}\r" in screen and screen[-1] == f"\r{line}\n"
