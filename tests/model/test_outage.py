@@ -12,7 +12,7 @@ import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault
-from agentgauge.model import endpoint
+from agentgauge.model import outage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Away, Outage, outage_notes, outage_words, outages, shows_outage
@@ -27,8 +27,8 @@ SCALE = 0.01
 
 def _worker(server: FaultServer, file: Path | None = None, **changes: Any) -> OpenAIModel:
     spec = spec_at(server.url, **{"max_retries": 6, "outage_patience": 1000.0, **changes})
-    policy, outage = RetryPolicy(max_retries=spec.max_retries, scale=SCALE), Outage(spec, scale=SCALE, file=file)
-    return OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=outage)
+    policy, shared = RetryPolicy(max_retries=spec.max_retries, scale=SCALE), Outage(spec, scale=SCALE, file=file)
+    return OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=shared)
 
 
 async def _all(*models: OpenAIModel, count: int = 8) -> list[ChatReply | ModelFault]:
@@ -157,9 +157,9 @@ def test_the_end_of_the_run_ends_the_wait() -> None:
         async def main() -> list[ChatReply | ModelFault]:
             nonlocal stopped
             spec = spec_at(server.url, max_retries=6)
-            outage = Outage(spec, scale=1.0, stopped=lambda: stopped)
+            ending = Outage(spec, scale=1.0, stopped=lambda: stopped)
             policy = RetryPolicy(scale=SCALE)
-            model = OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=outage)
+            model = OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=ending)
             await model.complete(HELLO)
             server.stop()
             requests = asyncio.create_task(_all(model))
@@ -176,7 +176,7 @@ def test_the_end_of_the_run_ends_the_wait() -> None:
 
 def test_a_server_that_works_on_a_probe_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others need not wait for its answer, which may take minutes."""
-    monkeypatch.setattr(endpoint, "PROBE_SECONDS", 0.1)
+    monkeypatch.setattr(outage, "PROBE_SECONDS", 0.1)
     working = 0
 
     def slow(connection: Any, seen: Seen, stopped: Any) -> bool:
@@ -273,9 +273,9 @@ def test_words() -> None:
 
 def test_a_file_that_cannot_be_written_or_read_harms_nothing(tmp_path: Path) -> None:
     spec = spec_at("http://127.0.0.1:9/v1", outage_patience=300.0)
-    outage = Outage(spec, scale=1.0, file=tmp_path / "missing" / "outages")
-    outage.answered()
+    alone = Outage(spec, scale=1.0, file=tmp_path / "missing" / "outages")
+    alone.answered()
     lost = Failure("connection", "lost", "unreachable")
-    assert outage.noticed(lost, probes=False) == replace(lost, kind="away")
+    assert alone.noticed(lost, probes=False) == replace(lost, kind="away")
     (tmp_path / "outages").write_text('{"torn')
     assert outages(tmp_path, 0.0) == []
