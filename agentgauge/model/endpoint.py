@@ -22,7 +22,7 @@ from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
 from agentgauge.model.base_url import without_path
 from agentgauge.model.limits import AdaptiveLimiter
-from agentgauge.model.outage import PROBE_SECONDS, Outage, shows_outage
+from agentgauge.model.outage import Outage, shows_outage
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
     UNANSWERED,
@@ -149,18 +149,12 @@ class Endpoint:
 
     async def _patiently(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
         """One attempt, which waits while the endpoint is away. Probes of an endpoint that is away do not count."""
-        outage = self._outage
         while True:
-            turn = await outage.turn()
+            turn = await self._outage.turn()
             if isinstance(turn, Failure):
                 self._health.dead = True
                 return turn
-            accepted = asyncio.get_running_loop().call_later(PROBE_SECONDS, outage.accepted) if turn else None
-            try:
-                outcome = await self._limited(request, read, probes=turn)
-            finally:
-                if accepted:
-                    accepted.cancel()
+            outcome = await self._limited(request, read, probes=turn)
             if outcome is not None and not (turn and isinstance(outcome, Failure) and outcome.kind == "away"):
                 return outcome
 
@@ -176,7 +170,8 @@ class Endpoint:
                 return None
             ticket.sent = asyncio.get_running_loop().time()
             answers = self._health.answers
-            outcome = await self._attempt(request, read)
+            with self._outage.probe() if probes else contextlib.nullcontext():
+                outcome = await self._attempt(request, read)
             if isinstance(outcome, Failure) and shows_outage(outcome):
                 return self._outage.noticed(outcome, probes=probes) if self._health.answers == answers else outcome
             if not (isinstance(outcome, Failure) and outcome.kind in UNANSWERED):

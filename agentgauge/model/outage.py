@@ -149,8 +149,16 @@ class Outage:
             return replace(self._failure, message=self._failure.message + self._given_up, kind="away")
         return False
 
-    def accepted(self) -> None:
-        """A probe has not failed for PROBE_SECONDS."""
+    @contextmanager
+    def probe(self) -> Iterator[None]:
+        """Context of a probe. The others wait no longer once it has not failed for PROBE_SECONDS."""
+        timer = asyncio.get_running_loop().call_later(PROBE_SECONDS, self._open)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _open(self) -> None:
         self.is_on = False
         with self._shared() as entry:
             entry["open"] = True

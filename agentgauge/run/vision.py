@@ -112,7 +112,7 @@ def _probed(spec: ModelSpec) -> Sight:
     from agentgauge.model.vision_probe import sees_pictures
 
     async def look() -> Sight:
-        model = OpenAIModel(spec)
+        model = OpenAIModel(replace(spec, outage_patience=0))  # no progress line says what is waited for yet
         try:
             return await sees_pictures(model)
         finally:

@@ -443,7 +443,8 @@ def test_a_server_that_dies_and_comes_back() -> None:
     async def main(server: FaultServer) -> tuple[list[int], str]:
         async def sleep(_seconds: float) -> None: ...
 
-        model = OpenAIModel(_spec(server), policy=RetryPolicy(sleep=sleep), environ=ENVIRON)
+        spec = replace(_spec(server), outage_patience=0.3)
+        model = OpenAIModel(spec, policy=RetryPolicy(sleep=sleep), environ=ENVIRON)
         connections = []
         assert (await model.complete(HELLO)).text == "ok"
         server.stop()

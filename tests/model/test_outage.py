@@ -1,0 +1,281 @@
+"""Outages of an endpoint that has answered: who waits, who probes, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.errors import ModelFault
+from agentgauge.model import outage
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.outage import Away, Outage, outage_notes, outage_words, outages, shows_outage
+from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
+from tests.model import fault_server as serve
+from tests.model.fault_server import Act, FaultServer, Seen
+from tests.model.talking import ENVIRON, HELLO, spec_at
+
+SCALE = 0.01
+"""Of all waits: one of a second takes 10 ms, and a patience of 1000 s ends after 10."""
+
+
+def _worker(server: FaultServer, file: Path | None = None, **changes: Any) -> OpenAIModel:
+    spec = spec_at(server.url, **{"max_retries": 6, "outage_patience": 1000.0, **changes})
+    policy, shared = RetryPolicy(max_retries=spec.max_retries, scale=SCALE), Outage(spec, scale=SCALE, file=file)
+    return OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=shared)
+
+
+async def _all(*models: OpenAIModel, count: int = 8) -> list[ChatReply | ModelFault]:
+    """So many requests to each model at once."""
+    requests = [model.complete(HELLO) for model in models for _ in range(count)]
+    try:
+        return await asyncio.gather(*requests, return_exceptions=True)  # type: ignore[return-value]
+    finally:
+        for model in models:
+            await model.close()
+
+
+def _texts(results: list[ChatReply | ModelFault]) -> list[str]:
+    return [result.text if isinstance(result, ChatReply) else str(result) for result in results]
+
+
+FORMS: dict[str, Act] = {
+    "502": serve.body(b"<html>502 Bad Gateway</html>", code=502, kind="text/html"),
+    "503 of llama.cpp": serve.data(
+        {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, code=503
+    ),
+    "503 without an upstream": serve.body(b"no healthy upstream", code=503, kind="text/plain"),
+    "504": serve.status(504),
+    "500 of LiteLLM": serve.status(500, "litellm.InternalServerError: OpenAIException - Connection error."),
+    "429 of LiteLLM": serve.status(429, "No deployments available for selected model, Try again in 5 seconds."),
+    "502 inside an answer": serve.data({"error": {"code": 502, "message": "Bad gateway"}}),
+    "reset": serve.reset(),
+    "half a body": serve.half_a_body(),
+}
+
+
+@pytest.mark.parametrize("act", FORMS.values(), ids=list(FORMS))
+def test_an_endpoint_that_comes_back_answers_all_requests_and_was_probed_one_at_a_time(act: Act) -> None:
+    """Twelve failures after the first answer: of up to eight requests at once, the others of probes."""
+    with FaultServer([serve.answer("first"), *[act] * 12, serve.answer("back")]) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            model = _worker(server)
+            assert (await model.complete(HELLO)).text == "first"
+            return await _all(model, count=30)
+
+        results = asyncio.run(main())
+    assert _texts(results) == ["back"] * 30
+    assert len(server.requests) == 1 + 12 + 30
+
+
+@pytest.mark.parametrize("act", [serve.reset(), serve.status(503), serve.status(502)], ids=["reset", "503", "502"])
+def test_an_endpoint_that_has_never_answered_is_not_waited_for(act: Act) -> None:
+    with FaultServer([act]) as server:
+        results = asyncio.run(_all(_worker(server), count=1))
+    assert len(server.requests) == 3 and "no answer for" not in _texts(results)[0]
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"retry-after-ms": "0"}, {"Retry-After": "-1"}])
+def test_an_endpoint_that_says_that_it_will_be_back_is_there(headers: dict[str, str]) -> None:
+    with FaultServer([*[serve.status(503, headers=headers)] * 9, serve.answer("back")]) as server:
+        assert _texts(asyncio.run(_all(_worker(server), count=3))) == ["back"] * 3
+
+
+def test_a_refused_connection_is_waited_for() -> None:
+    with FaultServer([serve.answer("here")]) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            model = _worker(server)
+            await model.complete(HELLO)
+            server.stop()
+            requests = asyncio.create_task(_all(model))
+            await asyncio.sleep(0.6)
+            assert not requests.done()
+            server.start()
+            return await requests
+
+        assert _texts(asyncio.run(main())) == ["here"] * 8
+
+
+def test_workers_share_what_they_know(tmp_path: Path) -> None:
+    """Only the first has been answered. One probe at a time for both, and one note for the run."""
+    down = True
+
+    def choose(seen: Seen) -> Act:
+        return serve.status(503) if down and len(server.requests) > 1 else serve.answer("here")
+
+    with FaultServer(choose=choose) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            nonlocal down
+            first, second = (_worker(server, tmp_path / "outages") for _ in range(2))
+            await first.complete(HELLO)
+            requests = asyncio.create_task(_all(first, second))
+            await asyncio.sleep(1.5)
+            (away,) = outages(tmp_path, time.time())
+            assert away.place == f"127.0.0.1:{server.port}" and 0.5 < away.seconds < 5 and away.patience == 10
+            assert len(server.requests) <= 1 + 16 + 2 * 8  # each tries once or twice; then one probe in 0.2 s
+            down = False
+            return await requests
+
+        assert _texts(asyncio.run(main())) == ["here"] * 16
+    (away,) = outages(tmp_path, time.time())
+    assert away.seconds == 0 and away.waited >= 1
+    assert len(outage_notes([away])) == 1
+
+
+@pytest.mark.parametrize(("patience", "words"), [(30.0, "no answer for "), (0.0, "after 3 tries")])
+def test_when_the_patience_is_used_up_all_end_at_once_with_the_reason(patience: float, words: str) -> None:
+    with FaultServer([serve.answer("here")]) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            model = _worker(server, outage_patience=patience)
+            await model.complete(HELLO)
+            server.stop()
+            try:
+                return await _all(model, count=20)
+            finally:
+                server.start()
+
+        results = asyncio.run(main())
+    assert all(isinstance(result, ModelFault) and result.cause == "connection" for result in results)
+    assert any(words in text for text in _texts(results)), _texts(results)
+    assert any("no connection to 127.0.0.1" in text for text in _texts(results))
+
+
+def test_the_end_of_the_run_ends_the_wait() -> None:
+    with FaultServer([serve.answer("here")]) as server:
+        stopped = False
+
+        async def main() -> list[ChatReply | ModelFault]:
+            nonlocal stopped
+            spec = spec_at(server.url, max_retries=6)
+            ending = Outage(spec, scale=1.0, stopped=lambda: stopped)
+            policy = RetryPolicy(scale=SCALE)
+            model = OpenAIModel(spec, AdaptiveLimiter(8), policy=policy, environ=ENVIRON, outage=ending)
+            await model.complete(HELLO)
+            server.stop()
+            requests = asyncio.create_task(_all(model))
+            await asyncio.sleep(0.5)
+            stopped = True
+            try:
+                return await asyncio.wait_for(requests, 10)
+            finally:
+                server.start()
+
+        results = asyncio.run(main())
+    assert all("when the run was stopped" in text for text in _texts(results)), _texts(results)
+
+
+def test_a_server_that_works_on_a_probe_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others need not wait for its answer, which may take minutes."""
+    monkeypatch.setattr(outage, "PROBE_SECONDS", 0.1)
+    working = 0
+
+    def slow(connection: Any, seen: Seen, stopped: Any) -> bool:
+        nonlocal working
+        working += 1
+        while working < 4:
+            assert not stopped.wait(0.01)
+        return serve.answer("back")(connection, seen, stopped)
+
+    with FaultServer([serve.answer(), *[serve.status(503)] * 6, slow]) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            model = _worker(server)
+            await model.complete(HELLO)
+            return await asyncio.wait_for(_all(model, count=4), 30)
+
+        assert _texts(asyncio.run(main())) == ["back"] * 4
+
+
+def test_a_request_that_always_fails_is_broken_while_others_are_answered() -> None:
+    """It may end its server each time: the others must not wait for it."""
+
+    def choose(seen: Seen) -> Act:
+        return serve.reset() if "poison" in str(seen.body) else serve.answer("here")
+
+    poison = ChatRequest(messages=({"role": "user", "content": "poison"},))
+    with FaultServer(choose=choose) as server:
+
+        async def main() -> tuple[ChatReply | ModelFault, list[str]]:
+            model = _worker(server)
+            await model.complete(HELLO)
+            bad = asyncio.create_task(model.complete(poison))
+            texts = []
+            while not bad.done():
+                texts.append((await model.complete(HELLO)).text)
+                await asyncio.sleep(0.02)
+            await model.close()
+            (result,) = await asyncio.gather(bad, return_exceptions=True)
+            return result, texts  # type: ignore[return-value]
+
+        result, texts = asyncio.run(asyncio.wait_for(main(), 60))
+    assert isinstance(result, ModelFault) and result.cause == "connection"
+    assert set(texts) == {"here"}
+
+
+def test_an_endpoint_that_is_busy_is_not_away() -> None:
+    """Time-outs stay what they are."""
+    with FaultServer([serve.answer("here"), serve.silence()]) as server:
+
+        async def main() -> list[ChatReply | ModelFault]:
+            model = _worker(server, timeout=0.2)
+            await model.complete(HELLO)
+            return await _all(model, count=1)
+
+        (result,) = asyncio.run(main())
+    assert isinstance(result, ModelFault) and result.cause == "timeout"
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("cause", "message", "kind", "away"),
+    [
+        ("connection", "no connection to h:1: Connect call failed", "unreachable", True),
+        ("truncated body", "closed in the middle", "again", True),
+        ("http 503", "not now", "again", True),
+        ("http 521", "web server is down", "again", True),
+        ("http 500", "dial tcp [::1]:11434: connect: connection refused", "again", True),
+        ("http 500", "litellm.APIConnectionError: OllamaException - Cannot connect to host", "again", True),
+        ("proxy", "the proxy refuses the connection to h: HTTP 503 Service Unavailable", "again", True),
+        ("failed: server_error", "Connection error.", "again", True),
+        ("http 500", "internal error", "again", False),
+        ("http 429", "rate limit", "limit", False),
+        ("http 529", "overloaded", "limit", False),
+        ("http 400", "connection refused", "final", False),
+        ("http 503", "no credit", "final", False),
+        ("timeout", "no answer within 600 s", "unreachable", False),
+        ("timeout", "no answer within 600 s", "crowded", False),
+        ("certificate", "not trusted", "final", False),
+        ("invalid json", "not valid JSON: 'no healthy upstream'", "again", False),
+    ],
+)
+def test_what_shows_an_outage(cause: str, message: str, kind: FailureKind, away: bool) -> None:
+    assert shows_outage(Failure(cause, message, kind)) is away
+
+
+def test_words() -> None:
+    away = Away("127.0.0.1:8000", 42.3, 300.0, 42.3)
+    assert outage_words([away]) == " · no answer from 127.0.0.1:8000 for 42 s; waiting up to 5 min"
+    assert outage_words([away, away._replace(place="judge:443")]).count(" · ") == 2
+    assert outage_words([away, away]) == outage_words([away])  # of two models
+    assert outage_words([away._replace(seconds=0.0)]) == ""
+    assert outage_notes([away._replace(waited=0.2)]) == []
+
+
+def test_a_file_that_cannot_be_written_or_read_harms_nothing(tmp_path: Path) -> None:
+    spec = spec_at("http://127.0.0.1:9/v1", outage_patience=300.0)
+    alone = Outage(spec, scale=1.0, file=tmp_path / "missing" / "outages")
+    alone.answered()
+    lost = Failure("connection", "lost", "unreachable")
+    assert alone.noticed(lost, probes=False) == replace(lost, kind="away")
+    (tmp_path / "outages").write_text('{"torn')
+    assert outages(tmp_path, 0.0) == []
