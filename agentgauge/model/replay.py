@@ -200,13 +200,13 @@ def _id(given: object, taken: set[str], needs: Needs, place: str) -> str:
     is_made = isinstance(given, MadeId) or (needs.short_ids and not _ID.fullmatch(id))
     number = 0
     while not id or id in taken or is_made:
-        id, is_made = nine_signs(f"{place}/{number}"), False
+        id, is_made = _nine_signs(f"{place}/{number}"), False
         number += 1
     taken.add(id)
     return id
 
 
-def nine_signs(word: str) -> str:
+def _nine_signs(word: str) -> str:
     """An id that every endpoint accepts; the same for the same word."""
     number = int.from_bytes(hashlib.sha256(word.encode()).digest())
     signs = []

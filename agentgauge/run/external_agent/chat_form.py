@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, Message, Sampling
-from agentgauge.model.replay import nine_signs
 from agentgauge.model.wire import clean_all
 
 PASSED_ON = ("tool_choice", "parallel_tool_calls", "response_format", "top_p", "reasoning_effort", "verbosity")
@@ -176,8 +175,7 @@ def _message(reply: ChatReply, number: int) -> dict[str, Any]:
     message = {"role": "assistant", **reply.message, "content": reply.content, "refusal": reply.refusal}
     if reply.tool_calls:
         message["tool_calls"] = [
-            {**call.to_wire(), "id": call.id or nine_signs(f"{number}/{place}")}
-            for place, call in enumerate(reply.tool_calls)
+            {**call.to_wire(), "id": call.id or f"call_{number}_{place}"} for place, call in enumerate(reply.tool_calls)
         ]
     return message
 
