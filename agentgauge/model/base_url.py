@@ -37,7 +37,7 @@ def checked_url(url: str) -> str:
     if "@" in url or parts.query or parts.fragment:
         raise UsageProblem(
             "the address of a model must hold no user name, password, query or fragment; "
-            + (_azure_advice(url) or _KEY_PLACE)
+            + (_azure_advice(url) or (f"leave out what follows the ?, and {_KEY_PLACE}" if parts.query else _KEY_PLACE))
         )
     if not usable:
         raise UsageProblem(f"{url!r} is not an address of a model endpoint; {_advice(url)}")
@@ -65,11 +65,16 @@ def _advice(url: str) -> str:
 
 
 def _azure_advice(url: str) -> str:
-    if "@" in url or "/openai/deployments/" not in url:
-        return ""
     azure = azure_address(url)
-    version = f" and set AZURE_OPENAI_API_VERSION={azure.version}" if azure.version else ""
-    return f"for Azure write --model=azure/{azure.deployment} --model-url={azure.endpoint}{version}"
+    if "@" in url or not azure.version:
+        return ""
+    if not azure.deployment:
+        host = urlsplit(url).hostname or ""
+        return f"give https://{host}/openai/v1, which takes no version" if host.endswith(".azure.com") else ""
+    return (
+        f"for Azure write --model=azure/{azure.deployment} --model-url={azure.endpoint} and set"
+        f" AZURE_OPENAI_API_VERSION={azure.version}"
+    )
 
 
 class AzureAddress(NamedTuple):
@@ -122,11 +127,6 @@ def is_private(url: str) -> bool:
     except ValueError:
         return "." not in host or host.endswith(_PRIVATE_NAMES)
     return found.is_private or found.is_loopback or found.is_link_local or found.is_unspecified
-
-
-def without_path(url: str) -> bool:
-    """Whether an address is that of a host alone, below which few servers have their interface."""
-    return urlsplit(url).path in ("", "/")
 
 
 def _is_ipv6(text: str) -> bool:

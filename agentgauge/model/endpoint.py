@@ -20,9 +20,9 @@ from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
-from agentgauge.model.base_url import without_path
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, shows_outage
+from agentgauge.model.providers import likely_base
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
     UNANSWERED,
@@ -226,20 +226,16 @@ class Endpoint:
             kind = excerpt(answer.headers.get("content-type", "").split(";")[0]).lower() or "no content type"
             if kind.endswith("json"):
                 return _failure("invalid json", f"the endpoint's answer is not valid JSON: {text}")
-            message = f"the endpoint answered with {kind} instead of JSON: {text}{self._base_hint()}"
+            message = f"the endpoint answered with {kind} instead of JSON: {text}{_base_advice(self._spec)}"
             return _failure(f"not json ({kind})", message)
         except RecursionError:
             return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read(data)
         if isinstance(outcome, Failure):
             is_lost = any(sign in outcome.message for sign in ("holds no choices", "/chat/completions"))
-            hint = self._base_hint() if is_lost else ""
+            hint = _base_advice(self._spec) if is_lost else ""
             return replace(outcome, message=_failure(outcome.cause, outcome.message + hint).message)
         return outcome
-
-    def _base_hint(self) -> str:
-        """Advice where an answer is none of a model's: some servers answer every path, with status 200."""
-        return _advice(404, "", self._spec) if without_path(self._spec.url or "") else ""
 
     def read_error(self, answer: Answer, path: str) -> Failure:
         """The Failure in an answer with an error status."""
@@ -335,6 +331,11 @@ def file_path(identity: str) -> str:
     return f"/files/{quote(identity, safe='')}"
 
 
+def _base_advice(spec: ModelSpec) -> str:
+    likely = "" if spec.kind == "azure" else likely_base(spec.url or "")
+    return likely and f" (is {likely} the base address?)"
+
+
 def _advice(status: int, path: str, spec: ModelSpec) -> str:
     if status in (401, 403) and spec.key_env:
         return f" (check the key in {spec.key_env})"
@@ -342,8 +343,8 @@ def _advice(status: int, path: str, spec: ModelSpec) -> str:
         return " (no key was sent; name its variable with key_env, or set AGENTGAUGE_API_KEY)"
     if status == 404 and "batches" in path:
         return f" (does {spec.url} serve {path.partition('?')[0]}? if not, run without --batch)"
-    if status in (404, 405) and without_path(spec.url or "") and spec.kind != "azure":
-        return f" (most servers have their interface at {spec.url}/v1: is that the base address?)"
+    if status in (404, 405) and (advice := _base_advice(spec)):
+        return advice
     if status == 404 and path != "/chat/completions":
         return f' (does {spec.url} serve {path}? if not, set api = "chat" for this model in agentgauge.toml)'
     if status == 404:

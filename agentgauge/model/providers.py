@@ -117,6 +117,18 @@ def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
     return given if given.endswith(provider.url_end) else given + provider.url_end
 
 
+def likely_base(url: str) -> str:
+    """Where the interface may be if an address is that of a host alone: at the provider's own path, else at ``/v1``.
+    Empty for an address with a path."""
+    parts = urlsplit(url)
+    if parts.path not in ("", "/"):
+        return ""
+    if (parts.hostname or "").endswith(".azure.com"):
+        return f"{url}/openai/v1"
+    known = (preset.url for preset in known_providers().values() if preset.url and not preset.self_hosted)
+    return next((base for base in known if urlsplit(base).hostname == parts.hostname), f"{url}/v1")
+
+
 ENTRY_POINTS = "agentgauge.providers"
 
 

@@ -17,11 +17,12 @@ from agentgauge.model.transport.base import MAX_STREAM, Answer, Outgoing, Transp
 
 _ASKING = {wire.PATH: b'"stream":true,"stream_options":{"include_usage":true}', responses.PATH: b'"stream":true'}
 """By path: the fields that ask for a stream. What ``extra_body`` sets comes behind them, and counts."""
-_LABELS = frozenset(
-    ("role", "id", "call_id", "type", "name", "object", "format", "signature", "thought_signature", "status", "model")
-)
+_LABELS = frozenset(("role", "type", "name", "object", "format", "signature", "thought_signature", "status", "model"))
 """Texts that come whole; a later one takes the place of an earlier one. All other texts come in pieces."""
+_IDS = frozenset(("id", "call_id"))
+"""Texts that come whole, of which the first one stays."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -44,23 +45,25 @@ def whole(answer: Answer) -> Answer | TransportError:
         return answer
     if answer.content.lstrip().startswith((b"{", b"[", b"<")):  # no events, whatever its header says
         return answer
-    body = _Body()
-    for name, text in _events(answer.content):
+    body, events = _Body(), list(_events(answer.content))
+    for place, (name, text) in enumerate(events, 1):
         try:
             data = None if text.strip() == "[DONE]" else json.loads(text)
         except (ValueError, RecursionError):
-            if body.is_whole:
+            if body.is_whole or not 200 <= answer.status < 300:
                 break
-            detail = f"an event of its stream is not JSON: {wire.excerpt(text)!r}"
-            is_last = answer.content.rstrip().endswith(text.rsplit("\n", 1)[-1].rstrip().encode())
-            return TransportError("truncated body") if is_last else TransportError("garbled body", detail)
+            if place == len(events) and not answer.content.endswith(_EVENT_ENDS):
+                return TransportError("truncated body")
+            return TransportError("garbled body", f"an event of its stream is not JSON: {wire.excerpt(text)!r}")
         if data is None:
             body.is_done = True
         elif isinstance(data, Mapping):
             body.add(name, data)
-    if 200 <= answer.status < 300 and not body.is_whole:
+    if not 200 <= answer.status < 300 and not body.is_error:
+        return answer
+    if not body.is_whole:
         return TransportError("truncated body")
-    return replace(answer, content=json.dumps(body.content()).encode())
+    return replace(answer, content=json.dumps(_joined(body.content())).encode())
 
 
 def _events(content: bytes) -> Iterator[tuple[str, str]]:
@@ -96,15 +99,19 @@ class _Body:
     def __init__(self) -> None:
         self.is_done = False  # the endpoint has said so
         self._fields: dict[str, Any] = {}
-        self._choices: dict[Any, dict[str, Any]] = {}
+        self._choices: dict[int, dict[str, Any]] = {}
         self._error: Any = None
         self._response: dict[str, Any] | None = None  # of the Responses API, once it is final
         self._items: list[Any] = []
 
     @property
+    def is_error(self) -> bool:
+        return self._error is not None
+
+    @property
     def is_whole(self) -> bool:
         ended = bool(self._choices) and all(choice.get("finish_reason") for choice in self._choices.values())
-        return self.is_done or ended or self._error is not None or self._response is not None
+        return self.is_done or ended or self.is_error or self._response is not None
 
     def add(self, name: str, data: Mapping[str, Any]) -> None:
         kind = data.get("type")
@@ -119,11 +126,12 @@ class _Body:
             choices = data.get("choices")
             for place, choice in enumerate(choices if isinstance(choices, list) else ()):
                 if isinstance(choice, Mapping):
-                    self._add_choice(choice.get("index", place), choice)
+                    index = choice.get("index")
+                    self._add_choice(index if isinstance(index, int) else place, choice)
             known = {key: value for key, value in data.items() if value is not None and key not in ("choices", "error")}
             self._fields |= known
 
-    def _add_choice(self, index: Any, piece: Mapping[str, Any]) -> None:
+    def _add_choice(self, index: int, piece: Mapping[str, Any]) -> None:
         choice = self._choices.setdefault(index, {"index": index, "message": {"role": "assistant", "content": None}})
         for key, value in piece.items():
             if key == "delta":
@@ -140,7 +148,7 @@ class _Body:
 
     def content(self) -> dict[str, Any]:
         """A body as the endpoint sends it without a stream. An error in the middle of a reply is all that counts."""
-        if self._error is not None:
+        if self.is_error:
             usage = self._fields.get("usage")
             return {"error": self._error} | ({"usage": usage} if usage else {})
         if self._response is not None:
@@ -165,16 +173,35 @@ def _merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
                 _add_call(into[key], call)
         elif before is None:
             into[key] = _copied(value)
-        elif isinstance(before, str) and isinstance(value, str):
-            into[key] = (value or before) if key in _LABELS else before + value
+        elif isinstance(before, _Text | str) and isinstance(value, str):
+            if key in _IDS:
+                into[key] = before or value
+            elif key in _LABELS:
+                into[key] = value or before
+            elif isinstance(before, str):
+                into[key] = _Text([before, value])
+            else:
+                before.append(value)
         elif isinstance(before, dict) and isinstance(value, Mapping):
             _merge(before, value)
-        elif isinstance(before, list) or isinstance(value, list):
+        elif isinstance(before, list | str) and isinstance(value, list | str):
             into[key] = _parts(before)
             for item in _parts(value):
                 _add_item(into[key], item)
         else:
             into[key] = value
+
+
+class _Text(list[str]):
+    """A text in pieces: joined at the end, because there may be a hundred thousand."""
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, _Text):
+        return "".join(value)
+    if isinstance(value, dict):
+        return {key: _joined(one) for key, one in value.items()}
+    return [_joined(one) for one in value] if isinstance(value, list) else value
 
 
 def _copied(value: Any) -> Any:
@@ -186,8 +213,9 @@ def _copied(value: Any) -> Any:
 
 def _parts(content: Any) -> list[Any]:
     """A list; of a text between lists of parts, which Magistral's thinking models send, its part."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
+    if isinstance(content, str | _Text):
+        text = _joined(content)
+        return [{"type": "text", "text": text}] if text else []
     return _list(content)
 
 
@@ -238,7 +266,7 @@ def _begins(piece: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
         return False
     if piece.get("id") and call.get("id") and piece["id"] != call["id"]:
         return True
-    arguments = before.get("arguments")
+    arguments = _joined(before.get("arguments"))
     if not arguments:
         return piece.get("index") is None and name != before["name"]
     return bool(function.get("arguments")) and (not isinstance(arguments, str) or _is_json(arguments))

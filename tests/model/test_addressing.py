@@ -11,6 +11,7 @@ import pytest
 from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.presets import resolve
+from agentgauge.model.providers import likely_base
 from agentgauge.model.transport.addressing import custom_headers, is_loopback, standing_headers, url_of
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
@@ -120,13 +121,26 @@ def test_a_base_without_its_path_is_named(act: serve.Act) -> None:
         for url, hinted in ((server.url.removesuffix("/v1"), True), (server.url, False)):
             with pytest.raises(ModelFault) as fault:
                 talk_to(spec_at(url))
-            assert (f"most servers have their interface at {url}/v1" in str(fault.value)) is hinted
+            assert (f"(is {url}/v1 the base address?)" in str(fault.value)) is hinted
 
 
 def test_an_overloaded_server_gets_no_advice_about_its_address() -> None:
     with FaultServer([serve.data({"error": "overloaded"})]) as server, pytest.raises(ModelFault) as fault:
         talk_to(spec_at(server.url.removesuffix("/v1")))
-    assert "interface" not in str(fault.value)
+    assert "base address" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("http://h:1", "http://h:1/v1"),
+        ("https://r.openai.azure.com", "https://r.openai.azure.com/openai/v1"),
+        ("https://openrouter.ai", "https://openrouter.ai/api/v1"),
+        ("http://h:1/v1", ""),
+    ],
+)
+def test_where_an_interface_is_likely(url: str, base: str) -> None:
+    assert likely_base(url) == base
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]"])

@@ -186,7 +186,12 @@ def test_a_pasted_address_becomes_the_base_address(url: str, base: str) -> None:
         ("ftp://h/v1", "only http and https are spoken"),
         ("ws://h:1/v1", "only http and https are spoken"),
         ("http://h:99999/v1", "'http://h:99999/v1' is not an address"),
-        ("http://h/v1?key=hidden", "put a key in an environment variable"),
+        ("http://h/v1?key=hidden", "leave out what follows the ?, and put a key in an environment variable"),
+        ("http://h/v1?api-version=1", "leave out what follows the ?"),
+        (
+            "https://r.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
+            "give https://r.services.ai.azure.com/openai/v1, which takes no version",
+        ),
         (
             "https://r.openai.azure.com/openai/deployments/gpt%2D4o/chat/completions?api-version=2025-01-01",
             "for Azure write --model=azure/gpt-4o --model-url=https://r.openai.azure.com and set"

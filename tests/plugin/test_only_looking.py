@@ -129,3 +129,18 @@ def test_models_side_by_side_keep_their_own(project: Project) -> None:
     _run(project, one, other, "test_toy.py")
     assert _ran(_run(project, one, "--lf", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
     assert _ran(_run(project, other, "--lf", "--co", "-q", "test_toy.py")) == {"s0"}
+
+
+def test_a_run_that_names_no_model_has_a_list_of_its_own(project: Project) -> None:
+    """AgentGauge is activated in the middle of the collection."""
+    bare = (*(word for word in PYTEST if word not in ("--data", "toy")),)
+    at = bare.index("no:cacheprovider") - 1
+    words = (*bare[:at], *bare[at + 2 :], "test_toy.py", "-rA")
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --tb=short\n")
+    env = {"AGENTGAUGE_DATA": str(project.path / "toy")}
+    one = _script(project, "one.json", 0)
+    _run(project, one, "test_toy.py")
+    first = python(*words, cwd=project.path, env=env)
+    assert first.status == 0 and "3 wrong" in first.output, first.output
+    assert _ran(_run(project, one, "--lf", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
+    assert _ran(python(*words, "--lf", "--co", "-q", cwd=project.path, env=env).output) == {"s0", "s1", "s2"}

@@ -81,3 +81,11 @@ def test_the_check_command_reads_lists_too(tmp_path: Path) -> None:
         [],
         ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the first"],
     )
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_lines_end_at_line_feeds_alone(tmp_path: Path, start: str) -> None:
+    listed = [[tool({"a": {"type": "string", "description": "one\u2028two"}})], []]
+    lines = "".join(json.dumps(tools, ensure_ascii=False) + "\n" for tools in listed)
+    (tmp_path / "tools.jsonl").write_text(start + lines, encoding="utf-8")
+    assert list(read_tool_lists(tmp_path / "tools.jsonl")) == listed
