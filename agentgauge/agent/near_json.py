@@ -49,8 +49,8 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Js
             return value, end
     except json.JSONDecodeError as error:
         read_to = error.pos
-    except (ValueError, RecursionError):
-        raise NoValue(start) from None
+    except (ValueError, RecursionError):  # deeper than Python's module goes, or a number of too many digits
+        raise NoValue(start + 1000) from None
     try:
         return _Decoder(text, closing).value(start, 0)
     except NoValue as error:
