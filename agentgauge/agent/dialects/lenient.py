@@ -14,7 +14,7 @@ from agentgauge.agent.dialects.frames import JSON, Form, Found
 from agentgauge.agent.near_json import NoValue
 
 _OPEN, _CLOSE = "<think>", "</think>"
-_SEARCHED = 1_000_000  # characters read in vain, beside the length of the text; hostile text has no end of them
+_SEARCHED = 300_000  # characters read in vain, beside the length of the text; hostile text has no end of them
 _ATTEMPT = 50  # what an attempt costs beside, and a thousandth of its place: the JSON module counts the lines before
 _TOKENS = 8  # special tokens at the end of a reply
 _TOKEN = 40  # characters of one
