@@ -22,6 +22,7 @@ _ESCAPED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n":
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.:/@%-])")
 _WORD = re.compile(r"\w[\w.:/@%-]*+")
+_KEY = re.compile(r"[\w.-]+")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -49,8 +50,8 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Js
             return value, end
     except json.JSONDecodeError as error:
         read_to = error.pos
-    except (ValueError, RecursionError):
-        raise NoValue(start) from None
+    except (ValueError, RecursionError):  # deeper than Python's module goes, or a number of too many digits
+        raise NoValue(start + 1000) from None
     try:
         return _Decoder(text, closing).value(start, 0)
     except NoValue as error:
@@ -82,11 +83,10 @@ class _Decoder:
         found: dict[str, Json] = {}
         place = skip_blanks(self._text, place + 1)
         while (end := self._end(place, "}", depth)) is None:
-            key, place = self._scalar(place)
+            name, place = self._key(place)
             place = skip_blanks(self._text, place)
             if self._text[place : place + 1] != ":":
                 raise NoValue(place)
-            name = key if isinstance(key, str) else json.dumps(key)
             found[name], place = self.value(skip_blanks(self._text, place + 1), depth + 1)
             place = self._next(place)
         return found, end
@@ -127,6 +127,14 @@ class _Decoder:
         if sign and sign not in "]})" and not (self._closing and self._text.startswith(self._closing, place)):
             raise NoValue(place)
         return place
+
+    def _key(self, place: int) -> tuple[str, int]:
+        """A key in quotes, or a word as JSON writes it."""
+        if bare := _KEY.match(self._text, place):
+            word = bare[0].lower()
+            return json.dumps(_CONSTANTS[word]) if word in _CONSTANTS else bare[0], bare.end()
+        key, place = self._scalar(place)
+        return str(key), place
 
     def _scalar(self, place: int) -> tuple[Json, int]:
         quote = self._text[place : place + 1]

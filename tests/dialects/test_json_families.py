@@ -27,6 +27,7 @@ FIND: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"origin": {"type": "string"}}, "required": ["origin"]},
 }
 TOOLS = ({"type": "function", "function": FIND},)
+ON_OFFER = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("f", "g")]
 DATE = "Current Date: 2024-05-20 Monday"
 CUT = '{"type": "function", "name": "f", "parameters": {'
 F, G = ParsedCall("f", '{"a": "é"}'), ParsedCall("g", "{}")
@@ -249,14 +250,14 @@ TOLERATED = [
 @pytest.mark.parametrize("text", TOLERATED)
 @pytest.mark.parametrize("family", FAMILIES[:-1], ids=NAMES[:-1])
 def test_tolerant_reading_forgives(family: Format, text: str) -> None:
-    assert family.read(text, tolerant=True).calls == (F,)
+    assert family.read(text, tolerant=True, tools=ON_OFFER).calls == (F,)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 def test_tolerant_reading_of_text(family: Format) -> None:
     assert family.read("Which day?", tolerant=True) == ParsedReply("Which day?")
     assert family.read(" \n", tolerant=True) == ParsedReply(None)
-    assert family.read(family.write(ParsedReply(None, (F,))), tolerant=True).calls == (F,)
+    assert family.read(family.write(ParsedReply(None, (F,))), tolerant=True, tools=ON_OFFER).calls == (F,)
 
 
 def test_tolerant_react_takes_a_fence() -> None:
@@ -325,7 +326,7 @@ TOKENS = st.lists(
 @settings(derandomize=True, deadline=None, max_examples=150, database=None)
 def test_any_text_is_read(family: Format, text: str) -> None:
     for tolerant in (False, True):
-        said = family.read(text, tolerant=tolerant)
+        said = family.read(text, tolerant=tolerant, tools=ON_OFFER)
         assert said.text is None or isinstance(said.text, str)
         assert all(isinstance(one.name, str) and isinstance(one.arguments, str) for one in said.calls)
 
@@ -345,7 +346,7 @@ def test_any_text_is_read(family: Format, text: str) -> None:
 def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> None:
     clock = time.process_time()
     for tolerant in (False, True):
-        assert family.read(text, tolerant=tolerant).calls == ()
+        assert family.read(text, tolerant=tolerant, tools=ON_OFFER).calls == ()
     assert time.process_time() - clock < 5  # seconds; a pattern that looks for its end from every tag takes hours
 
 
@@ -355,7 +356,7 @@ def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> 
 )
 def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
     for tolerant in (False, True):
-        assert family.read(text, tolerant=tolerant).calls == ()
+        assert family.read(text, tolerant=tolerant, tools=ON_OFFER).calls == ()
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=NAMES)

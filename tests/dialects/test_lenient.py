@@ -1,4 +1,4 @@
-"""Finding calls anywhere in a text."""
+"""Finding the calls in a reply: thoughts, code, data and calls beside each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.format import ParsedCall
-from agentgauge.agent.dialects.lenient import find_calls, without_thoughts
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.lenient import read_leniently
 
-F = ParsedCall("f", '{"a": 1}')
+F, G = ParsedCall("f", '{"a": 1}'), ParsedCall("g", "{}")
+ON_OFFER = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("f", "g")]
+CALL = '{"name": "f", "arguments": {"a": 1}}'
+BACK = "```"
 
 
 @pytest.mark.parametrize(
@@ -22,13 +25,22 @@ F = ParsedCall("f", '{"a": 1}')
         ("<think>a</think> b", "b"),
         ("a <think>b</think> c <think>d</think>", "a  c"),
         ("begun before the reply</think>\nb", "b"),
-        ("b <think>cut off", "b"),
-        ("<think></think>", ""),
-        ("<think>a</think> b <think>cut off", "b"),
+        ("b\n<think>cut off", "b"),
+        ("The mark <think> begins a thought.", "The mark <think> begins a thought."),
+        ("`<think>` begins a thought.", "`<think>` begins a thought."),
+        (f"{BACK}\n<think>\n</think>\n{BACK}\nis an example.", f"{BACK}\n<think>\n</think>\n{BACK}\nis an example."),
+        ("<think></think>", None),
+        ("<think>a</think> b\n<think>cut off", "b"),
+        (f"<think>{CALL}</think>none", "none"),
+        (f"I could write {CALL}.\n</think>\nnone", "none"),
+        (f"I could write {BACK}json\n{CALL}\n</think>\nnone", "none"),
+        ("The end.<|im_end|>", "The end."),
+        ("The end.<|eot_id|>\n<|end_of_text|>", "The end."),
+        ("a <|b|> c", "a <|b|> c"),
     ],
 )
-def test_thoughts_are_left_out(text: str, left: str) -> None:
-    assert without_thoughts(text) == left
+def test_thoughts_and_special_tokens_are_left_out(text: str, left: str | None) -> None:
+    assert read_leniently(text, ON_OFFER) == ParsedReply(left)
 
 
 @pytest.mark.parametrize(
@@ -36,59 +48,61 @@ def test_thoughts_are_left_out(text: str, left: str) -> None:
     [
         ("", []),
         ("plain [text] with {braces}", []),
-        ('{"name": "f", "arguments": {"a": 1}}', [F]),
+        (CALL, [F]),
         ('{"name": "f", "parameters": {"a": 1}}', [F]),
         ('{"name": "f", "arguments": "{\\"a\\": 1}"}', [F]),
-        ("{'name': 'f', 'arguments': {'a': 1}}", [F]),
         ("{'name': 'f', 'arguments': {'a': True, 'b': None}}", [ParsedCall("f", '{"a": true, "b": null}')]),
-        ('[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]', [F, ParsedCall("g", "{}")]),
-        (
-            '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\\"a\\": 1}"}}]}',
-            [F],
-        ),
-        ('{"type": "function", "function": {"name": "f", "parameters": {"a": 1}}}', [F]),
-        ('Sure: ```json\n{"name": "f", "arguments": {"a": 1}}\n``` and then', [F]),
-        (
-            (
-                '<tool_call>{"name": "f",\n "arguments": {"a": 1}}</tool_call><tool_call>{"name": "f", "arguments":'
-                ' {"a": 1}}</tool_call>'
-            ),
-            [F, F],
-        ),
-        ('[1] {"name": "f", "arguments": {"a": 1}', []),  # cut off
-        ('{broken {"name": "f", "arguments": {"a": 1}}', [F]),
-        ('{"name": "Ann", "age": 3}', []),  # no call: it has no arguments
-        ('{"name": "", "arguments": {}}', []),
+        (f'[{CALL}, {{"name": "g"}}]', [F, G]),
+        ('{"name": "g", "arguments": ""}', [G]),
+        ('{"name": "g", "arguments": null}', [G]),
+        ('{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]}', [F]),
+        ('{"function": "f", "parameters": {"a": 1}}', [F]),
+        (f"So: {CALL}", [F]),
+        (f"<tool_call>{CALL}</tool_call><tool_call>{CALL}</tool_call>", [F, F]),
+        (f"[1] {CALL[:-1]}", [F]),
+        ('[1] {"name": "f", "arguments": {"a": 1', []),  # cut off
+        (f"{{broken {CALL}", [F]),
+        ('{"name": "Ann", "arguments": {"age": 3}}', []),
+        ('{"name": "f", "age": 3}', []),  # a record
+        ('{"name": "f", "description": "A tool", "parameters": {}}', []),  # a schema
+        ('{"name": "f", "parameters": {"type": "object", "properties": {"a": {}}}}', []),
+        ('[{"type": "function", "function": {"name": "f", "description": "A", "parameters": {}}}]', []),
         ('{"name": "f", "arguments": [1]}', []),
         ('{"name": "f", "arguments": "not JSON"}', []),
         ("{'name': 'f', 'arguments': {1, 2}}", []),
-        ("{'name': 'f', 'arguments': {'a': {1, 2}}}", []),
-        (
-            '{"name": "f", "arguments": {"x": {"name": "g", "arguments": {}}}}',
-            [ParsedCall("f", '{"x": {"name": "g", "arguments": {}}}')],
-        ),
-        ('{"name": "f", "arguments": {"text": "a } b \\" {"}}', [ParsedCall("f", '{"text": "a } b \\" {"}')]),
+        ('{"name": "f", "arguments": {"x": {"name": "g", "arguments": {}}}}', [
+            ParsedCall("f", '{"x": {"name": "g", "arguments": {}}}')
+        ]),
+        # code
+        (f"{BACK}json\n{CALL}\n{BACK}", [F]),
+        (f"I call it:\n{BACK}json\n{CALL}\n{BACK}\n", [F]),
+        (f"First\n{BACK}\n{CALL}\n{BACK}\nthen\n{BACK}\n{{\"name\": \"g\"}}\n{BACK}", [F, G]),
+        (f"{BACK}json\n{CALL}", [F]),
+        (f"An example:\n{BACK}json\n{CALL}\n{BACK}\nThat is the form.", []),
+        (f"`{CALL}`", [F]),
+        (f"The form is `{CALL}`", []),
+        (f"An example:\n{BACK}json\n{CALL}\n{BACK}\nNow {{\"name\": \"g\"}}", [G]),
+        (f'{{"name": "f", "arguments": {{"a": "{BACK}x"}}}} {BACK}', [ParsedCall("f", f'{{"a": "{BACK}x"}}')]),
     ],
-)
+)  # fmt: skip
 def test_calls_are_found(text: str, calls: list[ParsedCall]) -> None:
-    assert find_calls(text) == calls
+    found = read_leniently(text, ON_OFFER)
+    assert list(found.calls) == calls
+    if not calls and text:
+        assert found.text == text
+
+
+def test_the_text_before_the_calls_is_kept() -> None:
+    assert read_leniently(f"<think>x</think>Now:\n{BACK}json\n{CALL}\n{BACK}", ON_OFFER) == ParsedReply("Now:", (F,))
+
+
+def test_without_offered_tools_bare_values_are_data() -> None:
+    assert read_leniently(CALL, []) == ParsedReply(CALL)
 
 
 TOKENS = st.lists(
     st.sampled_from(
-        [
-            *"[]{}()'\",: \n\\",
-            '"name"',
-            "'name'",
-            '"arguments"',
-            "f",
-            "1",
-            "null",
-            "None",
-            "<think>",
-            "</think>",
-            "9**9**9",
-        ]
+        [*"[]{}()'\",: \n\\`", '"name"', "'name'", '"arguments"', '"f"', "1", "null", "<think>", "</think>", "9**9**9"]
     )
 ).map("".join)
 
@@ -96,21 +110,15 @@ TOKENS = st.lists(
 @given(TOKENS)
 @settings(derandomize=True, deadline=None, max_examples=200, database=None)
 def test_any_text_is_read(text: str) -> None:
-    for call in find_calls(without_thoughts(text)):
+    for call in read_leniently(text, ON_OFFER).calls:
         assert isinstance(json.loads(call.arguments), dict)
 
 
-@pytest.mark.parametrize("part", ["[", "{", "{'", '{"a":[', "[{(", "'[", "{'name': "])
+@pytest.mark.parametrize(
+    "part",
+    ["[", "{", "{'", '{"a":[', "[{(", "'[", "{'name': ", "{'a':\n", "[1,", "<think>", "</think>", "`", "` ``", '{"a"'],
+)
 def test_hostile_text_costs_little(part: str) -> None:
     clock = time.process_time()
-    assert find_calls(part * 100_000) == []
-    assert time.process_time() - clock < 20  # seconds; a search that is quadratic in the text takes hours
-
-
-@pytest.mark.parametrize(
-    "text", ["<think>" * 50_000, "</think>" * 50_000, "</think>" + "<think>" * 50_000, "<think></think>" * 50_000]
-)
-def test_thoughts_without_end_cost_little(text: str) -> None:
-    clock = time.process_time()
-    assert without_thoughts(text) == ""
-    assert time.process_time() - clock < 5  # seconds; looking for the end from every beginning takes a minute
+    assert read_leniently(part * (1_000_000 // len(part)), ON_OFFER).calls == ()
+    assert time.process_time() - clock < 30  # seconds; a search that is quadratic in the text takes hours

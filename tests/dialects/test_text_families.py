@@ -35,6 +35,10 @@ DELAY: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {}},
 }
 TOOLS = [{"type": "function", "function": FIND}, {"type": "function", "function": DELAY}]
+ON_OFFER = [
+    {"type": "function", "function": {"name": name, "parameters": {}}}
+    for name in ("f", "g", "find_trains", "delayInfo")
+]
 
 DATE = "Current Date: 2024-05-20 Monday"
 
@@ -268,7 +272,7 @@ TWO = ParsedCall("g", '{"b": "x"}')
     ],
 )
 def test_python_calls_tolerant(family: Format, text: str, calls: tuple[ParsedCall, ...]) -> None:
-    said = family.read(text, tolerant=True)
+    said = family.read(text, tolerant=True, tools=ON_OFFER)
     assert said.calls == calls
     assert calls or said.text == text
 
@@ -302,7 +306,7 @@ def test_gorilla_parity_the_content_is_the_whole_reply(text: str, calls: tuple[P
     ],
 )
 def test_gorilla_tolerant(text: str) -> None:
-    assert Gorilla().read(text, tolerant=True).calls == (ONE, TWO)
+    assert Gorilla().read(text, tolerant=True, tools=ON_OFFER).calls == (ONE, TWO)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +342,7 @@ def test_glm4_parity(text: str, said: ParsedReply) -> None:
     ],
 )
 def test_glm4_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
-    said = Glm4().read(text, tolerant=True)
+    said = Glm4().read(text, tolerant=True, tools=ON_OFFER)
     assert said.calls == calls
     assert calls or said.text == text
 
@@ -354,13 +358,14 @@ def test_glm4_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
             '<think>g?</think>\n<tool_calls>\n[{"name": "f", "arguments": {"a": 1}}]\n</tool_calls>\n',
             ParsedReply(None, (ONE,)),
         ),
+        ('<tool_calls>[{"name": "f", "arguments": {"a": 1}}', ParsedReply(None, (ONE,))),
         (
-            '<tool_calls>[{"name": "f", "arguments": {"a": 1}}',
-            ParsedReply('<tool_calls>[{"name": "f", "arguments": {"a": 1}}'),
+            '<tool_calls>[{"name": "f", "arguments": {"a": 1',
+            ParsedReply('<tool_calls>[{"name": "f", "arguments": {"a": 1'),
         ),
         ("<tool_calls>[{]</tool_calls>", ParsedReply(None)),
-        ('<tool_calls>{"name": "f", "arguments": {}}</tool_calls>', ParsedReply(None)),
-        ('<tool_calls>[{"name": "f"}]</tool_calls>', ParsedReply(None)),
+        ('<tool_calls>{"name": "f", "arguments": {}}</tool_calls>', ParsedReply(None, (ParsedCall("f", "{}"),))),
+        ('<tool_calls>[{"name": "f"}]</tool_calls>', ParsedReply(None, (ParsedCall("f", "{}"),))),
         ("Assistant: No function fits.", ParsedReply("No function fits.")),
         ("Assistant:No function fits.", ParsedReply("No function fits.")),
         ("No function fits.", ParsedReply("No function fits.")),
@@ -385,11 +390,10 @@ def test_prompt_parity(text: str, said: ParsedReply) -> None:
             ),
             (ONE, TWO),
         ),
-        ("<tool_calls>[{]</tool_calls>", ()),
     ],
 )
 def test_prompt_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
-    said = PromptOnly().read(text, tolerant=True)
+    said = PromptOnly().read(text, tolerant=True, tools=ON_OFFER)
     assert said.calls == calls
     assert calls or said.text == text
 
@@ -397,7 +401,7 @@ def test_prompt_tolerant(text: str, calls: tuple[ParsedCall, ...]) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_blank_replies_say_nothing(family: Format) -> None:
     for text in ("", " \n", "<think>hm</think>"):
-        assert family.read(text, tolerant=True) == ParsedReply(None)
+        assert family.read(text, tolerant=True, tools=ON_OFFER) == ParsedReply(None)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -427,8 +431,6 @@ def test_texts_round_trip(family: Format) -> None:
         (Glm4(), ParsedReply(None, (ParsedCall("f\ng", "{}"),))),
         (PromptOnly(), ParsedReply("t", (ONE,))),
         (PromptOnly(), ParsedReply("<tool_calls>[]</tool_calls>x<tool_calls>1</tool_calls>")),
-        (PromptOnly(), ParsedReply(None, (ParsedCall("f", '{"a": "</tool_calls>"}'),))),
-        (PromptOnly(), ParsedReply(None, (ParsedCall("f", "[1]"),))),
     ],
 )
 def test_what_cannot_be_written(family: Format, said: ParsedReply) -> None:
@@ -471,7 +473,7 @@ def test_calls_round_trip(family: Format, calls: list[ParsedCall]) -> None:
     called = tuple(calls[:1] if isinstance(family, Glm4) else calls)
     written = family.write(ParsedReply(None, called))
     for tolerant in (False, True):
-        said = family.read(written, tolerant=tolerant)
+        said = family.read(written, tolerant=tolerant, tools=ON_OFFER)
         assert said.calls == called
         assert said.text == (written if isinstance(family, Gorilla) else None)
 
@@ -499,6 +501,6 @@ TOKENS = st.lists(st.sampled_from([*"[](){}=,.:'\"\\\n \0\ud800-*/+", *PIECES, *
 @given(text=TOKENS.map("".join))
 def test_reading_never_raises(family: Format, text: str) -> None:
     for tolerant in (False, True):
-        said = family.read(text, tolerant=tolerant)
+        said = family.read(text, tolerant=tolerant, tools=ON_OFFER)
         assert said.text is None or isinstance(said.text, str)
         assert all(isinstance(call.name, str) and isinstance(call.arguments, str) for call in said.calls)

@@ -207,7 +207,7 @@ def _json(is_own: Callable[[Json], bool]) -> Form:
 _PYTHON_NAME = r"[^\W\d][\w.-]*\("
 FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
-GORILLA_MARK = Form("<<function>>", _read_python)
+GORILLA_MARK = Form(r"<<function>>\s*", _read_python)
 PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole reply")
 PYTHON_LINE = Form(rf"^[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
 NAMED_LINE = Form(rf"^(?={_NAMED.pattern})", _read_named, "never")

@@ -14,7 +14,8 @@ from agentgauge.agent.dialects.frames import JSON, Form, Found
 from agentgauge.agent.near_json import NoValue
 
 _OPEN, _CLOSE = "<think>", "</think>"
-_SEARCHED = 1_000_000  # characters read in vain, beside the length of the text; hostile text has no end of them
+_SEARCHED = 300_000  # characters read in vain, beside the length of the text; hostile text has no end of them
+_ATTEMPT = 50  # what an attempt costs beside, and a thousandth of its place: the JSON module counts the lines before
 _TOKENS = 8  # special tokens at the end of a reply
 _TOKEN = 40  # characters of one
 
@@ -79,7 +80,7 @@ class _Scan:
             try:
                 found = form.read(self.text, opening.end(), self.offered)
             except NoValue as error:
-                left -= max(error.place - opening.start(), 0)
+                left -= max(error.place - opening.start(), 0) + _ATTEMPT + opening.start() // 1000
                 place = max(opening.start() + 1, opening.end())
                 continue
             self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))

@@ -94,7 +94,7 @@ def _argument(text: str, place: int) -> tuple[Json, int]:
             return evaluate(expression), end
     except ValueError:
         pass
-    raise NoValue(max(read_to, end))
+    raise NoValue(max(read_to, end or place + _EXPRESSION))
 
 
 def _expression_end(text: str, place: int) -> int:
