@@ -53,6 +53,13 @@ class Usage:
     def __sub__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(Usage)))
 
+    def to_json(self) -> dict[str, Json]:
+        """Its fields; without ``estimated_requests`` where none is."""
+        found = _fields(self)
+        if not self.estimated_requests:
+            del found["estimated_requests"]
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -155,7 +162,7 @@ class Record:
         transcript, score = data.pop("transcript"), data.pop("score")
         data["score"] = score and _fields(score)
         data["transcript"] = transcript and {
-            "usage": _fields(transcript.usage),
+            "usage": transcript.usage.to_json(),
             "seconds": transcript.seconds,
             **({"times": transcript.times} if transcript.times else {}),
             "seed": transcript.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
@@ -259,7 +259,7 @@ def _clean(figure: Mapping[str, Any]) -> dict[str, Any]:
 def _usage(outlines: Collection[CaseOutline], outside: Usage) -> dict[str, Any]:
     """``outside``: the usage of requests outside any test, which counts, too."""
     seconds = round(sum(outline.seconds for outline in outlines), 3)
-    apart = {"outside_tests": asdict(outside)} if outside.requests else {}
+    apart = {"outside_tests": outside.to_json()} if outside.requests else {}
     return {**_spent(outlines, outside), "seconds": seconds, **_times(outlines), **apart}
 
 
@@ -278,7 +278,7 @@ def _spent(outlines: Collection[CaseOutline], more: Usage = Usage()) -> dict[str
     """Requests, tokens and dollars of cases, and the dollars for each that passed."""
     total = sum((outline.usage for outline in outlines), more)
     passed = sum(outline.status == "passed" for outline in outlines)
-    return {**asdict(total), "usd_per_passed": total.usd / passed if passed else None}
+    return {**total.to_json(), "usd_per_passed": total.usd / passed if passed else None}
 
 
 def _incomplete_groups(data: DataSource, rows: Iterable[Row], there: Container[str]) -> set[str]:

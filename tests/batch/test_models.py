@@ -10,12 +10,14 @@ import pytest
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
 from agentgauge.model.batch.journal import FILE
-from agentgauge.model.batch.providers import FORMATS
+from agentgauge.model.batch.model import BatchModel
+from agentgauge.model.batch.providers import FORMATS, with_batch_prices
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import ModelSpec
-from tests.batch.asking import ENVIRON, ask, words
+from tests.batch.asking import ENVIRON, ask, request, spec_of, words
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
 from tests.model.fault_server import FaultServer, completion, data
 
@@ -222,3 +224,28 @@ def test_a_reply_knows_the_limit_that_was_sent(server, tmp_path):
     (usual,) = ask(server, tmp_path / "usual", ["hello"])
     # Anthropic requires a limit, so AgentGauge sends one
     assert (limited.max_tokens, usual.max_tokens) == (48, 8192 if server.provider == "anthropic" else None)
+
+
+def test_a_run_that_stops_submits_no_further_batch_and_awaits_the_submitted_one(server, tmp_path):
+    spec = with_batch_prices(spec_of(server))
+
+    async def main():
+        requests = OpenRequests()
+        model = BatchModel(
+            spec, FORMATS[server.provider], tmp_path / FILE, most=3, environ=ENVIRON, requests=requests
+        )  # a batch of three is full; two further requests wait for others
+        asked = [asyncio.ensure_future(model.complete(request(text, n))) for n, text in enumerate(TEXTS[:5])]
+        while not server.jobs:  # noqa: ASYNC110 - the stand-in is a thread
+            await asyncio.sleep(0.001)
+        requests.stop()
+        model.stop()
+        try:
+            return await asyncio.gather(*asked, return_exceptions=True)
+        finally:
+            await model.close()
+
+    replies = asyncio.run(main())
+    assert words(replies[:3]) == TEXTS[:3]
+    submitted = [len(job.items) for job in server.jobs.values()]
+    assert [isinstance(reply, ChatReply) for reply in replies].count(True) == sum(submitted)
+    assert all(reply.cause == "stopped" for reply in replies if not isinstance(reply, ChatReply))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.model.fault_server import Act, FaultServer, Seen, answer
 from tests.plugin.project import ROOT, records, run_gta, run_mmau, run_wild, summary
 
 pytestmark = pytest.mark.slow  # each runs pytest, most of them with the tool server
@@ -137,3 +141,37 @@ def test_another_agent_cannot_go_on_with_a_run(tmp_path: Path) -> None:
     assert "that run has agent" in other.output
     scored = run_gta("--rescore=run", *few, "--run-dir=again", cwd=tmp_path)
     assert "own_agent" in scored.output  # the program is not needed
+
+
+def test_a_budget_that_is_used_up_ends_an_agent_and_its_paid_request_counts(tmp_path: Path) -> None:
+    """The agent would ask for ever, and takes an error for a reason to ask again."""
+    code = """
+import json, os, urllib.error, urllib.request
+body = json.dumps({"messages": [{"role": "user", "content": "more"}]}).encode()
+headers = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}", "Content-Type": "application/json"}
+while True:
+    request = urllib.request.Request(f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, headers)
+    try:
+        urllib.request.urlopen(request).read()
+    except urllib.error.HTTPError:
+        pass
+"""
+
+    def choose(request: Seen) -> Act:
+        def later(connection: Any, seen: Seen, stopped: threading.Event) -> bool:
+            while not (tmp_path / "run" / "stop").exists() and not stopped.is_set():
+                time.sleep(0.01)
+            stopped.wait(0.5)
+            return answer("on")(connection, seen, stopped)
+
+        return later
+
+    began = time.monotonic()
+    with FaultServer(choose=choose) as server:
+        model = ("--model=m", f"--model-url={server.url}", "--budget=3s", "--limit=1", "--run-dir=run")
+        result = run_wild(agent(tmp_path, code), *model, cwd=tmp_path, status=1)
+        sent = len(server.requests)
+    found = summary(tmp_path / "run")
+    assert found["usage"]["requests"] == sent > 0, result.output
+    assert found["tasks"]["wild"]["missing"] == found["tasks"]["wild"]["planned"]
+    assert time.monotonic() - began < 100
