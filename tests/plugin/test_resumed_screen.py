@@ -23,7 +23,7 @@ def test_names_that_two_cases_share_are_resumed_as_they_were(project, model):
     assert "4 passed" in project.run(*model, "--attempts", "2", "--run-dir", "run").output
     resumed = project.run(*model, "--resume", "run")
     assert resumed.status == 0 and "4 passed" in resumed.output
-    project.run(*model, "--attempts", "2", "--run-dir", "part", "test_toy.py::test_say[x#20]")
+    project.run(*model, "--attempts", "2", "--run-dir", "part", "test_toy.py::test_say[x#2_0]")
     part = project.run(*model, "--resume", "part")
     assert part.status == 0 and "1 passed, 3 deselected" in part.output
 
