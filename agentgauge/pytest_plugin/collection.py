@@ -58,6 +58,7 @@ class Collection:
         self._unused: set[str] = set()  # markers of ``-m`` that no test has
         self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
+        self._earlier: dict[CaseId, str] | None = None  # what an earlier run planned, once it was looked up
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -72,11 +73,19 @@ class Collection:
                 pytrace=False,
             )
         try:
-            names = [CaseName(case) for case in self._cases_of(found)]
+            names = self._names_of(found)
         except AgentGaugeError as problem:
             text = with_mistake(problem, self.config.getoption("tbstyle", "auto"))
             raise pytest.fail.Exception(text, pytrace=False) from None
         metafunc.parametrize("sample", names, ids=names)  # pytest makes ids that occur twice differ
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, obj: object) -> list[pytest.Item] | None:
+        """No item for a test of a task that the earlier run did not plan: pytest would show a skipped one."""
+        marks = getattr(obj, "pytestmark", ()) if callable(obj) and not isinstance(obj, type) else ()
+        tasks = [mark.args[0] for mark in marks if mark.name == "benchmark_task" and mark.args]
+        earlier = self._earlier_plan() if tasks else {}
+        return [] if earlier and not any(task in tasks for task, _, _ in earlier) else None
 
     def choose(self, items: list[pytest.Item]) -> None:
         """Give every case its keywords before ``-k`` and ``-m`` are applied, and restrict them to the plan of an
@@ -187,6 +196,13 @@ class Collection:
         users = [one for one, queue in enumerate(queues) if one == me or any(map(case_of, queue))]
         return queues[me], users
 
+    def _names_of(self, task: Task) -> list[CaseName]:
+        """Of all cases of a task; of those that the earlier run planned, where leaving others out changes no id."""
+        cases, earlier = self._cases_of(task), self._earlier_plan()
+        if earlier and len({case.name for case in cases}) == len(cases):
+            cases = [case for case in cases if case.id in earlier]
+        return [CaseName(case) for case in cases]
+
     def _cases_of(self, task: Task) -> Sequence[Planned]:
         """A task's cases. None where ``--data`` names a folder without its data."""
         if task.name not in self.settings.roots:
@@ -246,9 +262,11 @@ class Collection:
 
     def _earlier_plan(self) -> dict[CaseId, str]:
         """The plan of the run that is resumed or scored again; empty for a new run."""
-        if self.settings.resume:
-            return self.folder.plan() if self.folder.has_plan else {}
-        return RunFolder(self.settings.rescore).plan() if self.settings.rescore else {}
+        if self._earlier is None:
+            folder = RunFolder(self.settings.rescore) if self.settings.rescore else self.folder
+            is_there = bool(self.settings.rescore) or (self.settings.resume and folder.has_plan)
+            self._earlier = folder.plan() if is_there else {}
+        return self._earlier
 
     def _write_plan(self, session: pytest.Session, cases: Mapping[CaseId, str]) -> None:
         try:

@@ -17,6 +17,9 @@ from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.own_tests.case import OwnCases
 from agentgauge.store.jsonl import CaseId
 
+KEPT = ("agentgauge.kept", True)
+"""Property of a test that does not run again, because it has passed."""
+
 
 class OwnTests:
     """Keeps the record of each test that uses a fixture of ours. Registered in processes that run cases."""
@@ -41,6 +44,7 @@ class OwnTests:
         if finished is not None and finished.status == "passed":
             before = "in the resumed run" if self._worker.settings.resume else "before its worker died"
             item.add_marker(pytest.mark.skip(reason=f"it passed {before}"))
+            item.user_properties.append(KEPT)
         self._running, self._reports = item, []
         try:
             done = yield

@@ -12,6 +12,7 @@ from typing import Any, TextIO, cast
 import pytest
 
 from agentgauge.core.redaction import Printed, redact
+from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
@@ -130,7 +131,8 @@ class Reporting:
             is_theirs = status is None and self._plugin("rerunfailures")
             return None if is_theirs else ("rerun", "", "RERUN" if self.config.option.verbose > 0 else "")
         if status is None:
-            return None
+            is_quiet = KEPT in getattr(report, "user_properties", ()) and self.config.option.verbose <= 0
+            return ("skipped", "", "SKIPPED") if is_quiet and report.skipped else None  # the header has their number
         if report.when in ("setup", "teardown") and report.passed:
             return "", "", ""
         # pytest sees the first missing case only, or one of each worker: the end of the run has their number

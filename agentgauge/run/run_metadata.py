@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.capabilities import RealTools, options_of, presentation_of, prompt_version
+from agentgauge.core.capabilities import SAME, RealTools, options_of, presentation_of, prompt_version
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
@@ -38,6 +38,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if all(map(_is_own, plan)):
         yield f"model {settings.model.name}{at}"
         yield from _unread(settings)
+        yield from _role_lines(settings, plan)
         yield from _plan_lines(settings, plan)
         return
     sent = (
@@ -51,6 +52,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     if settings.agent:
         confined = "" if settings.agent.confined else ", NOT confined"
         yield f"agent {settings.agent.name} in the model's place, digest {settings.agent.digest}{confined}"
+    yield from _role_lines(settings, plan)
     yield from _data_lines(settings, Counter(task for task, _, _ in plan))
     yield from _unused(settings, [find_task(name) for name in sorted({task for task, _, _ in plan})])
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
@@ -70,6 +72,21 @@ def _unread(settings: Settings) -> Iterator[str]:
     """A line for variables that may have been meant for the model, and are not read."""
     asked = [settings.spec, *settings.roles.values()] if settings.spec else []
     yield from dict.fromkeys(line for spec in asked for line in unread_variables(spec, os.environ))
+
+
+def _role_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:
+    """The other models that are asked, such as a judge, with their addresses."""
+    if settings.spec is None:
+        return
+    tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in plan)]
+    found: dict[str, list[str]] = {}  # model → the options that name it
+    for name in dict.fromkeys(option.name for task in tasks for option in options_of(task) if option.model):
+        if spec := settings.roles.get(name):
+            found.setdefault(f"{spec.name}{f' at {spec.url}' if spec.url else ''}", []).append(name)
+        elif settings.options[name] == SAME:
+            found.setdefault("the tested model", []).append(name)
+    for model, names in found.items():
+        yield f"{', '.join(names)}: {model}"
 
 
 def _plan_lines(settings: Settings, plan: Sequence[CaseId]) -> Iterator[str]:

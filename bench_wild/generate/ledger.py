@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Failed:
     attempt: int
     cause: str  # short and stable
     message: str
+    replies: tuple[Mapping[str, str], ...] = ()  # all of the attempt, whole: part, model, reply; in the file alone
 
 
 class Ledger:
@@ -44,7 +45,7 @@ class Ledger:
         for place, length, value in _lines(folder / DIALOGUES):
             self.done.setdefault(name_of(value["sequence"]), (place, length))
         for _, _, value in _lines(folder / FAILURES):
-            self.note(Failed(**value))
+            self.note(Failed(**{**value, "replies": ()}))
 
     def next_attempt(self, sequence: str) -> int:
         """The number of the next attempt, from 1. It continues after the attempts of earlier runs, so that no number is
@@ -60,7 +61,7 @@ class Ledger:
         self.done[name_of(dialogue.sequence)] = self._append(DIALOGUES, line)
 
     def fail(self, failed: Failed) -> None:
-        self.note(failed)
+        self.note(replace(failed, replies=()))
         self._append(FAILURES, asdict(failed))
 
     def note(self, failed: Failed) -> None:

@@ -6,11 +6,12 @@ import asyncio
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from agentgauge.core.errors import Fault, ReplayMiss
 from agentgauge.core.types import Usage
+from agentgauge.run.progress import PLAIN_SECONDS, short_count
 from bench_wild.generate.dialogue.clients import GeneratorClients, Open, Stopped
 from bench_wild.generate.dialogue.dialogue_state import DialogueError, new_state
 from bench_wild.generate.dialogue.flow import play
@@ -32,13 +33,14 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
     clients = GeneratorClients(settings, open_model)
     todo = [sequence for sequence in settings.sequences if name_of(sequence) not in ledger.done]
     queue = iter(todo)
-    progress = _Progress(len(todo), tell)
+    progress = _Progress(len(todo), tell, clients)
 
     async def worker() -> None:
         for sequence in queue:
             await _cover(sequence, settings, ledger, clients, progress)
 
     workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.in_flight, len(todo)))]
+    shown = asyncio.ensure_future(progress.show())
     with _signals(clients, workers):
         try:
             await asyncio.gather(*workers)
@@ -46,9 +48,9 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
             if clients.stopped != INTERRUPTED:
                 raise
         finally:
-            for task in workers:
+            for task in (shown, *workers):
                 task.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(shown, *workers, return_exceptions=True)
             await clients.close()
     return clients.stopped, clients.usage
 
@@ -63,9 +65,9 @@ async def _cover(
         if clients.stopped:
             return
         chance = random.Random(f"{settings.seed} {name} {attempt}")
-        state = new_state(
-            settings.lists, settings.language, settings.texts, settings.cast, clients.ask_for(sequence, attempt), chance
-        )
+        replies: list[Mapping[str, str]] = []
+        ask = clients.ask_for(sequence, attempt, replies)
+        state = new_state(settings.lists, settings.language, settings.texts, settings.cast, ask, chance)
         try:
             dialogue = await play(state, sequence, settings.seed)
         except Stopped:
@@ -74,7 +76,7 @@ async def _cover(
             ledger.note(Failed(name, attempt, miss.cause, str(miss)))  # nothing was tried, so it is not written down
             return  # a further attempt cannot be in the cassette either
         except (DialogueError, Fault) as failure:
-            failed = Failed(name, attempt, failure.cause, _line(str(failure)))
+            failed = Failed(name, attempt, failure.cause, _line(str(failure)), tuple(replies))
             ledger.fail(failed)
             progress.failed(failed)
         else:
@@ -89,13 +91,30 @@ def _line(text: str) -> str:
 
 
 class _Progress:
-    """A line for each failure, for a few of each cause, and one after each tenth of the dialogues."""
+    """A line for each failure, for a few of each cause, and every ten seconds one about the whole."""
 
     SHOWN = 5
 
-    def __init__(self, total: int, tell: Tell) -> None:
-        self._total, self._tell, self._count = total, tell, 0
+    def __init__(self, total: int, tell: Tell, clients: GeneratorClients) -> None:
+        self._total, self._tell, self._clients, self._count = total, tell, clients, 0
         self._causes: Counter[str] = Counter()
+
+    async def show(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            await asyncio.sleep(PLAIN_SECONDS)
+            self._tell(self._line())
+
+    def _line(self) -> str:
+        usage, running, failed = self._clients.usage, self._clients.running, self._causes.total()
+        parts = [
+            f"{self._count} of {self._total} dialogues",
+            f"{running} {'request' if running == 1 else 'requests'} running",
+            f"{failed} failed {'attempt' if failed == 1 else 'attempts'}" if failed else "",
+            f"{short_count(usage.prompt_tokens + usage.completion_tokens)} tokens",
+            f"${usage.usd:.2f}" if usage.usd else "",
+        ]
+        return " · ".join(filter(None, parts))
 
     def done(self) -> None:
         self._count += 1

@@ -91,10 +91,11 @@ def test_who_plans_and_who_solves(tmp_path):
     """Two scripted models: the tested one's plan reaches the solver, and only the solver's programs are run."""
     tested = script(tmp_path / "tested.json", rest=["Plan of the tested model."])
     solver = script(tmp_path / "solver.json", contest=["print(int(input()) ** 2)"], rest=["#ANSWER#: 7"])
-    run_mmau(
+    result = run_mmau(
         "--model", tested, "--mmau-solver", solver, "--data", data(tmp_path), "--run-dir", "run",
         "-m", "mmau_contest_planner or mmau_math_planner", cwd=tmp_path,
     )  # fmt: skip
+    assert f"agentgauge: --mmau-solver: {solver}\n" in result.output and "--mmau-planner" not in result.output
     assert values(tmp_path / "run", "mmau.contest_planner")["Pass Rate"] == 100
     assert values(tmp_path / "run", "mmau.math_planner")["Accuracy"] == pytest.approx(100 / 3)  # 7 is right once
     for record in records(tmp_path / "run"):

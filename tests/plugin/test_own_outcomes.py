@@ -268,6 +268,7 @@ def test_a_test_that_ends_its_process_has_not_passed(tmp_path):
     (tmp_path / "fixed").touch()
     fixed = forked_in(tmp_path, "--resume=run")
     assert "2 passed, 1 skipped" in fixed.output, fixed.output
+    assert re.search(r"^\.\. +\[100%\]$", fixed.output, re.MULTILINE), "no letter for the test that had passed"
     assert set(statuses(tmp_path / "run").values()) == {"passed"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -47,14 +47,16 @@ class GeneratorClients:
         self._writer: CassetteWriter | None = None
         self._begin = time.monotonic()
         self.usage = Usage()
+        self.running = 0  # requests that have no reply yet
         self.stopped = ""  # why; empty: goes on
 
     def stop(self, why: str) -> None:
         """Stop the run. The first reason counts."""
         self.stopped = self.stopped or why
 
-    def ask_for(self, sequence: Tasks, attempt: int) -> Ask:
-        """The function that asks the models for one dialogue. It raises Stopped, and the Faults of the models."""
+    def ask_for(self, sequence: Tasks, attempt: int, replies: list[Mapping[str, str]]) -> Ask:
+        """The function that asks the models for one dialogue, and adds what they reply to ``replies``. It raises
+        Stopped, and the Faults of the models."""
         turns = count()
 
         async def ask(part: Part, name: str, messages: tuple[Message, ...]) -> str:
@@ -62,11 +64,15 @@ class GeneratorClients:
                 raise Stopped(self.stopped)
             case = CaseKey(TASK, name_of(sequence), attempt, next(turns))
             request = ChatRequest(messages, temperature=self._settings.temperature, case=case)
+            self.running += 1
             try:
                 reply = await self._model(name).complete(request)
             except ModelFault as fault:
                 self.usage += fault.usage
                 raise
+            finally:
+                self.running -= 1
+            replies.append({"part": part, "model": name, "reply": reply.text})
             self.usage += reply.usage
             budget = self._settings.budget
             if budget and (why := budget.spent(self.usage, time.monotonic() - self._begin)):

@@ -339,3 +339,31 @@ def test_long_tables_put_what_is_alike_together_and_failures_are_told_a_few_time
     )
     assert len((tmp_path / "out" / "coverage.txt").read_text().splitlines()) == 65
     assert len((tmp_path / "out" / FAILURES).read_text().splitlines()) == 48
+
+
+def test_progress_is_shown_while_no_dialogue_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            await asyncio.sleep(0.3)
+            return await super().complete(request)
+
+    monkeypatch.setattr("bench_wild.generate.runner.PLAIN_SECONDS", 0.05)
+    assert generate(tmp_path / "out", "--sequences", "ST-ST,CC-CC", model=Slow) == 0
+    assert "0 of 2 dialogues · 2 requests running · 0 tokens\n" in capsys.readouterr().err
+
+
+def test_the_replies_of_a_failed_attempt_are_kept_whole(tmp_path: Path) -> None:
+    class Empty(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            reply = await super().complete(request)
+            return replace(reply, text="no tasks: " + "x" * 500) if request.case.turn == 0 else reply
+
+    assert generate(tmp_path / "out", "--sequences", "ST-ST", "--attempts", "1", model=Empty) == 1
+    (line,) = (tmp_path / "out" / FAILURES).read_text().splitlines()
+    failed = json.loads(line)
+    assert failed["message"].endswith("x'") and len(failed["message"]) < 200
+    assert [one["reply"] for one in failed["replies"]] == ["no tasks: " + "x" * 500]
+    assert {*failed["replies"][0]} == {"part", "model", "reply"}
+    assert generate(tmp_path / "out", "--sequences", "ST-ST", "--attempts", "1", model=PlayerModel) == 0
