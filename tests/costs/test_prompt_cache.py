@@ -18,7 +18,7 @@ from tests.plugin.project import Project, run_wild
 KEYS = {"OPENROUTER_API_KEY": "k"}
 SYSTEM, USER = {"role": "system", "content": "Help."}, {"role": "user", "content": "Hello"}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:,"}}
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
 
 
 def text(content: str) -> list[dict[str, Any]]:

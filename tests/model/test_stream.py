@@ -231,7 +231,7 @@ def test_many_pieces_of_a_long_reply() -> None:
         (_events({"error": "all slots are busy"}), "no choices", "all slots are busy"),
         (_events({"object": "error", "message": "too long", "code": 400}), "http 400", "too long"),
         (b'event: error\ndata: {"code": "Throttling", "message": "slow down"}\n\n', "failed: Throttling", "slow down"),
-        (_events({"code": "DataInspectionFailed", "message": "no", "request_id": "1"}), "failed: DataInsp", "no"),
+        (_events({"code": "DataInspectionFailed", "message": "no", "request_id": "1"}), "content filter", "no"),
         (b'error: {"code": 500, "message": "slot failed"}\n\n', "http 500", "slot failed"),
     ],
 )
