@@ -12,6 +12,7 @@ from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
+from agentgauge.model.outage import RUN_STOPPED
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.coordination.stopping import StopFile
@@ -112,6 +113,8 @@ class CaseRunner:
         """Run a case. Returns where its record is; the record itself where nothing was stored."""
         self._running.begin(case.id, alone=case.id in self.suspects)
         record = await self._solver.solve(case)
+        if record.cause == RUN_STOPPED and not (record.transcript and record.transcript.usage.requests):
+            record = replace(record, status="missing", error=f"not finished: {record.error}")
         result = record if record.status == "missing" else self._store(record)
         self._running.end(case.id)
         if self._reserve:  # once the record can be read: see BudgetWatch
