@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
+from agentgauge.core.case import NOT_SENT
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.shared_json import shared_json
 from agentgauge.model.spec import ModelSpec
@@ -94,7 +95,8 @@ class Outage:
         self._told = False  # it has answered, and the others know
         self._signs = 0
         self._failure: Failure | None = None  # the latest
-        self._given_up = ""  # the words for it
+        self._given_up = ""  # the patience is used up: the words for it
+        self._run_ends = False
         self._queue: deque[object] = deque()  # of the requests that wait, one thing each
         self.is_on = False
         """Whether requests wait."""
@@ -142,12 +144,17 @@ class Outage:
             while self.is_on:
                 if self._queue[0] is mine and self._look():
                     return True
+                if self._run_ends:
+                    return self._ended("; it was still away when the run was stopped", NOT_SENT)
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             self._queue.remove(mine)
-        if self._given_up and self._failure:
-            return replace(self._failure, message=self._failure.message + self._given_up, kind="away")
-        return False
+        return self._ended(self._given_up) if self._given_up else False
+
+    def _ended(self, why: str, cause: str = "") -> Failure:
+        """The latest failure, with the reason why it is not waited for any more."""
+        failure = self._failure or Failure("connection", "the endpoint is away")
+        return replace(failure, message=failure.message + why, cause=cause or failure.cause, kind="away")
 
     @contextmanager
     def probe(self) -> Iterator[None]:
@@ -170,10 +177,11 @@ class Outage:
             away = now - entry["since"]
             if not entry["since"] or entry["open"]:  # another worker's probe has reached it
                 self.is_on = False
-            elif away >= entry["patience"] or self._stopped():
+            elif self._stopped():
+                self._run_ends = True
+            elif away >= entry["patience"]:
                 self.is_on = False
-                when = "" if away >= entry["patience"] else " when the run was stopped"
-                self._given_up = f"; no answer for {away:.0f} s{when}"
+                self._given_up = f"; no answer for {away:.0f} s"
             elif now >= entry["next"]:
                 entry["next"] = now + PROBE_SECONDS
                 entry["probes"] += 1

@@ -123,4 +123,5 @@ def test_what_ends_the_run_ends_the_wait(tmp_path, how, workers):
             (project.path / "run" / "stop").write_text("enough")
         output, _ = process.communicate(timeout=60)
     assert process.returncode in (1, 2), output
-    assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] > 0
+    task = summary(project.path / "run")["tasks"]["toy.say"]
+    assert task["missing"] > 0 and task["broken"] == 0, task
