@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, CallError, Finish
+from agentgauge.agent.dialects.conversation import text_of as words_of
 from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import Exchange, LoopResult, text_of, use_tools
 from agentgauge.agent.model_json import read_json
@@ -90,9 +91,9 @@ async def _user_line(case: Case, user: SimulatedUser, conversation: Sequence[Mes
     """
     role = role_option(user.role).name
     visible = [
-        {"role": _OTHER[message["role"]], "content": message["content"]}
+        {"role": _OTHER[message["role"]], "content": text}
         for message in conversation
-        if message["role"] in _OTHER and message.get("content") and not message.get("tool_calls")
+        if message["role"] in _OTHER and (text := words_of(message)) and not message.get("tool_calls")
     ]
     play = PLAY.format(instructions=user.instructions, stop=user.stop)
     opening = [{"role": "system", "content": play}, {"role": "user", "content": START}]

@@ -32,6 +32,9 @@ _MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "
 _EMPTY: Mapping[str, Any] = {"reasoning_details": [], "thinking_blocks": [], "extra_content": {}}
 """The thinking of calls that come without any, where it is no text; a text must not be empty for every endpoint."""
 
+_NO_TEXT = "(empty)"
+"""In place of an empty text, such as the result of a gold call without one, where an endpoint refuses that."""
+
 _SIGNATURE = "skip_thought_signature_validator"
 """Google's signature for calls that its model has not made."""
 
@@ -51,6 +54,10 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _BAD_ID = re.compile(r"tool[_ ]call[_ ]id.*\blength of 9\b", re.IGNORECASE | re.DOTALL)
+_BAD_TEXT = re.compile(
+    r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))",
+    re.IGNORECASE | re.DOTALL,
+)
 _BAD_ORDER = re.compile(r"unexpected role '?user'? after role '?tool\b", re.IGNORECASE)
 
 
@@ -63,6 +70,7 @@ class Needs:
     signature: bool = False  # the first call of a message must have a signature
     short_ids: bool = False  # ids have nine letters or digits
     user_after_tool: bool = True  # a user message may follow a tool's result
+    empty_text: bool = True  # a content may be an empty text
 
     def after(self, refusal: str, messages: Sequence[Message]) -> Needs:
         """The needs that a refused request shows; the same where ``refusal``, the endpoint's words, names none that
@@ -82,6 +90,7 @@ class Needs:
             signature=any("signature" in name.lower() for name in thinking),
             short_ids=bool(_BAD_ID.search(refusal)),
             user_after_tool=not _BAD_ORDER.search(refusal),
+            empty_text=not _BAD_TEXT.search(refusal),
         )
 
     def __or__(self, other: Needs) -> Needs:
@@ -91,6 +100,7 @@ class Needs:
             self.signature or other.signature,
             self.short_ids or other.short_ids,
             self.user_after_tool and other.user_after_tool,
+            self.empty_text and other.empty_text,
         )
 
 
@@ -133,6 +143,8 @@ def _fitted(message: Message, offered: set[str], needs: Needs) -> dict[str, Any]
     kept = {key: value for key, value in message.items() if key not in needs.dropped}
     if "role" not in kept:
         kept = {"role": "assistant", **kept}  # a reply's own message
+    if not needs.empty_text and kept.get("content") == "":
+        kept["content"] = None if kept.get("tool_calls") else _NO_TEXT
     if not (calls := _calls(message)):
         # null is no content without calls
         return {**kept, "content": ""} if kept["role"] == "assistant" and kept.get("content") is None else kept

@@ -181,3 +181,14 @@ def test_tokens_of_the_cache_are_tokens_of_the_prompt():
         "completion_tokens": 7,
         "prompt_tokens_details": {"cached_tokens": 100, "cache_write_tokens": 20},
     }
+
+
+def test_signed_thinking_goes_back_before_its_calls():
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    hidden = {"type": "redacted_thinking", "data": "x"}
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+    content = [thought, hidden, {"type": "text", "text": "So."}, call]
+    message = chat_completion({"content": content, "stop_reason": "tool_use"})["choices"][0]["message"]
+    result = {"role": "tool", "tool_call_id": "c", "content": "r"}
+    body = messages_body({"model": "m", "messages": [{"role": "user", "content": "q"}, message, result]})
+    assert body["messages"][1] == {"role": "assistant", "content": content}

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, MadeId, Message
 from agentgauge.core.errors import ModelFault
@@ -197,6 +199,23 @@ def test_the_order_of_mistral() -> None:
     assert [message["role"] for message in sent(*messages)] == ["user", "assistant", "tool", "user"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages: text content blocks must be non-empty",
+        "messages.1: text content blocks must contain non-whitespace text",
+        "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field.",
+        "Invalid request: the content of the message at position 1 must not be empty",
+    ],
+)
+def test_empty_texts_are_not_repeated_where_they_are_refused(words: str) -> None:
+    messages = [USER, calls("c", content=""), result("c", "")]
+    needs = Needs().after(words, messages)
+    assert needs == Needs(empty_text=False)
+    assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", None, "(empty)"]
+    assert [message["content"] for message in sent(*messages)] == ["q", "", ""]
+
+
 # -- against an endpoint
 
 
@@ -276,3 +295,31 @@ def test_what_a_message_holds_besides_goes_back_as_it_came(
     again = json.loads(json.dumps(sent(USER, {"role": "assistant", **reply.message})[1]))
     plain = {"role": "assistant", "content": "So.", "tool_calls": [tool_call("f", "{}")]}
     assert again == {**plain, **extra}
+
+
+GIVEN = st.one_of(
+    st.sampled_from(["call_1", "abc123XYZ", "", None]), st.builds(MadeId, st.sampled_from(["call_1", "x"]))
+)
+TURNS = st.lists(st.lists(st.tuples(GIVEN, st.text(max_size=5), st.text(max_size=8)), max_size=3), max_size=5)
+
+
+@given(TURNS)
+def test_any_conversation_fits(turns: list[list[tuple[Any, str, str]]]) -> None:
+    """As many results as calls, each behind its own call, whatever a model has written."""
+    messages: list[dict[str, Any]] = [USER]
+    for turn in turns:
+        made = [
+            call | {"function": {"name": name, "arguments": arguments}}
+            for call, (_, name, arguments) in zip(calls(*(id for id, *_ in turn))["tool_calls"], turn, strict=True)
+        ]
+        messages += [{"role": "assistant", "content": "t", "tool_calls": made}, *(result(id) for id, *_ in turn)]
+    found = sent(*messages)
+    seen = set[str]()
+    for place, message in enumerate(found):
+        own = [call["id"] for call in message.get("tool_calls") or ()]
+        assert own == [one["tool_call_id"] for one in found[place + 1 : place + 1 + len(own)]]
+        assert len(set(own)) == len(own) and not seen & set(own)
+        seen |= set(own)
+        assert all(
+            isinstance(json.loads(call["function"]["arguments"]), dict) for call in message.get("tool_calls") or ()
+        )
