@@ -40,7 +40,8 @@ def read_reply(text: str, *, strict: bool = False) -> Verdict:
 
     By default by upstream's rules (GTA-Workflow spec 3.4), which read something from every text: the whole reply as a
     JSON object, else the first number in it, else 0. ``strict`` looks for the one JSON object with a ``score`` from 0
-    to 10, fenced or among other text, behind the thoughts; it raises Unreadable where there is none, or where several differ.
+    to 10, fenced or among other text, behind the thoughts; it raises Unreadable where there is none, or where several
+    differ.
     """
     if strict:
         return _strict(text)
