@@ -205,7 +205,7 @@ def test_a_call_needs_no_id(call: dict[str, Any], scoring: str) -> None:
 
 
 @pytest.mark.parametrize("function", [{"name": "readMenu"}, {"name": "readMenu", "arguments": None}])
-def test_a_call_without_arguments_stops_the_evaluator_and_has_an_empty_object_under_strict(
+def test_a_call_without_arguments_stops_the_evaluator_and_is_read_under_strict(
     function: dict[str, Any],
 ) -> None:
     broken = received(content="", tool_calls=[{"id": "c", "type": "function", "function": function}])
