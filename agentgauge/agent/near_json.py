@@ -23,6 +23,8 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.:/@%-])")
 _WORD = re.compile(r"\w[\w.:/@%-]*+")
 _KEY = re.compile(r"[\w.-]+")
+_MARKS = re.compile(r"</?think>|[\[{]")
+_SEARCHED = 300_000  # characters read in vain, beside the length of the text
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -56,6 +58,27 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Js
         return _Decoder(text, closing).value(start, 0)
     except NoValue as error:
         raise NoValue(max(error.place, read_to)) from None
+
+
+def values_in(text: str) -> list[Json]:
+    """The outermost lists and objects of a text, behind its thoughts. Marks of thoughts inside a value are text."""
+    found: list[Json] = []
+    place, left = 0, len(text) + _SEARCHED
+    while left > 0 and (mark := _MARKS.search(text, place)):
+        place = mark.end()
+        if mark[0] == "<think>":
+            place = text.find("</think>", place)
+            if place < 0:
+                break
+        elif mark[0] == "</think>":
+            found.clear()
+        else:
+            try:
+                value, place = decode(text, mark.start(), ("```",))
+                found.append(value)
+            except NoValue as error:
+                left -= error.place - mark.start() + 50 + mark.start() // 1000
+    return found
 
 
 def skip_blanks(text: str, place: int) -> int:

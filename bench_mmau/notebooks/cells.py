@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentgauge.agent.near_json import values_in
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 from bench_mmau.tool_use.replies import record_id, text_of
@@ -82,14 +83,15 @@ def decoded(text: str, number: str, *, lenient: bool) -> Any:
     """The JSON value in a reply. Raises ValueError for a text that is no JSON.
 
     The published evaluator catches errors of JSON alone: it stops on a value that is nested too deeply, and on an
-    integer of more digits than Python converts. Unless ``lenient``, these raise StopsOnReply.
+    integer of more digits than Python converts. Unless ``lenient``, these raise StopsOnReply. With ``lenient``, the
+    only list or object of the text counts, thoughts and the usual mistakes of JSON apart.
     """
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
-        raise
     except (ValueError, RecursionError) as error:
-        if lenient:
+        if lenient and len(found := values_in(text)) == 1:
+            return found[0]
+        if lenient or isinstance(error, json.JSONDecodeError):
             raise ValueError(str(error)) from error
         raise StopsOnReply(number, f"the JSON in the reply cannot be decoded ({error})") from error
 

@@ -92,8 +92,8 @@ def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY
     Single quotes count as double ones. Raises StopsOnReply, in parity only, for a reply without content and for JSON
     that cannot be decoded.
     """
-    text = without_fences(text_of(content, number, fixes)).replace("'", '"')
+    text = without_fences(text_of(content, number, fixes))
     try:
-        return decoded(text, number, lenient=fixes.flat_answers)
+        return decoded(text if fixes.flat_answers else text.replace("'", '"'), number, lenient=fixes.flat_answers)
     except ValueError:
         return None

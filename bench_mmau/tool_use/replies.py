@@ -196,10 +196,12 @@ def validate(message: Any, *, any_call: bool = False) -> Message:
 
 
 def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The call with empty texts for what a server left out, and with arguments as text."""
+    """The call with empty texts for what a server left out, and with arguments as text: ``{}`` for none."""
     function = call["function"] if isinstance(call.get("function"), Mapping) else {}
     given = function.get("arguments")
-    arguments = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    if arguments.strip() in ("", "null"):
+        arguments = "{}"
     function = {**function, "name": function.get("name") or "", "arguments": arguments}
     return {**call, "id": call.get("id") or "", "type": "function", "function": function}
 

@@ -129,7 +129,8 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("toolace", 'I call\n  get_time(zone="CET");\nand wait', [("get_time", {"zone": "CET"})]),
     # forms of today's checkpoints
     ("llama", '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}; '
-     '{"name": "get_time", "parameters": {"zone": "CET"}}<|eom_id|>', [("get_weather", {"city": "Oslo"}), ("get_time", {"zone": "CET"})]),
+     '{"name": "get_time", "parameters": {"zone": "CET"}}<|eom_id|>',
+     [("get_weather", {"city": "Oslo"}), ("get_time", {"zone": "CET"})]),
     ("llama", '<function=get_weather>{"city": "Oslo"}</function><|eom_id|>', [("get_weather", {"city": "Oslo"})]),
     ("llama", '[get_weather(city="Oslo")]<|eot_id|>', [("get_weather", {"city": "Oslo"})]),
     ("llama", '<|python_tag|>find.call(query="fjord")', [("find", {"query": "fjord"})]),
@@ -261,7 +262,7 @@ def test_any_text_without_a_call_reads_as_text(dialect: str, text: str) -> None:
             "[f([",
             "\nf(a='",
         ),
-        *("\nf\n{", "<<function>>f(", "Action: a\nAction Input: {'a':", "<tool_calls>[{", "<|python_tag|>{"),
+        *("\nf(a='", "\nf\n{", "<<function>>f(", "Action: a\nAction Input: {'a':", "<tool_calls>[{", "<|python_tag|>{"),
     ],
 )
 def test_hostile_replies_cost_little(dialect: str, part: str) -> None:

@@ -95,6 +95,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
 }
 """By a task's name or its first word: reply → part of the explanation under parity."""
 STRICT: Mapping[str, Mapping[str, str]] = {
+    "tool": {"no arguments": "the arguments are wrong"},  # an empty object
     "ds": {"object": "the reply is JSON, but not a list of notebook cells"},
     "ds_oracle": {"object": "because the reply is no list of one answer for each"},
 }

@@ -454,6 +454,19 @@ def test_braces_in_cells_and_questions_stay() -> None:
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
+        ("<think>['B']?</think>[\"It's 5\", 'two\nlines',]", ["It's 5", "two\nlines"]),
+        ("The answers: ['A']", ["A"]),
+        ("['A'] or ['B']", None),
+    ],
+)
+def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: Any) -> None:
+    assert qa.read_answers(reply, fixes=STRICT) == expected
+    assert qa.read_answers(reply) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
         ('["A"]', ["A"]),
         ("```json\n['A', 'B']```", ["A", "B"]),
         ("A", None),

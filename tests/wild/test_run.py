@@ -205,14 +205,16 @@ def test_a_call_needs_no_id(call: dict[str, Any], scoring: str) -> None:
 
 
 @pytest.mark.parametrize("function", [{"name": "readMenu"}, {"name": "readMenu", "arguments": None}])
-def test_a_call_without_arguments_goes_on_and_stops_the_evaluator(function: dict[str, Any]) -> None:
+def test_a_call_without_arguments_stops_the_evaluator_and_is_read_under_strict(
+    function: dict[str, Any],
+) -> None:
     broken = received(content="", tool_calls=[{"id": "c", "type": "function", "function": function}])
     result = run(sample(1), Scripted(broken, *REST))
     assert result["action_name_label"] == "correct"
     score = Wild().score(sample(1), result, "parity", "")
     assert (score.passed, score.stops) == (False, "TypeError")
     strict = run(sample(1), Scripted(broken, *REST), scoring="strict")
-    assert strict["inference_log"]["step_0"]["inference_output"]["tool_calls"][0]["function"]["arguments"] == ""
+    assert strict["inference_log"]["step_0"]["inference_output"]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert Wild().score(sample(1), strict, "strict", "").stops == ""
 
 

@@ -204,13 +204,14 @@ def _json(is_own: Callable[[Json], bool]) -> Form:
     return Form(r"(?=[\[{])", read, "as the whole reply")
 
 
+_LINE = "(?:^|(?<=</think>))"
 _PYTHON_NAME = r"[^\W\d][\w.-]*\("
 FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
 GORILLA_MARK = Form(r"<<function>>\s*", _read_python)
 PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole reply")
-PYTHON_LINE = Form(rf"^[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
-NAMED_LINE = Form(rf"^(?={_NAMED.pattern})", _read_named, "never")
+PYTHON_LINE = Form(rf"{_LINE}[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
+NAMED_LINE = Form(rf"{_LINE}(?={_NAMED.pattern})", _read_named, "never")
 JSON = _json(lambda value: False)
 JSON_LIST = _json(lambda value: isinstance(value, list) and all(map(is_call, value)))
 JSON_TOOL_CALLS = _json(lambda value: isinstance(value, dict) and isinstance(value.get("tool_calls"), list))

@@ -83,7 +83,10 @@ class _Scan:
                 left -= max(error.place - opening.start(), 0) + _ATTEMPT + opening.start() // 1000
                 place = max(opening.start() + 1, opening.end())
                 continue
-            self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))
+            if found.framed or found.bare:
+                self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))
+            else:
+                left -= _ATTEMPT + opening.start() // 1000
             place = max(found.end, opening.end())
 
     def _mark(self, kind: str, opening: re.Match[str]) -> int:

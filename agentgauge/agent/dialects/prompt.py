@@ -34,7 +34,7 @@ Functions:
 _ANSWER = "Assistant:"
 _OPEN, _CLOSE = "<tool_calls>", "</tool_calls>"
 _FORMS = (tag("tool_calls"), JSON)
-_BROKEN = re.compile(rf"{_OPEN}\s*[\[{{].*{_CLOSE}", re.DOTALL)
+_BROKEN = re.compile(rf"\s*{_OPEN}\s*[\[{{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class PromptOnly(Format):
         if found.calls:
             return found
         meant = found.text or ""
-        if _BROKEN.search(meant):
+        if _BROKEN.match(meant) and _CLOSE in meant:
             return ParsedReply(None)
         answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
         return ParsedReply(answer if answer.strip() or not tolerant else None)

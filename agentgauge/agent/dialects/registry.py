@@ -7,6 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format
@@ -79,6 +80,11 @@ def _installed(point: EntryPoint) -> Format:
         raise UsageProblem(f"the dialect {point.name} ({point.value}) cannot be made: {why}") from error
     if not isinstance(made, Format):
         raise UsageProblem(f"the dialect {point.name} ({point.value}) is not an agentgauge.dialects.Format")
+    if "tools" not in signature(made.read).parameters:
+        raise UsageProblem(
+            f"the dialect {point.name} ({point.value}) has a method read without the parameter tools; "
+            "declare it as read(self, text, *, tolerant, tools=())"
+        )
     return made
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentgauge.agent.near_json import values_in
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.types import Json
 
@@ -39,7 +40,8 @@ def read_reply(text: str, *, strict: bool = False) -> Verdict:
 
     By default by upstream's rules (GTA-Workflow spec 3.4), which read something from every text: the whole reply as a
     JSON object, else the first number in it, else 0. ``strict`` looks for the one JSON object with a ``score`` from 0
-    to 10, fenced or among other text; it raises Unreadable where there is none, or where several differ.
+    to 10, fenced or among other text, behind the thoughts; it raises Unreadable where there is none, or where several
+    differ.
     """
     if strict:
         return _strict(text)
@@ -77,7 +79,7 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _strict(text: str) -> Verdict:
-    found = list(_objects_with_score(text))
+    found = list(_objects_with_score(values_in(text)))
     if not found:
         lacking = f"no JSON object with a 'score': {text[:80]!r}"
         raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only", "no JSON with a score")
@@ -89,21 +91,13 @@ def _strict(text: str) -> Verdict:
     return verdicts[-1]
 
 
-def _objects_with_score(text: str) -> Iterator[dict[str, Json]]:
-    """Every outermost JSON object in the text that has a ``score``."""
-    decoder = json.JSONDecoder()
-    place = text.find("{")
-    while place >= 0:
-        end = place + 1
-        try:
-            value, after = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            pass  # a brace of the text around: the next one is tried
-        else:
-            if "score" in value:
-                yield value
-                end = after
-        place = text.find("{", end)
+def _objects_with_score(value: Json) -> Iterator[dict[str, Json]]:
+    """Every outermost object in the value that has a ``score``."""
+    if isinstance(value, dict) and "score" in value:
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _objects_with_score(item)
 
 
 def _strict_score(score: Json) -> float:
