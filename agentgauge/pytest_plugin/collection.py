@@ -101,11 +101,11 @@ class Collection:
             items.sort(key=lambda item: item.nodeid not in first)
 
     def keep_once(self, items: list[pytest.Item]) -> None:
-        """Keep one test of each case: a plugin that repeats tests, or a file that is named twice, gives several. Each
-        would ask the model, and only one record of a case counts."""
+        """Keep one test of each benchmark case: a plugin that repeats tests, or a file that is named twice, gives
+        several. Each would ask the model, and only one record of a case counts."""
         seen: set[CaseId] = set()
         kept = []
-        for case in map(case_of, items):
+        for case in (item.stash.get(PLANNED, None) for item in items):
             kept.append(case is None or case.id not in seen)
             seen |= {case.id} if case else set()
         if (surplus := kept.count(False)) and self.worker.number == 0:
