@@ -48,7 +48,7 @@ def sum_up(
 
     ``why_missing``: why planned cases were not attempted, if any were not; empty where that is not known. ``about``
     describes the run and holds nothing that differs between two equal runs, so that their summaries are the same to
-    the byte, apart from ``usage.seconds``.
+    the byte, apart from ``usage.seconds`` and ``usage.times``.
     """
     planned = {name for name, _, _ in plan}
     tasks = {}

@@ -64,6 +64,21 @@ def test_attempts_are_averaged_and_a_broken_one_leaves_the_others(tmp_path, caps
     assert ([one["sample"] for one in task["gained"]], [one["sample"] for one in task["lost"]]) == (["1"], ["3"])
 
 
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        ({"s0": ["broken"]}, "Nothing could be tested: too few samples are common, or all have the same outcome."),
+        (EIGHT, "p is of the one test shown here. *: p ≤ 0.05"),
+    ],
+    ids=["none", "one"],
+)
+def test_the_note_has_the_number_of_tests(tmp_path, capsys, samples, words):
+    written(tmp_path / "a", {PLANS: samples})
+    written(tmp_path / "b", {PLANS: BETTER if samples is EIGHT else samples}, ("run/model", "m2"))
+    out = " ".join(compared(tmp_path, capsys).split())
+    assert out.endswith(words) and "all 0" not in out
+
+
 def test_the_order_in_which_cases_ended_changes_nothing(tmp_path, capsys):
     written(tmp_path / "a", {PLANS: EIGHT})
     there = written(tmp_path / "b", {PLANS: {**BETTER, "s3": [False]}})

@@ -44,7 +44,7 @@ NOTE = (
 def _note(family: int) -> str:
     """``family``: the number of tests."""
     if not family:
-        return f"{NOTE} No difference could be tested: see the samples that each task has in common."
+        return f"{NOTE} Nothing could be tested: too few samples are common, or all have the same outcome."
     shown = "is of the one test" if family == 1 else f"is corrected for all {family} tests"
     return f"{NOTE} p {shown} shown here{' (Holm)' if family > 1 else ''}. *: p \u2264 0.05"
 
