@@ -430,7 +430,6 @@ def test_texts_round_trip(family: Format) -> None:
         (Glm4(), ParsedReply(None, (ParsedCall("f", "[1]"),))),
         (Glm4(), ParsedReply(None, (ParsedCall("f\ng", "{}"),))),
         (PromptOnly(), ParsedReply("t", (ONE,))),
-        (PromptOnly(), ParsedReply("<tool_calls>[]</tool_calls>x<tool_calls>1</tool_calls>")),
     ],
 )
 def test_what_cannot_be_written(family: Format, said: ParsedReply) -> None:

@@ -186,6 +186,11 @@ def test_a_provider_that_is_none_is_told(installed, module: str, why: str) -> No
     [
         ("Lines = 1 / 0", "the dialect lines (odd_one:Lines) cannot be made: ZeroDivisionError"),
         ("Lines = dict", "the dialect lines (odd_one:Lines) is not an agentgauge.dialects.Format"),
+        (
+            "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
+            "    def read(self, text, *, tolerant): ...",
+            "declare it as read(self, text, *, tolerant, tools=())",
+        ),
     ],
 )
 def test_a_dialect_that_is_none_is_told(module: str, why: str, tmp_path: Path) -> None:
