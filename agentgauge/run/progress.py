@@ -104,7 +104,9 @@ class Progress:
             return
         self._ended.set()
         self._thread.join()
+        self._run.read(self._started)
         self._draw(ended=True)
+        del self._run, self._line  # which hold each case, and the summary will, too
 
     def make_room(self) -> None:
         """Remove the line from the terminal, for other text."""
@@ -124,13 +126,16 @@ class Progress:
             self._shown = 0
 
     def _watch(self) -> None:
-        while not self._ended.wait(LIVE_SECONDS if self._live else PLAIN_SECONDS):
-            self._draw()
+        drawn = time.monotonic()
+        while not self._ended.wait(min(LIVE_SECONDS, PLAIN_SECONDS)):
+            self._run.read(self._started)  # often, so that few records are in memory at once
+            if self._live or time.monotonic() - drawn >= PLAIN_SECONDS:
+                drawn = time.monotonic()
+                self._draw()
 
     def _draw(self, *, ended: bool = False) -> None:
         assert self._write is not None
         with self._drawing, suppress(OSError):  # nothing reads the screen any more
-            self._run.read(self._started)
             line = self._line.text(self._planned, ended=ended)
             if self._live:
                 line = fitted(line)

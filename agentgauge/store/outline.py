@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -36,7 +37,7 @@ class CaseOutline:
     observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.observations.count_observed
     error: str | None = None
     cause: str | None = None
-    times: tuple[float, ...] = ()  # seconds of TIMES; empty in records of earlier versions
+    times: Sequence[float] = ()  # seconds of TIMES; empty in records of earlier versions
     file: Path = field(default=Path(), compare=False)  # that holds its line
     start: int = -1  # of its line there, bytes; -1: there is none
     size: int = 0
@@ -83,9 +84,9 @@ class CaseOutline:
 _NOTHING = Usage()
 
 
-def _times(found: Mapping[str, float] | None) -> tuple[float, ...]:
+def _times(found: Mapping[str, float] | None) -> Sequence[float]:
     """Raises TypeError for what are no numbers."""
-    return tuple(float(found.get(kind, 0.0)) for kind in TIMES) if found else ()
+    return array("f", (found.get(kind, 0.0) for kind in TIMES)) if found else ()
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,14 @@ class LiveRun:
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
         self._tail = RecordTail()
-        self._lines: dict[CaseId, Line] = {}
+        self._finished: set[int] = set()  # hashes of cases, which take a fifth of their memory
+        self._broken: dict[CaseId, Line] = {}
+        self._recent: deque[float] = deque()  # when the cases of the last RATE_SECONDS ended
         self._planned: Counter[str] = Counter()
         self._time_left: TimeLeft | None = None
         self._started = 0.0
         self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
-        # sums over ``_lines``, because the state is asked for several times a second
+        # sums over all cases, because the state is asked for several times a second
         self._counts: Counter[tuple[str, Status]] = Counter()
         self._tokens, self._usd = 0, 0.0
 
@@ -58,16 +60,23 @@ class LiveRun:
         files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
         for line, case, why in sorted(_readable(new), key=lambda found: found[0].at):
-            is_new, earlier = line.at >= started, self._lines.get(case)
+            is_new, earlier = line.at >= started, self._broken.get(case)
             if not (is_new or line.finished):
                 continue  # broken in an earlier run: it runs again
-            if earlier is None or line.rank >= earlier.rank:
-                self._lines[case] = line
-                self._add(case[0], line, 1)
-                if earlier:
-                    self._add(case[0], earlier, -1)
-            if earlier is None:
+            if hash(case) in self._finished or (earlier and line.rank < earlier.rank):
+                continue
+            self._add(case[0], line, 1)
+            self._recent.append(line.at)
+            if earlier:
+                self._add(case[0], self._broken.pop(case), -1)
+                with suppress(ValueError):
+                    self._recent.remove(earlier.at)
+            else:
                 self._time_left.add(case[0], line.seconds if is_new else None, line.at)
+            if line.finished:
+                self._finished.add(hash(case))
+            else:
+                self._broken[case] = line
             if line.status != "passed" and is_new:
                 self._failures.appendleft({"case": list(case), "status": line.status, "why": why})
 
@@ -80,9 +89,9 @@ class LiveRun:
         """The state for the page, as JSON. ``left``: seconds, None while unknown. ``per_minute``: cases."""
         now = time.time() if now is None else now
         statuses: tuple[Status, ...] = ("passed", "wrong", "broken")
-        latest = reversed(self._lines.values())  # in the order of their ends
         span = min(RATE_SECONDS, max(1.0, now - self._started))
-        recent = list(takewhile(lambda line: line.at > now - span, latest))
+        while self._recent and self._recent[0] <= now - RATE_SECONDS:
+            self._recent.popleft()
         return {
             "planned": self._planned.total(),
             "counts": {status: sum(self._counts[task, status] for task in self._planned) for status in statuses},
@@ -92,7 +101,7 @@ class LiveRun:
             ],
             "tokens": self._tokens,
             "usd": round(max(0.0, self._usd), 6),
-            "per_minute": len(recent) * 60 / span,
+            "per_minute": sum(at > now - span for at in self._recent) * 60 / span,
             "left": self._time_left.estimate(now) if self._time_left else None,
             "failures": list(self._failures),
         }
