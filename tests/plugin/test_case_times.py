@@ -6,13 +6,16 @@ import json
 
 import pytest
 
+from agentgauge import read_run
+from agentgauge.core.task_registry import known_tasks
 from tests.plugin.conftest import slow
 from tests.plugin.project import Project, records, summary
+from tests.plugin.toy import Toy
 
 WAIT = 0.3
 
 
-def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
+def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint, monkeypatch):
     """The first 8 requests are sent at once; the others wait for them here."""
     endpoint.choose = slow(WAIT)
     project = Project.make(tmp_path / "project", 16)
@@ -33,6 +36,9 @@ def test_waiting_for_a_slot_is_no_working_time(tmp_path, endpoint):
     assert f"working time summed over cases: {times['working']:.1f} s; {times['slots']:.1f} s" in " ".join(
         result.output.split()
     )
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    working = sum(sample.working_seconds for sample in read_run(project.path / "run").samples)
+    assert working == pytest.approx(times["working"], abs=0.01)
     again = project.run("--rescore", "run", "--run-dir", "again")
     assert again.status == 0
     assert summary(project.path / "again")["usage"]["times"]["slots"]["seconds"] == times["slots"]
