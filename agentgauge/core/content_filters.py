@@ -17,55 +17,68 @@ FILTERED = "content filter"
 ENDED = "the endpoint's content filter ended the reply"
 """The refusal of a reply that a filter has left empty without a word of its own."""
 
-_REASONS = frozenset(
-    "content_filter content_filtered contentfilter safety refusal prohibited_content blocklist spii recitation"  # noqa: SIM905
-    " image_safety model_armor jailbreak sensitive guardrail_intervened guardrails error_toxic moderation".split()
+_REASONS = re.compile(
+    r"content_?filter|filtered|safety|refus|prohibited|block_?list|blocked|spii|recitation|model_armor|jailbreak"
+    r"|sensitive|guardrail|toxic|moderat|flagged|censor|violation"
 )
-"""Finish reasons: OpenAI, Azure, Google, Anthropic, Zhipu, Bedrock, Cohere and gateways to them."""
+"""Finish reasons: OpenAI, Azure, Google, Anthropic, Zhipu, Bedrock, Cohere, Databricks and gateways to them."""
 
-_CODES = frozenset(
+_CODES = re.compile(
     # OpenAI, Azure, and those who use their codes (Moonshot, GitHub, gateways)
-    "contentfilter contentfiltered contentpolicyviolation contentpolicyviolationerror responsibleaipolicyviolation"  # noqa: SIM905
-    " moderationblocked contentmoderation cyberpolicyviolation"
-    # Alibaba, Volcengine, MiniMax, New API and One API, Bedrock, Google, Cloudflare and OpenRouter
-    " datainspectionfailed inputtextsensitivecontentdetected outputtextsensitivecontentdetected"
-    " inputimagesensitivecontentdetected sensitivecontentdetected sensitivewordsdetected promptblocked"
-    " guardrailintervened guardrailblocked prohibitedcontent inputsensitive outputsensitive".split()
+    r"contentfilter|contentpolic|responsibleaipolicyviolation|moderation|cyberpolicy|misalignmentpolicy"
+    # Alibaba, Volcengine, MiniMax, StepFun, Tencent, New API and One API
+    r"|datainspectionfailed|sensitive(?:content|words)detected|(?:in|out)putsensitive|censorship|contentsecurity"
+    # Bedrock, Mistral, Databricks, Google, Together and gateways
+    r"|promptblocked|contentblocked|guardrail(?:s?intervened|s?blocked|violat|triggered)|prohibitedcontent"
+    r"|unsafecontent|nsfw"
 )
-"""Codes and types of errors, their letters alone."""
+"""Codes and types of errors, their letters alone; behind them may stand more, as in Volcengine's
+``InputTextSensitiveContentDetected.PolicyViolation``."""
+_FAULTS = re.compile(r"notfound|invalid|unsupported|missing|config|unavailable|timeout|disabled|filtererror")
+"""In a code that names a filter: the filter's own setting or service is wrong."""
 
 _WORDS = re.compile(
     r"ContentPolicyViolationError|ResponsibleAIPolicyViolation|content management policy"  # LiteLLM, Azure
-    r"|flagged as potentially violating|limited access to this content for safety reasons"  # OpenAI
+    r"|flagged (?:as potentially violating|for (?:possible|potential))"  # OpenAI
+    r"|limited access to this content for safety reasons"
     r"|rejected (?:as a result of|by) (?:our|the) safety system"
-    r"|blocked by (?:our |the )?content[ -]filter"  # Anthropic
+    r"|blocked by (?:our |the )?content[ -]filter"  # Anthropic, Bedrock
     r"|violates? (?:our |the |xai'?s? )?(?:usage guidelines|usage policy|content policy)|SAFETY_CHECK_TYPE"  # xAI
     r"|data_?inspection_?failed|may contain inappropriate content"  # Alibaba
     r"|Content Exists Risk"  # DeepSeek
     r"|considered high risk"  # Moonshot
-    r"|unsafe or sensitive content|敏感内容"  # Zhipu
-    r"|(?:in|out)put (?:new_)?sensitive|contains? sensitive words"  # MiniMax, New API
+    r"|unsafe or sensitive content|敏感(?:内容|信息|词)|审核(?:不|未)通过"  # Zhipu, iFlytek, Baidu
+    r"|(?:in|out)put (?:new_)?sensitive|contains? sensitive words"  # MiniMax, New API, Baidu
+    r"|content you provided or machine outputted is blocked|NSFW content"  # StepFun, Together
     r"|requires moderation\b.*\bflagged|input was flagged"  # OpenRouter
-    r"|(?:prompt|response|request|input|output) (?:was |is |has been )?blocked (?:due to|by|because of) "
-    r"(?:the |a |an |our )?(?:\w+ )?(?:safety|security|guardrail|moderation|content polic|prohibited)"  # Cloudflare
-    r"|violated (?:guardrail|moderation) policy|guardrail_intervened",
+    r"|(?:prompt|response|request|input|output|content|candidate) (?:was |is |has been )?"
+    r"(?:blocked|filtered) (?:due to|by|because of) (?:the |a |an |our )?(?:\w+ )?"  # Cloudflare, SAP, Google
+    r"(?:safety|security config|DLP|guardrail|moderation|content polic|prohibited|recitation)"
+    r"|PROHIBITED_CONTENT|prohibited content\b(?! type)"  # Google, SiliconFlow
+    r"|violated (?:[\w-]+ ){0,3}(?:guardrail|moderation|safety|content) polic"  # LiteLLM's guardrails
+    r"|guardrails? (?:was |were )?(?:violated|violation|intervened|triggered)|guardrail_intervened"  # Mistral, Bedrock
+    r"|guardrail checks? .*failed|flagged by (?:\w+ ){0,2}guardrail",  # Portkey, Databricks
     re.IGNORECASE | re.DOTALL,
 )
 """Sentences of filters whose codes say less: xAI has one code for its filter and for a key without rights."""
+_ACCOUNT = re.compile(r"(?i)\b(?:account|organi[sz]ation|workspace|api key|your access)\b")
+"""In such a sentence: not this request is refused, but every one."""
 
-_STATUSES = frozenset({200, 400, 403, 406, 422, 451, 500})
-"""200: an error inside; 500: gateways that wrap the 400 of the provider."""
+_STATUSES = frozenset({200, 400, 403, 406, 422, 424, 446, 451, 500})
+"""200: an error inside; 424: Cloudflare, 446: Portkey, 451: StepFun; 500: gateways that wrap the 400 of the
+provider."""
 
 _CODE_FIELDS = frozenset({"code", "type", "status", "reason", "block_reason", "blockReason", "error_type"})
-_TEXT_FIELDS = frozenset({"message", "msg", "detail", "error", "error_message", "status_msg", "raw"})
+_TEXT_FIELDS = frozenset({"message", "msg", "detail", "error", "error_message", "error_msg", "status_msg", "raw"})
+_FINISH_FIELDS = frozenset({"finish_reason", "finishReason", "stop_reason"})
+"""Microsoft Foundry answers 400 with a chat completion that its filter has ended."""
 _DEEPEST = 12
 
 
 def is_filtered(finish_reason: str) -> bool:
     """Whether a content filter ended a reply, in the words of any endpoint. Google's say ``content_filter: SAFETY`` or
     ``FinishReason.SAFETY``, too."""
-    words = re.split(r"[^a-z_]+", finish_reason.lower().replace("finish_reason_", ""))
-    return not _REASONS.isdisjoint(words)
+    return bool(_REASONS.search(finish_reason.lower().replace("-", "_")))
 
 
 def is_filter_error(status: int, answer: object) -> bool:
@@ -73,11 +86,22 @@ def is_filter_error(status: int, answer: object) -> bool:
     if status not in _STATUSES:
         return False
     if isinstance(answer, str):
-        return bool(_WORDS.search(answer))
-    return any(
-        _letters(value) in _CODES if name in _CODE_FIELDS else bool(_WORDS.search(value))
-        for name, value in _fields(answer)
-    ) or bool(is_blocked_prompt(answer) or _flagged(answer))
+        return _is_filters_text(answer)
+    return any(map(_names_filter, _fields(answer))) or is_blocked_prompt(answer) or _flagged(answer)
+
+
+def _names_filter(field: tuple[str, str]) -> bool:
+    name, value = field
+    if name in _FINISH_FIELDS:
+        return is_filtered(value)
+    if name in _TEXT_FIELDS:
+        return _is_filters_text(value)
+    code = re.sub("[^a-z]", "", value.lower())
+    return bool(_CODES.search(code)) and not _FAULTS.search(code)
+
+
+def _is_filters_text(text: str) -> bool:
+    return bool(_WORDS.search(text)) and not _ACCOUNT.search(text)
 
 
 def is_blocked_prompt(answer: object) -> bool:
@@ -115,7 +139,7 @@ def _fields(value: object, name: str = "", depth: int = _DEEPEST) -> Iterator[tu
     elif isinstance(value, list):
         for inner in value:
             yield from _fields(inner, name, depth - 1)
-    elif isinstance(value, str) and name in _CODE_FIELDS | _TEXT_FIELDS:
+    elif isinstance(value, str) and name in _CODE_FIELDS | _TEXT_FIELDS | _FINISH_FIELDS:
         yield name, value
         if name in _TEXT_FIELDS and value.lstrip().startswith("{"):
             yield from _fields(_decoded(value), name, depth - 1)
@@ -126,7 +150,3 @@ def _decoded(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _letters(code: str) -> str:
-    return re.sub("[^a-z]", "", code.lower())

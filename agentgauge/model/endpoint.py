@@ -203,9 +203,14 @@ class Endpoint:
                 self._streams, answer = True, second
         if isinstance(answer, TransportError):
             return self._no_answer(answer, seconds, request.largest)
-        if not 200 <= answer.status < 300:
-            return self.read_error(answer, request.path)
-        return read(answer)
+        if 200 <= answer.status < 300:
+            return read(answer)
+        failure = self.read_error(answer, request.path)
+        if failure.cause == FILTERED and b'"choices"' in answer.content:
+            # Microsoft Foundry sends the reply that its filter has ended, with its usage, under status 400
+            reply = read(answer)
+            return failure if isinstance(reply, Failure) else reply
+        return failure
 
     async def _send(self, transport: Transport, request: Outgoing, seconds: float) -> Answer | TransportError:
         """The answer, in one piece even if it came as a stream."""

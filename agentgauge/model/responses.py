@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.content_filters import ENDED, is_filtered
 from agentgauge.model.providers import is_reasoning_name
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure
@@ -123,8 +124,8 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         reason = details.get("reason") if isinstance(details, Mapping) else None
         finish = clean(reason) if isinstance(reason, str) else "incomplete"
         finish = "length" if reason == "max_output_tokens" else finish
-        if reason == "content_filter" and not text:
-            refusal = refusal or "the endpoint's content filter ended the reply"
+        if is_filtered(finish) and not text:
+            refusal = refusal or ENDED
     kept = [] if any(map(_is_lost, items)) or cut(text, stop) != text else [clean_all(item) for item in items]
     return ChatReply(
         text=cut(text, stop),

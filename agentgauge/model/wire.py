@@ -99,21 +99,25 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         kind = type(data).__name__
         return Failure("no choices", f"the endpoint answered with a JSON {kind} instead of a chat completion")
     choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    finish = choice.get("finish_reason") if isinstance(choice, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    message = choice.get("message")
+    reasons = [choice.get(name) for name in ("finish_reason", "native_finish_reason")]  # the latter is OpenRouter's
+    finish = next((reason for reason in reasons if isinstance(reason, str) and is_filtered(reason)), reasons[0])
     is_blocked = is_blocked_prompt(data) or (isinstance(finish, str) and is_filtered(finish))
-    if is_blocked and not isinstance(message, Mapping):
-        choice, message = {"finish_reason": finish}, {}
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        if data.get("error"):
-            return reported(data, unknown="again", cause="no choices")
-        return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
     error = choice.get("error")
     if finish == "error":
         error = error or data.get("error") or "its finish_reason is 'error'"
-    if error:  # what gateways answer with status 200 when the server behind them fails in the middle of a reply
+    if error and not is_blocked:
+        # what gateways answer with status 200 when the server behind them fails in the middle of a reply
         return reported({"error": error}, unknown="again", cause="failed")
+    if not isinstance(message, Mapping):
+        if data.get("error"):
+            return reported(data, unknown="again", cause="no choices")
+        if not is_blocked and is_filter_error(200, data):
+            return Failure(FILTERED, error_text(data), "final")
+        if not is_blocked:
+            return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
+        message = {}
     content = message.get("content")
     text = _text(content)
     if not spec.quirks.stop:

@@ -22,7 +22,7 @@ SPEC = resolve("m", url="http://localhost:1/v1", environ={})
 HELLO = ChatRequest(({"role": "user", "content": "Hello"},))
 
 
-def error(message: str, code: Any = None, **more: Any) -> dict[str, Any]:
+def error(message: Any, code: Any = None, **more: Any) -> dict[str, Any]:
     return {"error": {"message": message, "code": code, **more}}
 
 
@@ -58,6 +58,22 @@ ERRORS = {
     "new api": (400, error("input contains sensitive words: [x]", "sensitive_words_detected")),
     "guardrail": (400, error("Violated guardrail policy")),
     "cloudflare": (400, error("Prompt blocked due to security configurations", 2016)),
+    "cloudflare, its status": (424, {"success": False, "error": [{"code": 2017, "message":
+                               "Response blocked due to security configurations"}]}),
+    "portkey": (446, error("The guardrail checks defined in the config failed.", type="hooks_failed")),
+    "stepfun": (451, error("The content you provided or machine outputted is blocked.", type="censorship_blocked")),
+    "volcengine, kind behind it": (400, error("...", "InputTextSensitiveContentDetected.PolicyViolation")),
+    "openai, cyber": (400, error("This content was flagged for possible cybersecurity risk.", "cyber_policy")),
+    "mistral": (403, {"object": "error", "message": "Moderation guardrail violated", "code": "3230"}),
+    "litellm's guardrails": (400, error({"error": "Violated content safety policy", "lakera": {}}, "400")),
+    "litellm's moderation": (400, error("{'error': 'Violated OpenAI moderation policy'}", "400")),
+    "databricks": (400, {"error_code": "BAD_REQUEST", "message":
+                         '{"input_guardrail": [{"flagged": true}], "finishReason": "input_guardrail_triggered"}'}),
+    "sap": (400, error("Input Filter: Content filtered due to safety violations.", 400)),
+    "google, candidate": (400, error("Candidate was blocked due to SAFETY", 400)),
+    "google, name": (400, error("The prompt is blocked: PROHIBITED_CONTENT", 400)),
+    "foundry, a completion": (400, {"choices": [{"index": 0, "finish_reason": "content_filter",
+                                                 "message": {"role": "assistant", "content": ""}}]}),
     "google, a list": (400, [error("The prompt was blocked", 400, status="PROHIBITED_CONTENT")]),
     "plain text": (400, "Content Exists Risk"),
     # with status 200
@@ -65,6 +81,11 @@ ERRORS = {
     "200, blocked prompt": (200, {"choices": None, "promptFeedback": {"blockReason": "SAFETY"}}),
     "200, blocked prompt, snake": (200, {"choices": [], "prompt_feedback": {"block_reason": "OTHER"}}),
     "200, no message": (200, {"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT", "index": 0}]}),
+    "200, choice's error": (200, {"choices": [{"index": 0, "error": error("x", "content_filter")["error"]}]}),
+    "200, openrouter's native reason": (200, {"choices": [{"finish_reason": "error", "native_finish_reason":
+                                              "PROHIBITED_CONTENT", "message": {"content": None}}]}),
+    "200, baidu": (200, {"error_code": 336003, "error_msg": "the content contains sensitive words"}),
+    "200, iflytek": (200, {"code": 10013, "message": "输入内容审核不通过，涉嫌违规，请重新调整输入内容"}),
     "200, minimax": (200, {"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}}),
     "200, minimax output": (200, {**completion(""), "output_sensitive": True}),
 }  # fmt: skip
@@ -83,7 +104,8 @@ def test_a_filter_is_a_refusal_and_is_asked_once(status: int, body: Any) -> None
 @pytest.mark.parametrize(
     "finish",
     ["content_filter", "SAFETY", "refusal", "PROHIBITED_CONTENT", "sensitive", "guardrail_intervened", "RECITATION",
-     "content_filter: SAFETY", "FinishReason.SPII", "FINISH_REASON_BLOCKLIST", "content_filtered", "ERROR_TOXIC"],
+     "content_filter: SAFETY", "FinishReason.SPII", "FINISH_REASON_BLOCKLIST", "content_filtered", "ERROR_TOXIC",
+     "content-filter", "IMAGE_PROHIBITED_CONTENT", "input_guardrail_triggered", "content_policy_violation"],
 )  # fmt: skip
 def test_an_empty_reply_that_a_filter_ended_is_a_refusal(finish: str, content: str | None) -> None:
     made = completion(content, refusal=None)
@@ -93,6 +115,14 @@ def test_an_empty_reply_that_a_filter_ended_is_a_refusal(finish: str, content: s
         assert len(server.requests) == 1
     assert (reply.refusal, reply.finish_reason) == ("the endpoint's content filter ended the reply", finish)
     assert reply.usage.prompt_tokens == 10, "it is paid for"
+
+
+def test_a_filtered_reply_under_an_error_status_is_paid_for() -> None:
+    made = completion("")
+    made["choices"][0]["finish_reason"] = "content_filter"
+    with FaultServer([data(made, code=400)]) as server:
+        reply = _ask(server)
+    assert (reply.refusal, reply.usage.prompt_tokens) == ("the endpoint's content filter ended the reply", 10)
 
 
 def test_a_text_that_a_filter_has_cut_stays() -> None:
@@ -111,6 +141,11 @@ FAULTS = {
     "a firewall": (403, error("Request blocked by the firewall", 403)),
     "a context": (400, error("maximum context length is 8192 tokens", "context_length_exceeded")),
     "no key": (401, error("content_filter", "invalid_api_key")),
+    "a blocked account": (403, error("Your account is suspended because it violates our usage policy", 403)),
+    "a blocked network": (403, error("Request blocked by security policy", 403)),
+    "a guardrail that is away": (500, error("The guardrail service has timed out")),
+    "a missing filter": (400, error("no such filter", "content_filter_not_found")),
+    "a blocked region": (451, error("not available in your region", 451)),
     "zhipu, another": (400, error("bad parameter", "1210")),
 }
 
