@@ -18,6 +18,9 @@ _STRINGS = {
     "'''": re.compile(r"'''(.*?)'''", re.DOTALL),
 }
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_PYTHON_ESCAPE = re.compile(
+    r"""\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[A-Z0-9 -]+\}|[0-7]{1,3}|[\n\\'"abfnrtv])"""
+)
 _ESCAPED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.:/@%-])")
@@ -36,8 +39,10 @@ class NoValue(ValueError):
         self.place = place
 
 
-def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Json, int]:
+def decode(text: str, start: int = 0, closing: tuple[str, ...] = (), *, python: bool = False) -> tuple[Json, int]:
     """The value that begins at ``start``, and its end. Raises NoValue.
+
+    ``python``: strings have Python's escapes, as those in single quotes always have.
 
     Accepted beside JSON: line breaks and tabs in strings, unknown escapes (kept as written), single and triple quotes,
     Python's constants, tuples, a leading plus, trailing commas, names and other words without quotes (as texts: also a
@@ -55,7 +60,7 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = ()) -> tuple[Js
     except (ValueError, RecursionError):  # deeper than Python's module goes, or a number of too many digits
         raise NoValue(start + 1000) from None
     try:
-        return _Decoder(text, closing).value(start, 0)
+        return _Decoder(text, closing, python).value(start, 0)
     except NoValue as error:
         raise NoValue(max(error.place, read_to)) from None
 
@@ -87,9 +92,10 @@ def skip_blanks(text: str, place: int) -> int:
 
 
 class _Decoder:
-    def __init__(self, text: str, closing: tuple[str, ...]) -> None:
+    def __init__(self, text: str, closing: tuple[str, ...], python: bool) -> None:
         self._text = text
         self._closing = closing
+        self._python = python
         self._missing = 0  # closing brackets so far
 
     def value(self, place: int, depth: int) -> tuple[Json, int]:
@@ -166,7 +172,7 @@ class _Decoder:
             found = _STRINGS[triple if self._text.startswith(triple, place) else quote].match(self._text, place)
             if not found:
                 raise NoValue(len(self._text))
-            return _unescaped(found[1]), found.end()
+            return _unescaped(found[1], python=self._python or quote == "'"), found.end()
         if number := _NUMBER.match(self._text, place):
             return _number(number[0], place), number.end()
         word = _WORD.match(self._text, place)
@@ -175,15 +181,22 @@ class _Decoder:
         return _CONSTANTS.get(word[0].lower(), word[0]), word.end()
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(text: str, *, python: bool) -> str:
     if "\\" not in text:
         return text
-    plain = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[0]) if len(found[1]) == 1 else _code(found[1]), text)
+    plain = _PYTHON_ESCAPE.sub(_python_escape, text) if python else _ESCAPE.sub(_escape, text)
     return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), plain)
 
 
-def _code(escape: str) -> str:
-    return chr(int(escape[1:], 16))
+def _escape(found: re.Match[str]) -> str:
+    return chr(int(found[1][1:], 16)) if len(found[1]) > 1 else _ESCAPED.get(found[1], found[0])
+
+
+def _python_escape(found: re.Match[str]) -> str:
+    try:
+        return found[0].encode("ascii").decode("unicode_escape")
+    except UnicodeDecodeError:  # no character of that number or name
+        return found[0]
 
 
 def _number(text: str, place: int) -> int | float:

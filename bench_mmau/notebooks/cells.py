@@ -84,16 +84,22 @@ def decoded(text: str, number: str, *, lenient: bool) -> Any:
 
     The published evaluator catches errors of JSON alone: it stops on a value that is nested too deeply, and on an
     integer of more digits than Python converts. Unless ``lenient``, these raise StopsOnReply. With ``lenient``, the
-    only list or object of the text counts, thoughts and the usual mistakes of JSON apart.
+    only list or object of the text counts, thoughts, citations such as [1] and the usual mistakes of JSON apart.
     """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        if lenient and len(found := values_in(text)) == 1:
+        found = values_in(text) if lenient else []
+        found = [one for one in found if not _is_citation(one)] or found
+        if len(found) == 1:
             return found[0]
         if lenient or isinstance(error, json.JSONDecodeError):
             raise ValueError(str(error)) from error
         raise StopsOnReply(number, f"the JSON in the reply cannot be decoded ({error})") from error
+
+
+def _is_citation(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, int) for one in value)
 
 
 def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, ...]:
@@ -103,7 +109,7 @@ def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, .
     for a code cell whose source is no text and no list of texts.
     """
     try:
-        value = decoded(without_fences(text), number, lenient=fixes.any_cells)
+        value = decoded(text if fixes.any_cells else without_fences(text), number, lenient=fixes.any_cells)
     except ValueError as error:
         raise NoCells(UNREADABLE) from error
     if fixes.any_cells:

@@ -89,11 +89,12 @@ def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, An
 def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:
     """The decoded answers, in any shape; None if the reply is no JSON, which counts as unanswered.
 
-    Single quotes count as double ones. Raises StopsOnReply, in parity only, for a reply without content and for JSON
+    In parity single quotes count as double ones, and StopsOnReply is raised for a reply without content and for JSON
     that cannot be decoded.
     """
-    text = without_fences(text_of(content, number, fixes))
+    text = text_of(content, number, fixes)
+    plain = text if fixes.flat_answers else without_fences(text).replace("'", '"')
     try:
-        return decoded(text if fixes.flat_answers else text.replace("'", '"'), number, lenient=fixes.flat_answers)
+        return decoded(plain, number, lenient=fixes.flat_answers)
     except ValueError:
         return None

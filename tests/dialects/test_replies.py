@@ -32,6 +32,7 @@ ON_OFFER = [
         run_shell={"command": TEXT},
     ),
     *tools(**{"get-weather": {"city": TEXT}, "weather.get_current": {"city": TEXT}, "find": {"query": TEXT}}),
+    *tools(store={"record": {"type": "object"}}),
 ]
 
 THINK, END = 'what does the <think> tag mean', 'text after </think> is empty'  # fmt: skip
@@ -68,6 +69,8 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      [("write_note", {"content": "Final Answer: 5\nAction: x"})]),
     ("react", 'Action: write_note\nAction Input: ```json\n{"content": "a\nFinal Answer: 5"}\n```',
      [("write_note", {"content": "a\nFinal Answer: 5"})]),
+    ("qwen", "<tool_call>\n<function=write_note>\n<parameter=content>\n</function> a </tool_call>\n</parameter>\n"
+     "</function>\n</tool_call>", [("write_note", {"content": "</function> a </tool_call>"})]),
     # near misses of JSON
     ("llama", '{"name": "write_note", "parameters": {"content": "Dear Ana,\nsee you."}}',
      [("write_note", {"content": "Dear Ana,\nsee you."})]),
@@ -86,6 +89,7 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("xlam", '{"tool_calls": [{"name": "write_note", "arguments": {"content": "a\tb"}}]}',
      [("write_note", {"content": "a\tb"})]),
     ("functionary", "<function=get_weather>{'city': 'Oslo',}</function>", [("get_weather", {"city": "Oslo"})]),
+    ("qwen", qwen(r"{'city': 'caf\xe9 \d'}"), [("get_weather", {"city": r"café \d"})]),
     # calls without arguments
     ("qwen", '<tool_call>\n{"name": "get_time"}\n</tool_call>', [("get_time", {})]),
     ("qwen", qwen("null", "get_time"), [("get_time", {})]),
@@ -98,6 +102,13 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("functionary", "<function=get_time>null</function>", [("get_time", {})]),
     ("glm4", "<tool_call>get_time\n</tool_call>", [("get_time", {})]),
     ("prompt", '<tool_calls>[{"name": "get_time"}]</tool_calls>', [("get_time", {})]),
+    ("qwen", "<tool_call>\n<function=get_time>\n</tool_call>", [("get_time", {})]),
+    ("glm4", "get_time\nnull", [("get_time", {})]),
+    ("glm4", '\nget_time\n""<|observation|>', [("get_time", {})]),
+    ("react", "Action: get_time\nAction Input:\nThought: on", [("get_time", {})]),
+    ("react", "Action: get_time\nAction Input: None", [("get_time", {})]),
+    ("react", 'Action: get_time\nAction Input: ""', [("get_time", {})]),
+    ("react", "Thought: I look.\nAction: get_time\n", [("get_time", {})]),
     # a model's own mistakes, in its own frame
     ("qwen", qwen("{}", "no_such"), [("no_such", {})]),
     ("qwen", qwen('"Oslo"'), [("get_weather", "Oslo")]),  # type: ignore[list-item]
@@ -108,6 +119,7 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("xlam2", '[{"name": "no_such", "arguments": {}}]', [("no_such", {})]),
     ("functionary", "<function=no_such>{}</function>", [("no_such", {})]),
     ("prompt", '<tool_calls>[{"name": "no_such", "arguments": {}}]</tool_calls>', [("no_such", {})]),
+    ("toolace", "[no_such(a=1)]</s>", [("no_such", {"a": 1})]),
     # Python
     ("toolace", "[find(x=-1.5, y=+2, on=not_set)]", [("find", {"x": -1.5, "y": 2, "on": "not_set"})]),
     ("toolace", '[get-weather(city="Oslo")]', [("get-weather", {"city": "Oslo"})]),
@@ -122,6 +134,13 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("toolace", '[book({"seat": 1, "window": false})]', [("book", {"seat": 1, "window": False})]),
     ("toolace", '[get_weather("Oslo", days=2), get_weather("Rome", 3)]',
      [("get_weather", {"city": "Oslo", "days": 2}), ("get_weather", {"city": "Rome", "days": 3})]),
+    ("toolace", '[get_weather({"city": "Oslo"}, days=2)]', [("get_weather", {"city": "Oslo", "days": 2})]),
+    ("toolace", '[store({"seat": 1})]', [("store", {"record": {"seat": 1}})]),
+    ("toolace", '[store({"record": {"seat": 1}})]', [("store", {"record": {"seat": 1}})]),
+    ("toolace", r"""[find(a="caf\xe9\d\/", b='\U0001F600\x41\101\N{BULLET}', c="\ud83d\ude00", d="\\d\\x41")]""",
+     [("find", {"a": r"café\d\/", "b": "😀AA•", "c": "😀", "d": r"\d\x41"})]),
+    ("toolace", '[get_weather(city="Oslo"), get_time(zone="CET")',
+     [("get_weather", {"city": "Oslo"}), ("get_time", {"zone": "CET"})]),
     ("toolace", '[write_note(content="Dear Ana,\nsee you.")]', [("write_note", {"content": "Dear Ana,\nsee you."})]),
     ("toolace", "[find(from='A', in=\"b\", a=2 * 3, b='x' + 'y', c=7 / 2)]",
      [("find", {"from": "A", "in": "b", "a": 6, "b": "xy", "c": 3.5})]),
@@ -143,6 +162,9 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("qwen", "<tool_call>\n<function=book>\n<parameter=tags>\n['a', 'b']\n</parameter>\n<parameter=seat>\n</parameter> "
      "is\na tag\n</parameter>\n</function>\n</tool_call>",
      [("book", {"tags": ["a", "b"], "seat": "</parameter> is\na tag"})]),
+    ("qwen", '<tool_call>\n<function="get_weather">\n<parameter=city>\nOslo\n<parameter=days>\n3\n</function>\n'
+     "</tool_call>", [("get_weather", {"city": "Oslo", "days": 3})]),
+    ("llama", '<function=get_weather{"city": "Oslo"}</function>', [("get_weather", {"city": "Oslo"})]),
     ("qwen", qwen('"{\\"city\\": \\"Oslo\\"}"'), [("get_weather", {"city": "Oslo"})]),
     ("qwen", '<tool_call>\n{"name": "get_weather", "parameters": {"city": "Oslo"}}\n</tool_call>',
      [("get_weather", {"city": "Oslo"})]),
@@ -151,6 +173,10 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("glm4", "get_weather\n{'city': 'Oslo'}", [("get_weather", {"city": "Oslo"})]),
     ("glm4", "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n<arg_key>days</arg_key>\n"
      "<arg_value>3</arg_value>\n</tool_call>", [("get_weather", {"city": "Oslo", "days": 3})]),
+    ("glm4", '\nget_weather\n{"city": "Oslo"}<|assistant|>get_time\n{"zone": "CET"}<|observation|>',
+     [("get_weather", {"city": "Oslo"}), ("get_time", {"zone": "CET"})]),
+    ("glm4", '<tool_call>get_weather\n{"city": "</b>"}\n</tool_call>', [("get_weather", {"city": "</b>"})]),
+    ("react", 'Action: get_weather\nAction Input: "{\\"city\\": \\"Oslo\\"}"', [("get_weather", {"city": "Oslo"})]),
     ("xlam2", '<think>maybe [{"name":"a","arguments":{}}]</think>[{"name": "get_time", "arguments": {"zone": "ü"}}]',
      [("get_time", {"zone": "ü"})]),
 ]  # fmt: skip
@@ -171,6 +197,10 @@ DATA = [
     'The record:\n\n{"name": "Alice", "parameters": {"age": 30}}\n\nThe age is 30.',
     '{"name": "Alice", "parameters": {"age": 30}, "arguments": {"x": 1}}',
     '[{"name": "Alice", "age": 30}]',
+    '[{"name": "Alice", "parameters": {"age": 30}}]',
+    '~~~\n<tool_call>\n{"name": "run_shell", "arguments": {"command": "ls"}}\n</tool_call>\n~~~\nThat is the form.',
+    '> <tool_call>\n> {"name": "run_shell", "arguments": {"command": "ls"}}\n> </tool_call>\n\nThat is the form.',
+    '>>> run_shell(command="ls")\n',
     'A call looks like this:\n\n```xml\n<tool_call>\n{"name": "run_shell", "arguments": {"command": "ls"}}\n'
     "</tool_call>\n```\n\nThat is the form.",
     'A call looks like this:\n```\n<tool_calls>[{"name": "run_shell", "arguments": {}}]</tool_calls>\n```\nThat is it.',

@@ -158,6 +158,7 @@ def test_an_endpoint_without_uploads_gets_pictures_inside_the_request(folder: Pa
     [
         ('{"score": 9, "analysis": "good"}', 9.0, 9.0),
         ('```json\n{"analysis": "2 of 3 are there", "score": 9}\n```', 2.0, 9.0),  # the first number of a fenced reply
+        ('The form is {"score": 0-10}.\n{"score": 9}', 0.0, 9.0),
         ("I would say 6.", 6.0, None),
         ("I cannot judge this.", 0.0, None),
         ('{"score": 7', 7.0, None),

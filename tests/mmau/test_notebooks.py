@@ -80,6 +80,8 @@ def texts(found: execute.Execution) -> str:
         ('"xy"', ["x", "y"], None),
         ("{}", [], None),
         ("sorry", None, None),
+        ('See [1]:\n```json\n[{"cell_type": "code", "source": ["a"]}]\n```', None, [["a\n"]]),
+        ('[{"cell_type": "x", "source": ["```b"]}]', [["b"]], [["```b"]]),
         ("[" * 100_000, NotScorable, None),
         ("", None, None),
     ],
@@ -457,6 +459,8 @@ def test_braces_in_cells_and_questions_stay() -> None:
         ("<think>['B']?</think>[\"It's 5\", 'two\nlines',]", ["It's 5", "two\nlines"]),
         ("The answers: ['A']", ["A"]),
         ("['A'] or ['B']", None),
+        ("As [1] and [2, 3] say:\n```json\n['A']\n```", ["A"]),
+        ('Answers:\n["a ``` b"]', ["a ``` b"]),
     ],
 )
 def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: Any) -> None:

@@ -113,7 +113,7 @@ def text_value(text: str, otherwise: Json) -> Json:
 
 def typed(text: str, schema: object) -> Json:
     """An argument that was written without quotes, by the types of its schema: the text where they allow no other."""
-    types = _types(schema)
+    types = types_of(schema)
     if not types:
         return value_of(text)
     value = text if types <= {"string"} else text_value(text, text)
@@ -122,10 +122,11 @@ def typed(text: str, schema: object) -> Json:
     return text
 
 
-def _types(schema: object) -> set[str]:
+def types_of(schema: object) -> set[str]:
+    """The types that a parameter's schema names."""
     if not isinstance(schema, Mapping):
         return set()
     given = schema.get("type")
     types = {one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)}
     choices = [schema.get(word) for word in ("anyOf", "oneOf")]
-    return types.union(*(_types(one) for choice in choices if isinstance(choice, list) for one in choice))
+    return types.union(*(types_of(one) for choice in choices if isinstance(choice, list) for one in choice))

@@ -43,16 +43,16 @@ class Form:
 _SEPARATOR = re.compile(r"[\s,;]*")
 _SURPLUS = re.compile(r"[\s}\]`]*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
-_FUNCTION = re.compile(r"([^\s<>]{1,200})>\s*")
-_NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>)')
-_PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,200})>\n?")
+_FUNCTION = re.compile(r"""["']?([^\s<>{}"']{1,200})["']?(?:>\s*|\s*(?=\{))""")
+_NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>|</tool_call>)')
+_PARAMETER = re.compile(r"""\s*<parameter=["']?([^<>\n"']{1,200})["']?>\n?""")
 _PARAMETER_END = re.compile(
     r"\n?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|\n?(?=</function>\s*(?:</tool_call>|\Z))"
 )
-_TOOL_NAME = re.compile(r"\s*([^\s<>{}\[\]\"']{1,200})\s*(?=<arg_key>|</tool_call>)")
+_TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</tool_call>)|[ \t]*\n\s*(?=\{))")
 _KEY = re.compile(r"\s*<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
 _KEY_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
-_NAMED = re.compile(r"[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{)")
+_NAMED = re.compile(r'[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{|(?:null|"")\s*(?:<\||\Z))')
 _CLOSED = ("<|", "```", "</")  # what may stand behind a value that lacks its closing brackets
 
 
@@ -73,7 +73,7 @@ def tag(name: str) -> Form:
         elif text[start : start + 1] in ("{", "["):
             calls, end = _objects(text, start, offered, (closing,))
         else:
-            one, end = _named_tags(text, place, offered)
+            one, end = _named(text, place, offered, closing)
             calls = [one]
         return Found(calls, on_offer(calls, offered), _behind(text, end, closing))
 
@@ -126,13 +126,16 @@ def _function(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]
     return ParsedCall(name, as_json(arguments)), _behind(text, end, "</function>")
 
 
-def _named_tags(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]:
-    """GLM-4.5's name and arguments; a name alone must be that of a tool."""
+def _named(text: str, place: int, offered: Offered, closing: str) -> tuple[ParsedCall, int]:
+    """GLM's name with tags of arguments behind it, or an object; a name alone must be that of a tool."""
     named = _TOOL_NAME.match(text, place)
     if not named:
         raise NoValue(place)
-    name = offered_name(named[1], offered)
-    arguments, end = _parameters(text, named.end(), offered.get(name, {}), _KEY, _KEY_END)
+    name, end = offered_name(named[1], offered), named.end()
+    if text.startswith("{", end):
+        arguments, end = decode(text, end, (closing,))
+    else:
+        arguments, end = _parameters(text, end, offered.get(name, {}), _KEY, _KEY_END)
     if not arguments and name not in offered:
         raise NoValue(end)
     return ParsedCall(name, as_json(arguments)), end
@@ -141,15 +144,19 @@ def _named_tags(text: str, place: int, offered: Offered) -> tuple[ParsedCall, in
 def _parameters(
     text: str, place: int, schemas: object, opening: re.Pattern[str], closing: re.Pattern[str]
 ) -> tuple[dict[str, Json], int]:
-    """Values between tags, which escape nothing: a value ends at a closing tag before another tag of the block."""
+    """Values between tags, which escape nothing: a value ends at a closing tag before another tag of the block, or
+    where the tag of another parameter of the tool opens."""
+    given = schemas if isinstance(schemas, dict) else {}
     found: dict[str, Json] = {}
     while opened := opening.match(text, place):
         closed = closing.search(text, opened.end())
         if not closed:
             raise NoValue(len(text))
-        name, place = opened[1].strip(), closed.end()
-        schema = schemas.get(name) if isinstance(schemas, dict) else None
-        found[name] = typed(text[opened.end() : closed.start()], schema)
+        name, end, place = opened[1].strip(), closed.start(), closed.end()
+        unclosed = opening.search(text, opened.end(), end)
+        if unclosed and unclosed[1] in given and unclosed[1] not in (name, *found):
+            end = place = unclosed.start()
+        found[name] = typed(text[opened.end() : end], given.get(name))
     return found, place
 
 
@@ -189,7 +196,7 @@ def _read_named(text: str, place: int, offered: Offered) -> Found:
     if not named:
         raise NoValue(place)
     arguments, end = decode(text, named.end(), _CLOSED)
-    call = ParsedCall(offered_name(named[1], offered), as_json(arguments))
+    call = ParsedCall(offered_name(named[1], offered), as_json(arguments or {}))
     return Found([call], on_offer([call], offered), end)
 
 
@@ -204,7 +211,7 @@ def _json(is_own: Callable[[Json], bool]) -> Form:
     return Form(r"(?=[\[{])", read, "as the whole reply")
 
 
-_LINE = "(?:^|(?<=</think>))"
+_LINE = r"(?:^|(?<=</think>)|(?<=<\|assistant\|>))"
 _PYTHON_NAME = r"[^\W\d][\w.-]*\("
 FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
@@ -213,6 +220,6 @@ PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole repl
 PYTHON_LINE = Form(rf"{_LINE}[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
 NAMED_LINE = Form(rf"{_LINE}(?={_NAMED.pattern})", _read_named, "never")
 JSON = _json(lambda value: False)
-JSON_LIST = _json(lambda value: isinstance(value, list) and all(map(is_call, value)))
+JSON_LIST = _json(lambda value: isinstance(value, list) and all(is_call(one) and "arguments" in one for one in value))
 JSON_TOOL_CALLS = _json(lambda value: isinstance(value, dict) and isinstance(value.get("tool_calls"), list))
 JSON_TYPED = _json(lambda value: is_call(value) and value.get("type") == "function")

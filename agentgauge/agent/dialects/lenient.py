@@ -13,19 +13,24 @@ from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
 from agentgauge.agent.dialects.frames import JSON, Form, Found
 from agentgauge.agent.near_json import NoValue
 
-_OPEN, _CLOSE = "<think>", "</think>"
+_CLOSE = "</think>"
+_MARKS = (
+    rf"(?P<thought><think>)|(?P<thought_end>{_CLOSE})|(?P<code>`+|^[ \t]{{0,3}}~~~+)"
+    r"|(?P<quotation>^[ \t]{0,3}>(?:(?!</?think>).)*+$)"
+)
 _SEARCHED = 300_000  # characters read in vain, beside the length of the text; hostile text has no end of them
 _ATTEMPT = 50  # what an attempt costs beside, and a thousandth of its place: the JSON module counts the lines before
 _TOKENS = 8  # special tokens at the end of a reply
-_TOKEN = 40  # characters of one
+_TOKEN = re.compile(r"(?:<[|｜][^<>\n]{1,40}[|｜]>|</s>)\Z")
+_LONGEST = 50  # characters of one
 
 
 def read_leniently(text: str, tools: Sequence[Mapping[str, Any]], forms: Sequence[Form] = (JSON,)) -> ParsedReply:
     """The calls of a reply and the text before them; the text after the thoughts if there are none.
 
     A frame of the family makes a call, whatever the name. Other forms are calls only of tools on offer, and as a whole
-    reply in the family's own form. Code in Markdown is a quotation, unless the reply ends with it: then calls of tools
-    on offer count. Marks of thoughts inside a value are text.
+    reply in the family's own form. Lines that Markdown quotes are text. So is its code, unless the reply ends with it:
+    then calls of tools on offer count. Marks of thoughts inside a value are text.
     """
     return _Scan(text, offered_tools(tools), tuple(forms)).reply()
 
@@ -33,7 +38,7 @@ def read_leniently(text: str, tools: Sequence[Mapping[str, Any]], forms: Sequenc
 @lru_cache(maxsize=32)
 def _openings(forms: tuple[Form, ...]) -> re.Pattern[str]:
     named = (f"(?P<form{number}>{form.opening})" for number, form in enumerate(forms))
-    return re.compile("|".join([f"(?P<thought>{_OPEN})|(?P<thought_end>{_CLOSE})|(?P<code>`+)", *named]), re.MULTILINE)
+    return re.compile("|".join([_MARKS, *named]), re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +95,11 @@ class _Scan:
             place = max(found.end, opening.end())
 
     def _mark(self, kind: str, opening: re.Match[str]) -> int:
-        """Takes note of a thought or of code; returns where the search goes on."""
+        """Takes note of a thought or of code; returns where the search goes on: a quoted line is passed over."""
+        if kind == "quotation":
+            return opening.end()
         if kind == "code":
-            return self._code(opening[0], opening.start(), opening.end())
+            return self._code(opening[0].lstrip(), opening.end())
         if self.fence and (kind == "thought" or self.quoted_thought):
             self.quoted_thought = kind == "thought"
             return opening.end()
@@ -107,16 +114,16 @@ class _Scan:
             self.begins = opening.end()
         return self.begins
 
-    def _code(self, run: str, start: int, end: int) -> int:
+    def _code(self, run: str, end: int) -> int:
         if self.fence:
-            if len(run) >= len(self.fence):
+            if run.startswith(self.fence):
                 self.fence, self.code_end = "", end
             return end
         line_end = self.text.find("\n", end)
         line_end = len(self.text) if line_end < 0 else line_end
         closing = self.text.find(run, end, line_end)
         if len(run) >= 3 or closing >= 0:
-            self.fence, self.code, self.quoted_thought = run, start, False
+            self.fence, self.code, self.quoted_thought = run, end - len(run), False
         return end
 
     def _calls(self) -> list[tuple[_Place, list[ParsedCall]]]:
@@ -125,7 +132,9 @@ class _Scan:
         if plain or not (self.fence or self._is_end(self.code_end)):
             return plain
         # a part of a line is a quotation unless it is all
-        return self._held([one for one in self.places if self._is_whole(one) or self.text.startswith("```", one.code)])
+        return self._held(
+            [one for one in self.places if self._is_whole(one) or self.text.startswith(("```", "~~~"), one.code)]
+        )
 
     def _held(self, places: Sequence[_Place]) -> list[tuple[_Place, list[ParsedCall]]]:
         held = [(one, one.found.framed if self._is_frame(one) else one.found.bare) for one in places]
@@ -158,8 +167,8 @@ def without_tokens(text: str) -> str:
     """The text without special tokens of a chat template at its end."""
     for _ in range(_TOKENS):
         ended = text.rstrip()
-        start = ended.rfind("<|", max(len(ended) - _TOKEN, 0)) if ended.endswith("|>") else -1
-        if start < 0:
+        token = _TOKEN.search(ended, max(len(ended) - _LONGEST, 0))
+        if not token:
             break
-        text = ended[:start]
+        text = ended[: token.start()]
     return text

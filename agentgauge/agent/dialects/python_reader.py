@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from agentgauge.agent.dialects.call_values import Offered, offered_name
+from agentgauge.agent.dialects.call_values import Offered, offered_name, types_of
 from agentgauge.agent.dialects.format import ParsedCall, as_json
 from agentgauge.agent.dialects.pycalls import evaluate
 from agentgauge.agent.near_json import NoValue, decode, skip_blanks
@@ -23,7 +25,8 @@ def read_python(text: str, place: int, offered: Offered) -> tuple[list[ParsedCal
     """The calls that begin at ``place``, joined by commas, in brackets or not, and their end. Raises NoValue.
 
     Values are those of ``near_json``, else what Python computes from numbers and joins from texts. A positional object
-    holds the arguments; other positional values go to the tool's parameters in their order.
+    holds the arguments, unless only an object fits the tool's first parameter; other positional values go to the
+    parameters in their order. The last bracket of a reply may be missing.
     """
     bracketed = text.startswith("[", place)
     place = skip_blanks(text, place + 1) if bracketed else place
@@ -38,9 +41,11 @@ def read_python(text: str, place: int, offered: Offered) -> tuple[list[ParsedCal
                 continue
         if not bracketed:
             return calls, end
-        if not text.startswith("]", place):
+        if text.startswith("]", place):
+            return calls, place + 1
+        if text[end:place].strip() or (place < len(text) and not text.startswith("<|", place)):
             raise NoValue(place)
-        return calls, place + 1
+        return calls, end
 
 
 def _call(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]:
@@ -63,15 +68,18 @@ def _call(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]:
         if text.startswith(",", place):
             place = skip_blanks(text, place + 1)
     try:
-        return ParsedCall(name, as_json(_named(positional, given, list(offered.get(name, ()))))), place + 1
+        return ParsedCall(name, as_json(_named(positional, given, offered.get(name, {})))), place + 1
     except (ValueError, RecursionError):
         raise NoValue(place) from None
 
 
-def _named(positional: list[Json], given: dict[str, Json], names: list[str]) -> dict[str, Json]:
+def _named(positional: list[Json], given: dict[str, Json], parameters: Mapping[str, Any]) -> dict[str, Json]:
     """All arguments by name. Raises ValueError where a positional one has none."""
-    if len(positional) == 1 and isinstance(positional[0], dict) and not given:
-        return positional[0]
+    names = list(parameters)
+    if len(positional) == 1 and isinstance(held := positional[0], dict) and not set(held) & set(given):
+        takes_object = bool(names) and "object" in types_of(parameters[names[0]])
+        if set(held) <= set(names) or not takes_object:
+            return held | given
     if len(positional) > len(names) or set(names[: len(positional)]) & set(given):
         raise ValueError("a positional argument without a name")
     return dict(zip(names, positional, strict=False)) | given
@@ -80,7 +88,7 @@ def _named(positional: list[Json], given: dict[str, Json], names: list[str]) -> 
 def _argument(text: str, place: int) -> tuple[Json, int]:
     """A value, and the comma or bracket behind it."""
     try:
-        value, end = decode(text, place)
+        value, end = decode(text, place, python=True)
         end = skip_blanks(text, end)
         if text[end : end + 1] in (",", ")"):
             return value, end

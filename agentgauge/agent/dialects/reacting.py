@@ -7,10 +7,11 @@ an action with its input, and a text without markers is what the model says to t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.agent.dialects.call_values import offered_tools, text_value
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.near_json import NoValue, decode
@@ -34,7 +35,7 @@ Final Answer: what you say to the user"""
 _NEXT = re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, (ACTION, THOUGHT, FINISH, RESPONSE)))})|\Z", re.MULTILINE)
 _PAIR = re.compile(
     # every repetition ends at one sign, so that hostile text costs no more than its length
-    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)\n+[ \t]*{re.escape(ACTION_INPUT)}\s*(?:```(?:json)?\s*)?",
+    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)(?P<input>\n+[ \t]*{re.escape(ACTION_INPUT)}\s*(?:```(?:json)?\s*)?)?",
     re.MULTILINE,
 )
 _BEHIND = re.compile(r"[\s`]*?(?=\n|\Z)")
@@ -62,13 +63,15 @@ class Reacting(Format):
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """As in GTA a final answer wins over any call. Arguments may stand in a code fence; marks inside them are text.
+        An action on offer needs no input.
 
         No published run used this syntax, so both scorings read alike.
         """
-        calls, rest = _pairs(text)
+        offered = offered_tools(tools)
+        calls, rest = _pairs(text, offered)
         if _THOUGHT_END in rest:
             text = text[text.index(_THOUGHT_END, rest.index(_THOUGHT_END)) + len(_THOUGHT_END) :]
-            calls, rest = _pairs(text)
+            calls, rest = _pairs(text, offered)
         if FINISH in rest:
             return ParsedReply(rest.rpartition(FINISH)[2].strip() or None)
         if not calls:
@@ -91,19 +94,20 @@ class Reacting(Format):
         return "\n".join(lines)
 
 
-def _pairs(text: str) -> tuple[tuple[ParsedCall, ...], str]:
+def _pairs(text: str, offered: Collection[str]) -> tuple[tuple[ParsedCall, ...], str]:
     """The calls, and the text without their arguments."""
     calls, rest, place = [], [], 0
     while pair := _PAIR.search(text, place):
-        rest.append(text[place : pair.start()])
-        arguments, place = _arguments(text, pair.end())
-        if name := pair[1].strip():
+        name, is_call = pair[1].strip(), pair["input"] or pair[1].strip() in offered
+        rest.append(text[place : pair.start() if is_call else pair.end()])
+        arguments, place = _arguments(text, pair.end()) if pair["input"] else ("{}", pair.end())
+        if name and is_call:
             calls.append(ParsedCall(name, arguments))
     return tuple(calls), "".join([*rest, text[place:]])
 
 
 def _arguments(text: str, place: int) -> tuple[str, int]:
-    """The object at ``place`` and its end; else the text up to the next mark."""
+    """The object at ``place`` and its end; else the text up to the next mark: ``{}`` where that holds nothing."""
     try:
         value, end = decode(text, place)
         if isinstance(value, dict) and (behind := _BEHIND.match(text, end)):
@@ -112,4 +116,10 @@ def _arguments(text: str, place: int) -> tuple[str, int]:
         pass
     following = _NEXT.search(text, place)
     end = following.start() if following else len(text)
-    return text[place:end].strip(), end
+    given = text[place:end].strip("` \t\r\n")
+    value = text_value(given, given)
+    if isinstance(value, str):  # JSON inside of a text
+        value = text_value(value, value)
+    if value is None or value == "":
+        value = {}
+    return as_json(value) if isinstance(value, dict) else given, end

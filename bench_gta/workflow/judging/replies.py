@@ -80,6 +80,8 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _strict(text: str) -> Verdict:
     found = list(_objects_with_score(values_in(text)))
+    # the form that was asked for, repeated, has words for the score
+    found = [reply for reply in found if not _is_words(reply["score"])] or found
     if not found:
         lacking = f"no JSON object with a 'score': {text[:80]!r}"
         raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only", "no JSON with a score")
@@ -98,6 +100,10 @@ def _objects_with_score(value: Json) -> Iterator[dict[str, Json]]:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _objects_with_score(item)
+
+
+def _is_words(score: Json) -> bool:
+    return isinstance(score, str) and not _PLAIN_NUMBER.fullmatch(score)
 
 
 def _strict_score(score: Json) -> float:
