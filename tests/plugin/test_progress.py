@@ -145,6 +145,7 @@ def test_the_line_has_the_width_of_the_terminal_while_output_is_captured(project
         except OSError:  # the other end is closed
             pass
     os.close(ours)
+    assert process.returncode == 0, written
     line = next(line for line in written.split("\r") if line.startswith("5/6 · 1 request running"))
     assert len(line.rstrip()) < width
     assert shown in line
