@@ -42,7 +42,7 @@ class Reporting:
         """Show the header of the run, and make its progress line."""
         state, terminal = self.state, self._plugin("terminalreporter")
         if terminal is None:  # -p no:terminal
-            self._show_progress(None, live=False)
+            self._show_progress(None, None, live=False)
             return
         terminal.showfspath = False
         terminal.ensure_newline()
@@ -53,22 +53,24 @@ class Reporting:
             self._write_header(terminal, iter([death]))
         self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
-        self._show_progress(self._screen(terminal) if state.benchmark_cases else None, terminal.isatty and not verbose)
+        write, screen = self._screen(terminal) if state.benchmark_cases else (None, None)
+        self._show_progress(write, screen, live=terminal.isatty and not verbose)
 
-    def _show_progress(self, write: Write | None, live: bool) -> None:
+    def _show_progress(self, write: Write | None, screen: int | None, *, live: bool) -> None:
         from agentgauge_reports.view.live import LiveRun
 
         state, path = self.state, self.state.folder.path
         about: dict[str, Any] = {"planned": state.benchmark_cases, "run": LiveRun(path), "started": state.started}
-        state.progress = Progress(write, live=live, folder=path, **about)
+        state.progress = Progress(write, live=live, screen=screen, folder=path, **about)
 
-    def _screen(self, terminal: pytest.TerminalReporter) -> Write:
-        """Writes to the terminal from any thread, past pytest's capture of the running test's output."""
+    def _screen(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:
+        """Writes to the terminal from any thread, past pytest's capture of the running test's output; and the
+        terminal's file descriptor."""
         terminal.flush()
         try:
             stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="replace")
         except (OSError, AttributeError):  # no file: another program has put its own in its place
-            return partial(terminal.write, flush=True)
+            return partial(terminal.write, flush=True), None
         self.config.add_cleanup(stream.close)
 
         def write(text: str) -> None:
@@ -78,7 +80,7 @@ class Reporting:
             stream.write(text)
             stream.flush()
 
-        return write
+        return write, stream.fileno()
 
     def _write_header(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
         from agentgauge_reports.text import titled

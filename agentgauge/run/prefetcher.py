@@ -34,7 +34,7 @@ RECHECK_SECONDS = 0.05
 """Seconds between two checks for slots that other workers have given up, and for budget that they have left, while no
 case ends here."""
 
-WATCH_SECONDS = 1.0
+WATCH_SECONDS = 0.25
 """Seconds between two calls of ``watch``."""
 
 STOP_SECONDS = 0.2

@@ -3,6 +3,7 @@ elsewhere; and the time left."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -26,6 +27,9 @@ FEWEST_CASES = 5
 """Finished cases below which there is no estimate."""
 
 STATUSES = ("passed", "wrong", "broken")
+
+DISPENSABLE = ("tokens", "tokens/s")
+"""The last words of parts that a narrow terminal does without, before parts at the end of the line are cut."""
 
 
 class Live(Protocol):
@@ -78,14 +82,23 @@ class Progress:
     """Shows the line of a run, from a thread of its own: on a terminal every second, elsewhere every ten.
 
     ``write`` puts text on the screen as it is, in any thread; without it nothing is shown. ``live`` is True on a
-    terminal. ``planned``: task → its cases. ``started``: seconds since the epoch.
+    terminal. ``screen``: its file descriptor. ``planned``: task → its cases. ``started``: seconds since the epoch.
     """
 
     def __init__(
-        self, write: Write | None, *, live: bool, planned: Mapping[str, int], folder: Path, run: Live, started: float
+        self,
+        write: Write | None,
+        *,
+        live: bool,
+        screen: int | None = None,
+        planned: Mapping[str, int],
+        folder: Path,
+        run: Live,
+        started: float,
     ) -> None:
         self._write = write
         self._live = live
+        self._screen = screen
         self._planned = planned
         self._run = run
         self._line = RunLine(folder, run)
@@ -138,7 +151,7 @@ class Progress:
         with self._drawing, suppress(OSError):  # nothing reads the screen any more
             line = self._line.text(self._planned, ended=ended)
             if self._live:
-                line = fitted(line)
+                line = fitted(line, columns(self._screen))
                 self._write("\r" + line.ljust(self._shown) + "\n" * ended)
                 self._shown = 0 if ended else len(line)
             elif ended or line != self._last or not self._line.is_batched:
@@ -196,10 +209,23 @@ class TimeLeft:
         return work * (now - self._first[0]) / (total - self._first[1])
 
 
-def fitted(line: str) -> str:
+def columns(screen: int | None = None) -> int:
+    """The width of a terminal: COLUMNS, or that of a file descriptor, because pytest captures standard output while
+    tests run."""
+    if screen is not None and not os.environ.get("COLUMNS"):
+        with suppress(OSError):
+            if known := os.get_terminal_size(screen).columns:
+                return known
+    return shutil.get_terminal_size().columns
+
+
+def fitted(line: str, width: int | None = None) -> str:
     """The parts of a line that fit the terminal: one that wraps could not be drawn over."""
-    width = shutil.get_terminal_size().columns - 1
-    return line if len(line) <= width else line[: width + 3].rpartition(" · ")[0] or line[:width]
+    room = (width or columns()) - 1
+    for words in DISPENSABLE:
+        if len(line) > room:
+            line = " · ".join(part for part in line.split(" · ") if not part.endswith(f" {words}"))
+    return line if len(line) <= room else line[: room + 3].rpartition(" · ")[0] or line[:room]
 
 
 def late_requests(count: int) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 import threading
 
 import pytest
 
 from agentgauge.run import progress
 from agentgauge.run.coordination.waiting_requests import WaitingRequests
-from agentgauge.run.progress import Progress, Rate, RunLine
+from agentgauge.run.progress import Progress, Rate, RunLine, fitted
 from tests.plugin.conftest import say
 from tests.plugin.project import PYTEST, interrupt
 
@@ -124,6 +127,30 @@ def test_a_terminal_is_redrawn_while_the_first_case_runs(project, model, first_w
     assert "\r6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens".encode() in written
 
 
+@pytest.mark.parametrize(("width", "shown"), [(34, ""), (200, " · 75 tokens")])
+def test_the_line_has_the_width_of_the_terminal_while_output_is_captured(project, model, first_waits, width, shown):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, width, 0, 0))
+    environment = {name: value for name, value in project.environment().items() if name != "COLUMNS"}
+    with subprocess.Popen(
+        [sys.executable, *PYTEST, "--data", "toy", *model], cwd=project.path, env=environment, stdout=theirs
+    ) as process:
+        os.close(theirs)
+        written = ""
+        try:
+            while part := os.read(ours, 65536):
+                written += part.decode("utf-8", "replace")
+                if "\r5/6 · 1 request running" in written:
+                    first_waits.set()
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, written
+    line = next(line for line in written.split("\r") if line.startswith("5/6 · 1 request running"))
+    assert len(line.rstrip()) < width
+    assert shown in line
+
+
 def test_without_a_terminal_plugin_nothing_is_shown(project, model):
     result = project.run(*model, "-p", "no:terminal")
     assert result.status == 0 and "/6" not in result.output
@@ -152,6 +179,20 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     WaitingRequests(tmp_path, 0).write(1, running=7, tokens=40)
     WaitingRequests(tmp_path, 1).write(0, running=1, tokens=2500)
     assert line.text().startswith("4/10 · 8 requests running · 254 tokens/s · 1 request waits for more than 2 min · ")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (99, "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1.2k tokens · 1m05 left"),
+        (90, "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1m05 left"),
+        (80, "1/9 · 8 requests running · passed 0 · wrong 1 · broken 0 · 1m05 left"),
+        (60, "1/9 · 8 requests running · passed 0 · wrong 1 · broken 0"),
+    ],
+)
+def test_a_narrow_terminal_does_without_tokens_first(width, shown):
+    whole = "1/9 · 8 requests running · 3 tokens/s · passed 0 · wrong 1 · broken 0 · 1.2k tokens · 1m05 left"
+    assert fitted(whole, width) == shown
 
 
 def test_tests_of_the_project_are_not_counted(tmp_path):
