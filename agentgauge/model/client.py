@@ -26,6 +26,7 @@ from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
+from agentgauge.model.providers import quirks_after
 from agentgauge.model.rates import Rates
 from agentgauge.model.replay import Needs
 from agentgauge.model.retry import Failure, RetryPolicy
@@ -126,14 +127,16 @@ class OpenAIModel:
             return await self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
 
         while True:
-            needs = self._needs
+            needs, spec = self._needs, self.spec
             body = form.request_body(spec, request, needs)
             outcome: ChatReply | Failure = await self._requests.run(partial(send, body))
             if not isinstance(outcome, Failure):
                 break
-            if (learned := needs.after(outcome.answer, request.messages)) == needs:
+            learned, quirks = needs.after(outcome.answer, request.messages), quirks_after(outcome.answer, spec.quirks)
+            if learned == needs and quirks == spec.quirks:
                 break
             self._needs |= learned
+            self.spec = replace(self.spec, quirks=quirks_after(outcome.answer, self.spec.quirks))
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)

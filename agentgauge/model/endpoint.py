@@ -22,7 +22,7 @@ from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, shows_outage
-from agentgauge.model.providers import likely_base
+from agentgauge.model.providers import UNSUPPORTED, likely_base, names
 from agentgauge.model.rates import Rates
 from agentgauge.model.retry import (
     UNANSWERED,
@@ -261,7 +261,7 @@ class Endpoint:
         if code == "insufficient_quota":
             kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
         reason = error_text(data) or answer.reason
-        message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, self._spec)}"
+        message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, reason, self._spec)}"
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return replace(_failure(f"http {status}", message, kind, wait), answer=answer.text())
 
@@ -341,7 +341,9 @@ def _base_advice(spec: ModelSpec) -> str:
     return likely and f" (is {likely} the base address?)"
 
 
-def _advice(status: int, path: str, spec: ModelSpec) -> str:
+def _advice(status: int, path: str, reason: str, spec: ModelSpec) -> str:
+    if status in (400, 422) and spec.quirks.temperature and UNSUPPORTED.search(reason) and names(reason, "temperature"):
+        return " (to send none, set quirks.temperature = false in its [models.NAME] table of agentgauge.toml)"
     if status in (401, 403) and spec.key_env:
         return f" (check the key in {spec.key_env})"
     if status in (401, 403):

@@ -48,6 +48,13 @@ class Provider:
     vision: bool | None = None  # whether its models see pictures: all of them, none, or (None) not known for all
 
 
+UNSUPPORTED = re.compile(
+    r"unsupported|not support|unknown|unrecognized|unexpected|unwanted|forbidden|not (?:permitted|allowed|accepted)"
+    r"|additional propert",
+    re.IGNORECASE,
+)
+"""Of a refusal: a field is too much."""
+
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")
 _MISTRAL = Quirks(seed=False, later_system="user", user_after_tool=False)
@@ -175,6 +182,27 @@ def quirks_of(preset: Provider, model: str) -> Quirks:
     if preset.name in ("openai", "azure") and is_reasoning_name(model):
         return Quirks(temperature=False, stop=False, token_field="max_completion_tokens")
     return preset.quirks
+
+
+def quirks_after(refusal: str, quirks: Quirks) -> Quirks:
+    """The quirks that a refused request shows: parameters that the endpoint does not accept and a benchmark can do
+    without. ``refusal``: the endpoint's words. A temperature is none of them, because figures depend on it."""
+    if not UNSUPPORTED.search(refusal):
+        return quirks
+    seed, stop, max_tokens = (names(refusal, word) for word in ("seed", "stop", "max_tokens"))
+    return replace(
+        quirks,
+        seed=False if seed else quirks.seed,
+        stop=quirks.stop and not stop,
+        token_field="max_completion_tokens"
+        if max_tokens and "max_completion_tokens" in refusal
+        else quirks.token_field,
+    )
+
+
+def names(text: str, word: str) -> bool:
+    """Whether a text has the word, by itself."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def _base_name(model: str) -> str:

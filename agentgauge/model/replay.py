@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.chat import ChatRequest, MadeId, Message
-from agentgauge.model.providers import Quirks
+from agentgauge.model.providers import UNSUPPORTED, Quirks, names
 
 RESPONSE_ITEMS = "response_items"
 """The field of a message that holds the items of the Responses API that it came in. Sent to that API only."""
@@ -48,11 +48,6 @@ _MISSING = tuple(
     )
 )
 _THINKING = re.compile("reason|think|thought|signature|extra_content")
-_UNSUPPORTED = re.compile(
-    r"unsupported|not support|unknown|unrecognized|unexpected|unwanted|forbidden|not (?:permitted|allowed|accepted)"
-    r"|additional propert",
-    re.IGNORECASE,
-)
 _BAD_ID = re.compile(r"tool[_ ]call[_ ]id.*\blength of 9\b", re.IGNORECASE | re.DOTALL)
 _BAD_TEXT = re.compile(
     r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))",
@@ -81,9 +76,8 @@ class Needs:
         if any(message.get("tool_calls") for message in messages):
             found = (match[1] for pattern in _MISSING for match in pattern.finditer(refusal))
             thinking = {name for name in found if _THINKING.search(name)}
-        if not thinking and _UNSUPPORTED.search(refusal):
-            dropped = {name for name in _extras(messages) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
-            dropped |= {name for name in self.thinking if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
+        if not thinking and UNSUPPORTED.search(refusal):
+            dropped = {name for name in _extras(messages) | self.thinking if names(refusal, name)}
         return self | Needs(
             frozenset(thinking - {"thought_signature", "thoughtSignature"}),
             frozenset(dropped),

@@ -269,6 +269,38 @@ def test_a_refusal_that_does_not_end_is_a_fault() -> None:
         assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "left_out", "instead"),
+    [
+        ("litellm.UnsupportedParamsError: anthropic does not support parameters: ['seed'], for model=m.", "seed", {}),
+        ("Argument not supported on this model: stop", "stop", {}),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+         "max_tokens", {"max_completion_tokens": 9}),
+        ('[{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]', "seed", {}),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_is_refused_is_left_out(words: str, left_out: str, instead: dict[str, int]) -> None:
+    def choose(seen: Seen) -> Act:
+        return data({"error": {"message": words}}, code=400) if left_out in seen.body else answer("So.\nObservation: x")
+
+    request = ChatRequest((USER,), seed=3, repeated=True, max_tokens=9, stop=("\nObservation",))
+    with FaultServer(choose=choose) as server:
+        replies = ask(replace(SPEC, url=server.url), request, request)
+        assert [left_out in seen.body for seen in server.requests] == [True, False, False]
+        expected = {"seed": 3, "max_tokens": 9, "stop": ["\nObservation"], **instead}
+        del expected[left_out]
+        assert {key: server.requests[-1].body.get(key) for key in expected} == expected
+    assert {reply.text for reply in replies} == {"So." if left_out == "stop" else "So.\nObservation: x"}
+
+
+def test_a_temperature_that_is_refused_is_a_fault_that_says_what_to_set() -> None:
+    words = "Unsupported value: 'temperature' does not support 0.0 with this model."
+    with FaultServer(choose=lambda seen: data({"error": {"message": words}}, code=400)) as server:
+        with pytest.raises(ModelFault, match=r"to send none, set quirks\.temperature = false"):
+            ask(replace(SPEC, url=server.url), ChatRequest((USER,), temperature=0.0))
+        assert len(server.requests) == 1
+
+
 PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "So."}]
 
 

@@ -30,6 +30,7 @@ from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
+from agentgauge.model.providers import quirks_after
 from agentgauge.model.replay import Needs
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
@@ -93,14 +94,16 @@ class BatchModel:
         paid: list[Usage] = []  # for answers that are of no use
         try:
             while True:
-                needs = self._needs
+                needs, quirks = self._needs, self._spec.quirks
                 attempt = partial(self._attempt, request, needs, paid)
                 outcome = await self._requests.run(partial(self._persist, attempt))
                 if isinstance(outcome, ChatReply):
                     break
-                if (learned := needs.after(outcome.answer, request.messages)) == needs:
+                learned, shown = needs.after(outcome.answer, request.messages), quirks_after(outcome.answer, quirks)
+                if learned == needs and shown == quirks:
                     break
                 self._needs |= learned
+                self._spec = replace(self._spec, quirks=quirks_after(outcome.answer, self._spec.quirks))
         except OSError as error:
             raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
         usage = sum(paid, Usage())
