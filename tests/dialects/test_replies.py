@@ -71,6 +71,12 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      [("write_note", {"content": "a\nFinal Answer: 5"})]),
     ("qwen", "<tool_call>\n<function=write_note>\n<parameter=content>\n</function> a </tool_call>\n</parameter>\n"
      "</function>\n</tool_call>", [("write_note", {"content": "</function> a </tool_call>"})]),
+    ("qwen", '<tool_call>\n<function=book>\n<parameter=tags>\n["</parameter>\\n</function>"]\n</parameter>\n'
+     "</function>\n</tool_call>", [("book", {"tags": ["</parameter>\n</function>"]})]),
+    ("glm4", '<tool_call>store\n<arg_key>record</arg_key>\n<arg_value>{"a": "</arg_value></tool_call>"}</arg_value>\n'
+     "</tool_call>", [("store", {"record": {"a": "</arg_value></tool_call>"}})]),
+    ("qwen", "<tool_call>\n<function=get_weather>\n<parameter=city>\n<parameter=days>\n</parameter>\n</function>\n"
+     "</tool_call>", [("get_weather", {"city": "<parameter=days>"})]),
     # near misses of JSON
     ("llama", '{"name": "write_note", "parameters": {"content": "Dear Ana,\nsee you."}}',
      [("write_note", {"content": "Dear Ana,\nsee you."})]),
@@ -210,6 +216,9 @@ DATA = [
     "See [1] and [2, 3], or [the docs](https://example.org/a(b)).",
     'The tool is {"name": "get_time", "description": "Time", "parameters": {"type": "object", "properties": {}}}.',
     '{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}',
+    'The schema:\n{"name": "get_time", "parameters": {"type": "object", "required": ["zone"]}}',
+    '{"name": "get_time", "parameters": {"zone": {"type": "string", "description": "a zone"}}}',
+    "In Python:\n\n    get_time(zone='CET')\n\ngives the time.",
     "A <tool_call> block ends with </tool_call>, a <function=name> tag with </function>.",
     "get_weather(city) takes a city, and run_shell(command) a command.",
     "def get_time(zone):\n    return f(zone)\n",

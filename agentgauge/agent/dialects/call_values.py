@@ -61,7 +61,8 @@ def calls_of(value: Json, offered: Offered, *, framed: bool) -> Iterator[ParsedC
             yield from calls_of(value.get(inner), offered, framed=framed)
         return
     name = offered_name(name, offered)
-    arguments = None if _is_schema(value) or not (framed or name in offered) else _arguments(value, framed=framed)
+    is_data = _is_schema(value, framed=framed) or not (framed or name in offered)
+    arguments = None if is_data else _arguments(value, framed=framed)
     if arguments is not None and (framed or isinstance(value_of(arguments), dict)):
         yield ParsedCall(name, arguments)
 
@@ -76,10 +77,16 @@ def is_call(value: Json) -> bool:
     )
 
 
-def _is_schema(value: Mapping[str, Json]) -> bool:
+def _is_schema(value: Mapping[str, Json], *, framed: bool) -> bool:
+    """Whether the value describes a tool; outside of a frame by its parameters alone, too."""
+    if "description" in value and "arguments" not in value:
+        return True
     given = value.get("parameters")
-    described = isinstance(given, dict) and given.get("type") == "object" and isinstance(given.get("properties"), dict)
-    return described or ("description" in value and "arguments" not in value)
+    if not isinstance(given, dict) or not given:
+        return False
+    if given.get("type") == "object" and (isinstance(given.get("properties"), dict) or "required" in given):
+        return True
+    return not framed and all(isinstance(one, dict) and {"type", "description"} <= set(one) for one in given.values())
 
 
 def _arguments(call: Mapping[str, Json], *, framed: bool) -> str | None:

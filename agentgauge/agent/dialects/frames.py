@@ -15,6 +15,7 @@ from agentgauge.agent.dialects.call_values import (
     on_offer,
     text_value,
     typed,
+    types_of,
 )
 from agentgauge.agent.dialects.format import ParsedCall, as_json
 from agentgauge.agent.dialects.python_reader import read_python
@@ -144,20 +145,32 @@ def _named(text: str, place: int, offered: Offered, closing: str) -> tuple[Parse
 def _parameters(
     text: str, place: int, schemas: object, opening: re.Pattern[str], closing: re.Pattern[str]
 ) -> tuple[dict[str, Json], int]:
-    """Values between tags, which escape nothing: a value ends at a closing tag before another tag of the block, or
-    where the tag of another parameter of the tool opens."""
+    """Values between tags, which escape nothing: a text ends at a closing tag before another tag of the block; where
+    the block has none, where the tag of another parameter of the tool opens."""
     given = schemas if isinstance(schemas, dict) else {}
     found: dict[str, Json] = {}
     while opened := opening.match(text, place):
-        closed = closing.search(text, opened.end())
+        name, start = opened[1].strip(), opened.end()
+        closed = closing.search(text, _behind_value(text, start, given.get(name)))
         if not closed:
             raise NoValue(len(text))
-        name, end, place = opened[1].strip(), closed.start(), closed.end()
-        unclosed = opening.search(text, opened.end(), end)
+        end, place = closed.start(), closed.end()
+        unclosed = None if closed[0].strip() else opening.search(text, start, end)
         if unclosed and unclosed[1] in given and unclosed[1] not in (name, *found):
             end = place = unclosed.start()
-        found[name] = typed(text[opened.end() : end], given.get(name))
+        found[name] = typed(text[start:end], given.get(name))
     return found, place
+
+
+def _behind_value(text: str, place: int, schema: object) -> int:
+    """Behind the object or list at ``place``, as tags inside of it are text; ``place`` where there is none."""
+    start = skip_blanks(text, place)
+    if "string" in types_of(schema) or text[start : start + 1] not in ("{", "["):
+        return place
+    try:
+        return decode(text, start)[1]
+    except NoValue:
+        return place
 
 
 def _read_function(text: str, place: int, offered: Offered) -> Found:
@@ -217,7 +230,7 @@ FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
 GORILLA_MARK = Form(r"<<function>>\s*", _read_python)
 PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole reply")
-PYTHON_LINE = Form(rf"{_LINE}[ \t]*(?={_PYTHON_NAME})", _read_line, "never")
+PYTHON_LINE = Form(rf"{_LINE} {{0,3}}(?={_PYTHON_NAME})", _read_line, "never")
 NAMED_LINE = Form(rf"{_LINE}(?={_NAMED.pattern})", _read_named, "never")
 JSON = _json(lambda value: False)
 JSON_LIST = _json(lambda value: isinstance(value, list) and all(is_call(one) and "arguments" in one for one in value))
