@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
+from agentgauge.core.types import Usage
 from agentgauge.model.names import denies
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import completed, message_texts, unread
@@ -38,7 +39,7 @@ def observed(reply: ChatReply, data: object, request: ChatRequest, spec: ModelSp
     usage = completed(reply.usage, request, reply, spec.prices)
     if usage.estimated_requests:
         found["estimated"] = excerpt(said) if (said := unread(data)) else ""
-    elif tools := _tools(request, usage.prompt_tokens):
+    elif tools := _tools(request, usage):
         found["tools"] = tools
     if reply.model and reply.model != spec.model:
         found["reported"] = reply.model
@@ -47,14 +48,18 @@ def observed(reply: ChatReply, data: object, request: ChatRequest, spec: ModelSp
     return replace(reply, usage=usage, observed=found)
 
 
-def _tools(request: ChatRequest, counted: int) -> dict[str, Any]:
+def _tools(request: ChatRequest, usage: Usage) -> dict[str, Any]:
     """Whether a count of prompt tokens holds the tools of a request. Empty if it does not tell."""
+    counted = usage.prompt_tokens
     messages = [text for message in request.messages for text in message_texts(message)]
     if not request.tools or None in messages:
         return {}
     size = sum(len(text) for text in messages if text)
     told = sum(map(_length, _told(request.tools))) // FEWEST
-    if told >= LEAST_TOOLS and counted < told + sum(_length(text) for text in messages if text) // FEWEST:
+    most = counted + usage.cached_tokens  # some gateways count cached tokens beside the prompt's
+    if told >= LEAST_TOOLS and most < told + sum(_length(text) for text in messages if text) // FEWEST:
+        if usage.cached_tokens == counted:  # cut to the prompt's: there were more
+            return {}
         seen = False
     elif counted > size // MOST + TEMPLATE:
         seen = True

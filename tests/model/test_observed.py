@@ -57,8 +57,17 @@ def test_whether_a_count_holds_the_tools(counted: int, request_: ChatRequest, ex
     assert seen(counted, request_) is expected
 
 
-def test_tokens_of_a_cache_beside_the_prompt_hold_the_tools() -> None:
-    assert seen(12, WITH_TOOLS, cache_read_input_tokens=400) is True
+@pytest.mark.parametrize(
+    ("cache", "expected"),
+    [
+        ({"cache_read_input_tokens": 400}, True),
+        ({"prompt_tokens_details": {"cached_tokens": 400}}, None),  # more than the prompt has
+        ({"prompt_tokens_details": {"cached_tokens": 11}}, False),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, False),
+    ],
+)
+def test_tokens_of_a_cache_may_hold_the_tools(cache: dict[str, Any], expected: bool | None) -> None:
+    assert seen(12, WITH_TOOLS, **cache) is expected
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,26 @@ def test_attempts_are_averaged_and_a_broken_one_leaves_the_others(tmp_path, caps
     assert ([one["sample"] for one in task["gained"]], [one["sample"] for one in task["lost"]]) == (["1"], ["3"])
 
 
+MIXED = {f"s{number}": [number < 4] for number in range(8)}
+
+
 @pytest.mark.parametrize(
-    ("samples", "words"),
+    ("a", "b", "words"),
     [
-        ({"s0": ["broken"]}, "Nothing could be tested: too few samples are common, or all have the same outcome."),
-        (EIGHT, "p is of the one test shown here. *: p ≤ 0.05"),
+        (
+            {"s0": ["broken"]},
+            {"s0": ["broken"]},
+            "Nothing could be tested: too few samples are common, or all have the same outcome.",
+        ),
+        (MIXED, MIXED, "p is 1 throughout: on no figure do enough samples differ for a significant result."),
+        (MIXED, {**MIXED, "s0": [False]}, "on no figure do enough samples differ for a significant result."),
+        (EIGHT, BETTER, "p is of the one test shown here. *: p ≤ 0.05"),
     ],
-    ids=["none", "one"],
+    ids=["none", "equal", "one differs", "one"],
 )
-def test_the_note_has_the_number_of_tests(tmp_path, capsys, samples, words):
-    written(tmp_path / "a", {PLANS: samples})
-    written(tmp_path / "b", {PLANS: BETTER if samples is EIGHT else samples}, ("run/model", "m2"))
+def test_the_note_has_the_number_of_tests(tmp_path, capsys, a, b, words):
+    written(tmp_path / "a", {PLANS: a})
+    written(tmp_path / "b", {PLANS: b}, ("run/model", "m2"))
     out = " ".join(compared(tmp_path, capsys).split())
     assert out.endswith(words) and "all 0" not in out
 

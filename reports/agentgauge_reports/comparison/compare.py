@@ -41,10 +41,12 @@ NOTE = (
 )
 
 
-def _note(family: int) -> str:
-    """``family``: the number of tests."""
-    if not family:
+def _note(figures: int, family: int) -> str:
+    """``figures``: those with a p. ``family``: the number of tests."""
+    if not figures:
         return f"{NOTE} Nothing could be tested: too few samples are common, or all have the same outcome."
+    if not family:
+        return f"{NOTE} p is 1 throughout: on no figure do enough samples differ for a significant result."
     shown = "is of the one test" if family == 1 else f"is corrected for all {family} tests"
     return f"{NOTE} p {shown} shown here{' (Holm)' if family > 1 else ''}. *: p \u2264 0.05"
 
@@ -90,7 +92,7 @@ def compare(paths: Sequence[Path], base: Path) -> dict[str, Any]:
         ],
         "alpha": ALPHA,
         "tests": family,
-        "note": _note(family),
+        "note": _note(len(corrected), family),
         "comparisons": [
             _compared(letter, (first, run), found[letter], corrected, base) for letter, run in others.items()
         ],
