@@ -88,7 +88,7 @@ class Native:
             replace(call, arguments=_readable(call.arguments), id=id).to_wire()
             for call, id in zip(reply.tool_calls, ids, strict=True)
         ]
-        return [{"role": "assistant", "content": reply.text or None, **reply.extra, "tool_calls": calls}]
+        return [{"role": "assistant", "content": reply.content, **reply.extra, "tool_calls": calls}]
 
     def result_messages(self, results: Sequence[ActionResult]) -> list[Message]:
         return [self._result_message(result) for result in results]

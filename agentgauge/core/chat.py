@@ -81,12 +81,12 @@ class ToolCall:
     arguments: str
     id: str = ""  # empty: the server gave none
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the call besides id, type and function. Some endpoints require that their fields are sent back, such as
-    Gemini's signature."""
+    """Fields of the call besides id and type; ``function`` holds those besides name and arguments. Some endpoints
+    require that their fields are sent back, such as Gemini's signature."""
 
     def to_wire(self) -> dict[str, Any]:
-        function = {"name": self.name, "arguments": self.arguments}
-        return {"id": self.id, "type": "function", "function": function, **self.extra}
+        function = {"name": self.name, "arguments": self.arguments, **self.extra.get("function", {})}
+        return {"id": self.id, "type": "function", **self.extra, "function": function}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ class Provider:
 
 UNSUPPORTED = re.compile(
     r"unsupported|not support|unknown|unrecognized|unexpected|unwanted|forbidden|not (?:permitted|allowed|accepted)"
-    r"|additional propert",
+    r"|additional propert|not a valid|invalid (?:field|property|key)|remove"
+    r"|(?:must|should|may|can) ?not (?:contain|include|have|be (?:sent|passed|set|provided|included|present))",
     re.IGNORECASE,
 )
 """Of a refusal: a field is too much."""

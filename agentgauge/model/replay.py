@@ -30,7 +30,7 @@ _CALL = frozenset({"id", "type", "function"})
 _MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "refusal"})
 
 _EMPTY: Mapping[str, Any] = {"reasoning_details": [], "thinking_blocks": [], "extra_content": {}}
-"""The thinking of calls that come without any, where it is no text; a text must not be empty for every endpoint."""
+"""The thinking of messages that come without any, where it is no text; a text must not be empty for every endpoint."""
 
 _NO_TEXT = "(empty)"
 """In place of an empty text, such as the result of a gold call without one, where an endpoint refuses that."""
@@ -48,43 +48,54 @@ _MISSING = tuple(
     )
 )
 _THINKING = re.compile("reason|think|thought|signature|extra_content")
-_BAD_ID = re.compile(r"tool[_ ]call[_ ]id.*\blength of 9\b", re.IGNORECASE | re.DOTALL)
+_BAD_ID = re.compile(r"tool[_ ]call[_ ]ids?\b.*\blength (?:of )?9\b", re.IGNORECASE | re.DOTALL)
 _BAD_TEXT = re.compile(
-    r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))",
+    r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))"
+    r"|\bnon-?empty content|\bempty text|parts must not be empty|at least one (?:content element|parts field)",
     re.IGNORECASE | re.DOTALL,
 )
-_BAD_ORDER = re.compile(r"unexpected role '?user'? after role '?tool\b", re.IGNORECASE)
+_BAD_NULL = re.compile(
+    r"\bcontent\b.{0,80}?\b(?:null|none|nil|nonetype|required|missing|(?:valid|a) string)\b", re.IGNORECASE | re.DOTALL
+)
+_BAD_ORDER = re.compile(r"unexpected role '?user'? after role '?tool\b|roles must alternate", re.IGNORECASE)
+_BAD_REPETITION = re.compile(r"roles must alternate", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What an endpoint has asked of the messages that are replayed to it."""
 
-    thinking: frozenset[str] = frozenset()  # fields that a message with calls must have
+    thinking: frozenset[str] = frozenset()  # fields that a message of the assistant must have
     dropped: frozenset[str] = frozenset()  # fields that a message and a call must not have
     signature: bool = False  # the first call of a message must have a signature
     short_ids: bool = False  # ids have nine letters or digits
     user_after_tool: bool = True  # a user message may follow a tool's result
     empty_text: bool = True  # a content may be an empty text
+    null_content: bool = True  # the content of a message with calls may be null
+    repeated_role: bool = True  # a user's or assistant's text may follow another one
 
     def after(self, refusal: str, messages: Sequence[Message]) -> Needs:
         """The needs that a refused request shows; the same where ``refusal``, the endpoint's words, names none that
         these messages do not meet."""
-        if not refusal:
-            return self
+        refusal = re.sub(r"""\\+(?=["'])""", "", refusal)  # gateways pass the JSON of others on as a text
         thinking, dropped = set[str](), set[str]()
-        if any(message.get("tool_calls") for message in messages):
+        if any(message.get("role") == "assistant" for message in messages):
             found = (match[1] for pattern in _MISSING for match in pattern.finditer(refusal))
             thinking = {name for name in found if _THINKING.search(name)}
         if not thinking and UNSUPPORTED.search(refusal):
             dropped = {name for name in _extras(messages) | self.thinking if names(refusal, name)}
+        is_bad_text = bool(_BAD_TEXT.search(refusal))
+        is_bad_null = bool(_BAD_NULL.search(refusal)) if not thinking | dropped else False
+        is_bad_null |= is_bad_text and not self.empty_text
         return self | Needs(
             frozenset(thinking - {"thought_signature", "thoughtSignature"}),
             frozenset(dropped),
             signature=any("signature" in name.lower() for name in thinking),
             short_ids=bool(_BAD_ID.search(refusal)),
             user_after_tool=not _BAD_ORDER.search(refusal),
-            empty_text=not _BAD_TEXT.search(refusal),
+            empty_text=not is_bad_text,
+            null_content=not (is_bad_null and any(_calls(message) for message in messages)),
+            repeated_role=not _BAD_REPETITION.search(refusal),
         )
 
     def __or__(self, other: Needs) -> Needs:
@@ -95,6 +106,8 @@ class Needs:
             self.short_ids or other.short_ids,
             self.user_after_tool and other.user_after_tool,
             self.empty_text and other.empty_text,
+            self.null_content and other.null_content,
+            self.repeated_role and other.repeated_role,
         )
 
 
@@ -116,17 +129,19 @@ def _calls(message: Message) -> list[Mapping[str, Any]]:
 def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list[dict[str, Any]]:
     """Copies of a request's messages as an endpoint accepts them.
 
-    - A message of the assistant without any content is left out.
+    - A message of the assistant without any content is left out, and so are its fields without a value.
     - Every call of the conversation has an id of its own, which its result has, too. Ids that the endpoint has given
       stay where they are unique; others become nine letters and digits.
     - Arguments are the text of a JSON object: servers parse those of earlier calls.
     - Names of functions that are not on offer have letters that every endpoint accepts.
     """
     offered = {str(tool.get("function", {}).get("name")) for tool in request.tools}
-    sent = [_fitted(message, offered, needs) for message in _with_ids(request.messages, needs) if _says(message)]
-    if quirks.user_after_tool and needs.user_after_tool:
-        return sent
-    return list(_bridged(sent))
+    messages: Iterator[Message] = (message for message in _with_ids(request.messages, needs) if _says(message))
+    if not needs.repeated_role:
+        messages = _merged(messages)
+    if not (quirks.user_after_tool and needs.user_after_tool):
+        messages = _bridged(messages)
+    return [_fitted(message, offered, needs) for message in messages]
 
 
 def _says(message: Message) -> bool:
@@ -134,18 +149,28 @@ def _says(message: Message) -> bool:
 
 
 def _fitted(message: Message, offered: set[str], needs: Needs) -> dict[str, Any]:
-    kept = {key: value for key, value in message.items() if key not in needs.dropped}
-    if "role" not in kept:
-        kept = {"role": "assistant", **kept}  # a reply's own message
-    if not needs.empty_text and kept.get("content") == "":
-        kept["content"] = None if kept.get("tool_calls") else _NO_TEXT
-    if not (calls := _calls(message)):
-        # null is no content without calls
-        return {**kept, "content": ""} if kept["role"] == "assistant" and kept.get("content") is None else kept
+    kept = {"role": "assistant", **message}  # a reply's own message has no role
+    is_assistants = kept["role"] == "assistant"
+    if is_assistants:
+        kept = {
+            name: value
+            for name, value in kept.items()
+            if name == "content" or (value is not None and name not in needs.dropped)
+        }
+    calls = _calls(message)
+    if not calls:
+        kept.pop("tool_calls", None)  # endpoints refuse an empty list
+    if is_assistants and kept.get("content") is None and not (calls and needs.null_content):
+        kept["content"] = ""  # null is no content without calls
+    content = kept.get("content")
+    if not needs.empty_text and isinstance(content, str) and not content.strip():
+        kept["content"] = None if calls and needs.null_content else _NO_TEXT
+    if is_assistants:
+        for name in needs.thinking - needs.dropped:
+            kept.setdefault(name, _EMPTY.get(name, " "))
+    if not calls:
+        return kept
     kept["tool_calls"] = [_fitted_call(call, offered, needs) for call in calls]
-    for name in needs.thinking - needs.dropped:
-        if kept.get(name) is None:
-            kept[name] = _EMPTY.get(name, " ")
     if needs.signature:
         first = kept["tool_calls"][0]
         extra = first.get("extra_content") or {}
@@ -222,7 +247,7 @@ def _nine_signs(word: str) -> str:
     return "".join(signs)
 
 
-def _bridged(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _bridged(messages: Iterator[Message]) -> Iterator[Message]:
     """The messages, with one of the assistant between a tool's result and a user message."""
     last = None
     for message in messages:
@@ -230,3 +255,22 @@ def _bridged(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"role": "assistant", "content": "OK."}
         last = message.get("role")
         yield message
+
+
+def _merged(messages: Iterator[Message]) -> Iterator[Message]:
+    """The messages, texts of one role that follow each other as one."""
+    last: Message | None = None
+    for message in messages:
+        if last and _is_text(last) and _is_text(message) and last["role"] == message["role"]:
+            last = {**last, **message, "content": f"{last['content']}\n\n{message['content']}"}
+            continue
+        if last:
+            yield last
+        last = message
+    if last:
+        yield last
+
+
+def _is_text(message: Message) -> bool:
+    is_spoken = message.get("role") in ("user", "assistant")
+    return is_spoken and isinstance(message.get("content"), str) and not _calls(message)

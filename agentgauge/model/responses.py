@@ -117,7 +117,12 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         part.get("text") for item in items if item.get("type") == "reasoning" for part in _mappings(item.get("summary"))
     ]
     called = [item for item in items if item.get("type") == "function_call"]
-    calls = read_tool_calls([{"id": call.get("call_id"), "function": call} for call in called])
+    calls = read_tool_calls(
+        [
+            {"id": call.get("call_id"), "function": {name: call.get(name) for name in ("name", "arguments")}}
+            for call in called
+        ]
+    )
     finish = "tool_calls" if calls else "stop"
     if status == "incomplete":
         details = data.get("incomplete_details")

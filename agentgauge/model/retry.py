@@ -124,7 +124,8 @@ class RetryPolicy:
         the wait."""
         delay = min(self.cap, self.base * 2.0 ** (tries - 1))
         computed = self.scale * delay * (0.5 + 0.5 * self.chance())
-        return max(computed, (failure.retry_after or 0.0) * (1 + 0.1 * self.chance()))
+        asked = failure.retry_after
+        return max(computed, asked * (1 + 0.1 * self.chance())) if asked else computed
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _EXCERPT = 200  # characters of an endpoint's text in a message
 _PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
+_FUNCTION_FIELDS = {"name": None, "arguments": None}
 _STATUS = re.compile("[45][0-9]{2}")
 _KINDS: dict[str, FailureKind] = {
     "server_error": "again",
@@ -203,6 +204,8 @@ def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
             if not isinstance(arguments, str | None):
                 arguments = json.dumps(clean_all(arguments), ensure_ascii=False)
             extra = {key: clean_all(value) for key, value in call.items() if key not in _CALL_FIELDS}
+            if inner := {key: clean_all(value) for key, value in function.items() if key not in _FUNCTION_FIELDS}:
+                extra["function"] = inner
             found.append(ToolCall(_string(name), _string(arguments), _string(identity), extra))
     return tuple(found)
 
@@ -223,7 +226,7 @@ def _filled(call: Any) -> Any:
         return call
     filled = {**_CALL_FIELDS, **call}
     if isinstance(function := filled["function"], Mapping):
-        filled["function"] = {"name": None, "arguments": None, **function}
+        filled["function"] = {**_FUNCTION_FIELDS, **function}
     return filled
 
 

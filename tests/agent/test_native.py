@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,6 +99,13 @@ def test_broken_arguments_do_not_go_back_to_the_endpoint() -> None:
     reply = call("Echo", '{"words": "a')
     (message,) = NATIVE.reply_messages(reply, NATIVE.read(reply, TOOLS, 0))
     assert message["tool_calls"][0] == {"id": "c1", "type": "function", "function": {"name": "Echo", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("content", ["", None, "words"])
+def test_the_content_of_a_message_with_calls_goes_back_as_it_came(content: str | None) -> None:
+    reply = replace(call("Echo", "{}"), text=content or "", received={"content": content})
+    (message,) = NATIVE.reply_messages(reply, NATIVE.read(reply, TOOLS, 0))
+    assert message["content"] == content
 
 
 @pytest.mark.parametrize(("text", "said"), [("", []), ("words", [{"role": "assistant", "content": "words"}])])

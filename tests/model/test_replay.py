@@ -131,18 +131,19 @@ THINKING = {
     "DeepSeek": "The `reasoning_content` in the thinking mode must be passed back to the API.",
     "DeepSeek, earlier": "Missing `reasoning_content` field in the assistant message at message index 2. See https://x",
     "Kimi": "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
+    "a gateway": r'{"error": {"metadata": {"raw": "{\"message\": \"Missing a \\\"reasoning_content\\\" field\"}"}}}',
 }
 
 
 @pytest.mark.parametrize("words", THINKING.values(), ids=THINKING)
-def test_calls_of_others_get_the_thinking_that_is_asked_for(words: str) -> None:
+def test_messages_of_others_get_the_thinking_that_is_asked_for(words: str) -> None:
     needs = Needs().after(words, [USER, calls("c")])
     assert needs == Needs(thinking=frozenset({"reasoning_content"}))
     own, gold, text = sent(
         calls("a", reasoning_content=""), calls("b"), {"role": "assistant", "content": "t"}, needs=needs
     )
     assert (own["reasoning_content"], gold["reasoning_content"].strip()) == ("", "")
-    assert gold["reasoning_content"] and "reasoning_content" not in text
+    assert gold["reasoning_content"] and text["reasoning_content"]
 
 
 GOOGLE = "Unable to submit: function call `default_api:a` in the 2. content block is missing a `thought_signature`."
@@ -166,6 +167,8 @@ REFUSED = {
     "Cerebras": "messages.2.assistant.reasoning: property 'messages.2.assistant.reasoning' is unsupported",
     "OpenAI": "Unknown parameter: 'messages[2].reasoning'.",
     "Mistral": '{"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 2, "assistant", "reasoning"]}]}',
+    "DeepSeek R1": "The reasoning is an intermediate result. Please remove the reasoning from your message.",
+    "a proxy": "messages[2] must not contain reasoning",
     "JSON Schema": "Additional properties are not allowed ('reasoning' was unexpected) - 'messages.2'",
 }
 
@@ -206,6 +209,9 @@ def test_the_order_of_mistral() -> None:
         "messages.1: text content blocks must contain non-whitespace text",
         "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field.",
         "Invalid request: the content of the message at position 1 must not be empty",
+        "messages.1: all messages must have non-empty content except for the optional final assistant message",
+        "Unable to submit request because it has an empty text parameter. Add a value to the parameter.",
+        "Each message must have at least one content element.",
     ],
 )
 def test_empty_texts_are_not_repeated_where_they_are_refused(words: str) -> None:
@@ -214,6 +220,49 @@ def test_empty_texts_are_not_repeated_where_they_are_refused(words: str) -> None
     assert needs == Needs(empty_text=False)
     assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", None, "(empty)"]
     assert [message["content"] for message in sent(*messages)] == ["q", "", ""]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "invalid message content type: <nil>",
+        "messages[1]: content is required",
+        "Invalid value for 'content': expected a string, got null.",
+        "messages.1.content: Input should be a valid string",
+    ],
+)
+def test_a_null_content_is_not_repeated_where_it_is_refused(words: str) -> None:
+    messages = [USER, calls("c"), result("c", "")]
+    needs = Needs().after(words, messages)
+    assert needs == Needs(null_content=False)
+    assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", "", ""]
+
+
+def test_neither_null_nor_an_empty_text() -> None:
+    """Gateways to Bedrock say of both that the field is empty."""
+    words, messages = "The content field in the Message object at messages.1 is empty.", [USER, calls("c"), result("c")]
+    needs = Needs().after(words, messages).after(words, messages)
+    assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", "(empty)", "r"]
+
+
+def test_roles_alternate_where_a_template_demands_it() -> None:
+    two = {"role": "assistant", "content": "t"}
+    messages = [USER, USER, calls("c"), result("c"), USER, two, two, USER]
+    needs = Needs().after("Conversation roles must alternate user/assistant/user/assistant/...", messages)
+    found = sent(*messages, needs=needs)
+    assert [message["content"] for message in found] == ["q\n\nq", None, "r", "OK.", "q", "t\n\nt", "q"]
+    assert [message["content"] for message in sent(*messages)] == ["q", "q", None, "r", "q", "t", "t", "q"]
+
+
+@pytest.mark.parametrize("empty", [[], None])
+def test_a_message_has_no_fields_without_a_value(empty: Any) -> None:
+    message = {"role": "assistant", "content": "t", "tool_calls": empty, "function_call": None, "refusal": None}
+    assert sent(USER, message)[1] == {"role": "assistant", "content": "t"}
+
+
+def test_the_words_of_a_template_about_ids() -> None:
+    needs = Needs().after("Tool call IDs should be alphanumeric strings with length 9!", [USER, calls("call_1")])
+    assert needs == Needs(short_ids=True)
 
 
 # -- against an endpoint
@@ -327,6 +376,14 @@ def test_what_a_message_holds_besides_goes_back_as_it_came(
     again = json.loads(json.dumps(sent(USER, {"role": "assistant", **reply.message})[1]))
     plain = {"role": "assistant", "content": "So.", "tool_calls": [tool_call("f", "{}")]}
     assert again == {**plain, **extra}
+
+
+def test_fields_of_a_function_go_back() -> None:
+    call = tool_call("f", "{}")
+    call["function"]["provider_specific_fields"] = {"thought_signature": "own"}
+    reply = read_reply({"choices": [{"message": {"content": "", "tool_calls": [call]}}]}, SPEC)
+    assert isinstance(reply, ChatReply)
+    assert [one.to_wire() for one in reply.tool_calls] == [call]
 
 
 GIVEN = st.one_of(
