@@ -173,7 +173,10 @@ class Endpoint:
             with self._outage.probe() if probes else contextlib.nullcontext():
                 outcome = await self._attempt(request, read)
             if isinstance(outcome, Failure) and shows_outage(outcome):
-                return self._outage.noticed(outcome, probes=probes) if self._health.answers == answers else outcome
+                if self._health.answers != answers:
+                    return outcome
+                seconds = asyncio.get_running_loop().time() - ticket.sent
+                return self._outage.noticed(outcome, probes=probes, seconds=seconds)
             if not (isinstance(outcome, Failure) and outcome.kind in UNANSWERED):
                 self._outage.answered()
             if not isinstance(outcome, Failure):
@@ -275,6 +278,7 @@ class Endpoint:
 _MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
     "timeout": ("no answer from {place} within {seconds} s", "unreachable"),
     "connection": ("no connection to {place}: {detail}", "unreachable"),
+    "disconnected": ("{place} closed the connection before its answer: {detail}", "unreachable"),
     "certificate": (
         "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its authority"
         " in SSL_CERT_FILE",

@@ -34,8 +34,12 @@ PROBE_SECONDS = 10.0
 LONGEST_PAUSE = 5.0
 """Seconds between two probes, unless the endpoint asks for more: a server that is back is noticed soon."""
 LOOK_SECONDS = 0.2
+WORKED_SECONDS = 1.0
+"""An endpoint that breaks off later than so many seconds after a request was sent has worked on it."""
 
-_CAUSES = frozenset(("connection", "truncated body", *(f"http {code}" for code in (502, 503, 504, 521, 522, 523, 530))))
+_CUT = ("disconnected", "truncated body")
+"""The causes of failures in the middle of an answer, or before it."""
+_CAUSES = frozenset(("connection", *_CUT, *(f"http {code}" for code in (502, 503, 504, 521, 522, 523, 530))))
 """Of failures that show an outage; from 521 on Cloudflare's."""
 _WORDS = re.compile(
     r"(?i)connection (?:error|refused|reset)|connect call failed|cannot connect|econnrefused|actively refused"
@@ -54,9 +58,11 @@ def shows_outage(failure: Failure) -> bool:
     return failure.cause in _CAUSES or (words and _WORDS.search(failure.message) is not None)
 
 
-def _will_be_back(failure: Failure) -> bool:
-    """Whether the endpoint itself says so: such an endpoint is there, though it has not answered yet."""
-    return failure.cause == "http 503" and (failure.retry_after is not None or "loading" in failure.message.lower())
+def _is_there(failure: Failure, seconds: float) -> bool:
+    """Whether a failure shows that there is an endpoint which has not answered yet: it says that it loads its model, or
+    it has worked on the request for ``seconds``."""
+    is_loading = failure.retry_after is not None or "loading" in failure.message.lower()
+    return (failure.cause == "http 503" and is_loading) or (failure.cause in _CUT and seconds >= WORKED_SECONDS)
 
 
 class _Entry(TypedDict):
@@ -112,14 +118,14 @@ class Outage:
                 entry["waited"] += self._now() - entry["since"]
             entry["answered"], entry["since"] = True, 0.0
 
-    def noticed(self, failure: Failure, *, probes: bool) -> Failure:
-        """A request failed in a way that shows an outage, and no other was answered meanwhile. ``probes``: it had the
-        turn to. Returns the failure: ``away`` if the endpoint has answered before."""
+    def noticed(self, failure: Failure, *, probes: bool, seconds: float) -> Failure:
+        """A request failed in a way that shows an outage, ``seconds`` after it was sent, and no other was answered
+        meanwhile. ``probes``: it had the turn to. Returns the failure: ``away`` if the endpoint has answered before."""
         if not self._patience:
             return failure
         self._signs += 1
         with self._shared() as entry:
-            entry["answered"] |= _will_be_back(failure)
+            entry["answered"] |= _is_there(failure, seconds)
             if not entry["answered"]:
                 return failure
             is_known = bool(entry["since"]) and not entry["open"]

@@ -88,6 +88,13 @@ def test_an_endpoint_that_says_that_it_will_be_back_is_there(headers: dict[str, 
         assert _texts(asyncio.run(_all(_worker(server), count=3))) == ["back"] * 3
 
 
+def test_an_endpoint_that_broke_off_while_it_worked_on_its_first_request_is_there(monkeypatch) -> None:
+    """Small machines work on the first prompt for minutes."""
+    monkeypatch.setattr(outage, "WORKED_SECONDS", 0.1)
+    with FaultServer([serve.silence(0.2), *[serve.reset()] * 9, serve.answer("back")]) as server:
+        assert _texts(asyncio.run(_all(_worker(server), count=1))) == ["back"]
+
+
 def test_a_refused_connection_is_waited_for() -> None:
     with FaultServer([serve.answer("here")]) as server:
 
@@ -218,7 +225,7 @@ def test_a_request_that_always_fails_is_broken_while_others_are_answered() -> No
             return result, texts  # type: ignore[return-value]
 
         result, texts = asyncio.run(asyncio.wait_for(main(), 60))
-    assert isinstance(result, ModelFault) and result.cause == "connection"
+    assert isinstance(result, ModelFault) and result.cause == "disconnected"
     assert set(texts) == {"here"}
 
 
@@ -276,6 +283,6 @@ def test_a_file_that_cannot_be_written_or_read_harms_nothing(tmp_path: Path) -> 
     alone = Outage(spec, scale=1.0, file=tmp_path / "missing" / "outages")
     alone.answered()
     lost = Failure("connection", "lost", "unreachable")
-    assert alone.noticed(lost, probes=False) == replace(lost, kind="away")
+    assert alone.noticed(lost, probes=False, seconds=0.0) == replace(lost, kind="away")
     (tmp_path / "outages").write_text('{"torn')
     assert outages(tmp_path, 0.0) == []

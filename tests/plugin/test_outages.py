@@ -73,7 +73,7 @@ def test_a_gateway_without_its_server_gets_few_requests(tmp_path):
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
-    assert len(down) - 1 <= 2 * 4 + 12  # each request once or twice; then one probe of the run in 0.2 s
+    assert len(down) - 1 <= 2 * 4 + 22  # each request once or twice; then one probe of the run in 0.2 s or less often
 
 
 @BOTH

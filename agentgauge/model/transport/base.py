@@ -16,6 +16,7 @@ Upload = tuple[str, bytes, str]
 ErrorCause = Literal[
     "timeout",
     "connection",
+    "disconnected",
     "certificate",
     "proxy",
     "truncated body",

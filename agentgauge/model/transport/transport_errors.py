@@ -38,6 +38,10 @@ def transport_error(error: BaseException) -> TransportError:
         return TransportError("connection", f"the proxy does not answer: {detail}")
     if isinstance(root, aiohttp.ClientResponseError):
         return TransportError("not http", _own_words(root.message))
+    if isinstance(root, aiohttp.ClientConnectorError):
+        return TransportError("connection", detail)
+    if isinstance(root, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError | ConnectionError):
+        return TransportError("disconnected", detail)
     if isinstance(root, aiohttp.ClientConnectionError | OSError):
         return TransportError("connection", detail)
     return TransportError("garbled body", detail)
