@@ -28,7 +28,7 @@ def base_of(url: str) -> str:
 
 def checked_url(url: str) -> str:
     """The base address. Raises UsageProblem. A refused one is not shown where it may hold a password."""
-    url = url.strip()
+    url = url.strip(" \t\r\n\"'<>")
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -45,6 +45,8 @@ def checked_url(url: str) -> str:
 
 
 def _advice(url: str) -> str:
+    if slip := re.match(r"(https?)(?::/?|//?)(?=[^/\d])", url):
+        return f"write {slip[1]}://{url[slip.end() :]}"
     scheme, mark, rest = url.rpartition("://")
     if url.startswith(("unix:", "http+unix:", "/", "./")):
         return f"a Unix socket cannot be asked: let the server listen at a port, and give {_EXAMPLE}"

@@ -119,6 +119,8 @@ def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
     given = environ.get(provider.url_env, "").strip() if provider.url_env else ""
     if provider.self_hosted and given:
         given = host_address(given, urlsplit(provider.url or "").port)
+        if "://" not in given:
+            return given  # it cannot be read
     given = base_of(given)
     if not given:
         return provider.url

@@ -50,6 +50,9 @@ def whole(answer: Answer) -> Answer | TransportError:
         try:
             data = None if text.strip() == "[DONE]" else json.loads(text)
         except (ValueError, RecursionError):
+            if name == "error":
+                body.add(name, {"message": text})
+                break
             if body.is_whole or not 200 <= answer.status < 300:
                 break
             if place == len(events) and not answer.content.endswith(_EVENT_ENDS):
@@ -143,7 +146,7 @@ class _Body:
                 self.is_done = True
             elif isinstance(value, Mapping) and isinstance(choice.get(key), dict):
                 _merge(choice[key], value)  # logprobs
-            elif value:
+            elif value and value != "null":  # as some servers write it until the end
                 choice[key] = dict(value) if isinstance(value, Mapping) else value
 
     def content(self) -> dict[str, Any]:
@@ -153,7 +156,7 @@ class _Body:
             return {"error": self._error} | ({"usage": usage} if usage else {})
         if self._response is not None:
             return self._response if self._response.get("output") else {**self._response, "output": self._items}
-        choices = list(self._choices.values())
+        choices = [self._choices[index] for index in sorted(self._choices)]
         for choice in choices:
             for call in _list(choice["message"].get("tool_calls")):
                 if isinstance(call, dict):

@@ -163,6 +163,8 @@ def test_a_variable_that_holds_no_address_concerns_its_provider_alone() -> None:
         ("http://h:1", "http://h:1"),
         ("http://[::1]:8000/v1/", "http://[::1]:8000/v1"),
         ("HTTP://h:1/v1", "http://h:1/v1"),
+        ('"http://h:1/v1"', "http://h:1/v1"),
+        ("<http://h:1/v1>", "http://h:1/v1"),
     ],
 )
 def test_a_pasted_address_becomes_the_base_address(url: str, base: str) -> None:
@@ -178,6 +180,8 @@ def test_a_pasted_address_becomes_the_base_address(url: str, base: str) -> None:
         ("[::1]:8000", "write http://[::1]:8000/v1"),
         ("gpu-box:8000/v1/", "write http://gpu-box:8000/v1/"),
         ("api.example.com/v1", "write https://api.example.com/v1"),
+        ("http:/localhost:8000/v1", "write http://localhost:8000/v1"),
+        ("http//h/v1", "write http://h/v1"),
         ("my server", "give one such as http://localhost:8000/v1"),
         ("http://::1:8000/v1", "an IPv6 address stands in brackets: give one such as http://[::1]:8000/v1"),
         ("::1", "an IPv6 address stands in brackets"),
@@ -203,6 +207,12 @@ def test_a_refused_address_says_what_to_write(url: str, said: str) -> None:
     with pytest.raises(UsageProblem) as problem:
         resolve("m", url=url, environ={})
     assert said in str(problem.value) and "hidden" not in str(problem.value)
+
+
+@pytest.mark.parametrize("value", ["1.2.3.4:99999", "host:port"])
+def test_a_variable_that_cannot_be_read_is_shown_as_it_is(value: str) -> None:
+    with pytest.raises(UsageProblem, match=f"OLLAMA_HOST: '{value}' is not an address"):
+        resolve("ollama/m", environ={"OLLAMA_HOST": value})
 
 
 OLLAMA = [

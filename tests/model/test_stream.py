@@ -186,6 +186,7 @@ def test_a_whole_completion_in_one_event() -> None:
         _events(*TEXT)[:-10],
         _events(*_calling(_call(0, "a", "f", '{"x"'))[:-1]),
         _events({"choices": []}),
+        _events(_piece("null", content="half")),
         _events({"type": "response.created", "response": {"status": "in_progress", "output": []}}),
     ],
 )
@@ -218,6 +219,10 @@ def test_a_refusal_that_comes_as_a_stream(content: bytes, said: str) -> None:
     assert fault.value.cause == "http 400" and said in str(fault.value)
 
 
+def test_the_first_choice_is_the_one_with_the_first_index() -> None:
+    assert _message(_piece("stop", index=1, content="B"), _piece("stop", content="A"))["content"] == "A"
+
+
 def test_many_pieces_of_a_long_reply() -> None:
     pieces = _events(*[_piece(None, content="word ")] * 20_000, _piece("stop"))
     assert len(_whole(pieces)["choices"][0]["message"]["content"]) == 100_000
@@ -232,6 +237,7 @@ def test_many_pieces_of_a_long_reply() -> None:
         (_events({"object": "error", "message": "too long", "code": 400}), "http 400", "too long"),
         (b'event: error\ndata: {"code": "Throttling", "message": "slow down"}\n\n', "failed: Throttling", "slow down"),
         (_events({"code": "DataInspectionFailed", "message": "no", "request_id": "1"}), "content filter", "no"),
+        (b"event: error\ndata: overloaded\n\n", "no choices", "overloaded"),
         (b'error: {"code": 500, "message": "slot failed"}\n\n', "http 500", "slot failed"),
     ],
 )
