@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,7 @@ class React:
     parameter_description: str
     no_action: str  # sent to the model after a reply without a call
     invalid_action: str  # sent after a call of an unknown tool without input
+    reader: Callable[[str, Collection[str]], Parsed] | None = None  # of a reply and the tools on offer; None: parse
 
     def request(self, conversation: Sequence[Message], tools: Sequence[Tool]) -> RenderedRequest:
         content = self.template.format(
@@ -94,7 +95,8 @@ class React:
         return RenderedRequest(({"role": "system", "content": content}, *conversation))
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        parsed = parse(_text(reply))
+        text = _text(reply)
+        parsed = self.reader(text, tools) if self.reader else parse(text)
         return Reading(parsed.thought, (self.resolve(parsed, tools),))
 
     def resolve(self, parsed: Parsed, tools: Mapping[str, Tool]) -> Action:

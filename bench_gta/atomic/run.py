@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
+from agentgauge.agent.dialects.reacting import read_step
 from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import shown, use_tools
 from agentgauge.agent.react import React
@@ -88,9 +89,11 @@ async def answered(
 
 
 def dialect_of(case: Case, prompts: Prompts) -> Dialect:
-    """The run's dialect, with the texts of these benchmarks. ReAct is the original's own."""
+    """The run's dialect, with the texts of these benchmarks. ReAct is the original's own, its reader in parity only."""
     if case.settings.dialect == "react":
-        return React(prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action)
+        reader = read_step if case.settings.scoring == "strict" else None
+        texts = prompts.call_protocol, prompts.parameter_description, prompts.no_action, prompts.invalid_action
+        return React(*texts, reader)
     return chosen_dialect(case.settings, prompts.no_action, prompts.invalid_action)
 
 

@@ -4,6 +4,7 @@ that."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from agentgauge.agent.actions import Call, CallError, Finish
 from agentgauge.agent.dialect import PastCall, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
+from agentgauge.agent.dialects.reacting import read_step
 from agentgauge.agent.react import FINISH_ACTION, React, describe, parse
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool
@@ -120,3 +122,25 @@ def test_json_that_is_nested_without_end_is_an_argument_error() -> None:
     reply = "Action: Echo\nAction Input: " + "[" * 100_000
     action = REACT.read(ChatReply(text=reply), TOOLS, 0).actions[0]
     assert isinstance(action, CallError) and action.type == "ARGS_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ('<think>Final Answer: 5?</think>Action: Echo\nAction Input: {"words": "a"}', {"words": "a"}),
+        ('<think>\nAction: Echo\nAction Input: {"words": "b"}\n</think>\nFinal Answer: 6 ', "6"),
+        ('Action: Echo\nAction Input: {"words": "Final Answer: 5"}', {"words": "Final Answer: 5"}),
+        (
+            'Action: Echo\nAction Input: {"words": "a\nb",}\nResponse: x\nAction: Echo\nAction Input: {}',
+            {"words": "a\nb"},
+        ),
+        ("Action: Echo.run\nAction Input: ```json\n{'words': 'a'}\n```\nas you see", {"words": "a"}),
+        ("Action: Still\nAction Input: null", {}),
+        ("Thought: I wait.\nAction: Still", {}),
+        ("Thought: done.\nFinal Answer: 3", "3"),
+    ],
+)
+def test_the_reader_of_strict_scoring(text: str, action: str | dict[str, str]) -> None:
+    tools = {**TOOLS, "Still": Tool("Still", "Waits.", ())}
+    (found,) = replace(REACT, reader=read_step).read(ChatReply(text), tools, 0).actions
+    assert (found.text if isinstance(found, Finish) else found.arguments) == action

@@ -1,7 +1,8 @@
 """ReAct for benchmarks that speak OpenAI's format. No published run used it: prompt and rules are ours.
 
 The markers are those of agentgauge.agent.react, whose reader stays GTA's own. Here a reply may hold several calls, each
-an action with its input, and a text without markers is what the model says to the user.
+an action with its input, and a text without markers is what the model says to the user. Under strict scoring GTA, too,
+reads replies with this module.
 """
 
 from __future__ import annotations
@@ -11,11 +12,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.agent.actions import NO_ACTION
 from agentgauge.agent.dialects.call_values import offered_tools, text_value
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.near_json import NoValue, decode
-from agentgauge.agent.react import ACTION, ACTION_INPUT, FINISH, RESPONSE, THOUGHT
+from agentgauge.agent.react import (
+    ACTION,
+    ACTION_INPUT,
+    FINISH,
+    FINISH_ACTION,
+    RESPONSE,
+    THOUGHT,
+    Parsed,
+    parse,
+)
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -67,11 +78,7 @@ class Reacting(Format):
 
         No published run used this syntax, so both scorings read alike.
         """
-        offered = offered_tools(tools)
-        calls, rest = _pairs(text, offered)
-        if _THOUGHT_END in rest:
-            text = text[text.index(_THOUGHT_END, rest.index(_THOUGHT_END)) + len(_THOUGHT_END) :]
-            calls, rest = _pairs(text, offered)
+        text, calls, rest = _parts(text, offered_tools(tools))
         if FINISH in rest:
             return ParsedReply(rest.rpartition(FINISH)[2].strip() or None)
         if not calls:
@@ -92,6 +99,24 @@ class Reacting(Format):
                 raise ValueError(f"ReAct cannot hold a call named {call.name!r}")
             lines += [f"{ACTION} {call.name}", f"{ACTION_INPUT} {call.arguments}"]
         return "\n".join(lines)
+
+
+def read_step(text: str, tools: Collection[str]) -> Parsed:
+    """The one action of a reply in GTA: its final answer, else its first call."""
+    text, calls, rest = _parts(text, tools)
+    thought = parse(text).thought
+    if FINISH in rest:
+        return Parsed(thought, FINISH_ACTION, rest.rpartition(FINISH)[2].strip())
+    return Parsed(thought, calls[0].name, calls[0].arguments) if calls else Parsed(thought, NO_ACTION, "")
+
+
+def _parts(text: str, offered: Collection[str]) -> tuple[str, tuple[ParsedCall, ...], str]:
+    """The text behind the thoughts, its calls, and the text without their arguments."""
+    calls, rest = _pairs(text, offered)
+    if _THOUGHT_END in rest:
+        text = text[text.index(_THOUGHT_END, rest.index(_THOUGHT_END)) + len(_THOUGHT_END) :]
+        calls, rest = _pairs(text, offered)
+    return text, calls, rest
 
 
 def _pairs(text: str, offered: Collection[str]) -> tuple[tuple[ParsedCall, ...], str]:
