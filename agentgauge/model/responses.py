@@ -12,7 +12,7 @@ from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import usage_of
-from agentgauge.model.wire import clean, clean_all, cut, first, read_tool_calls, reported, role_messages
+from agentgauge.model.wire import clean, clean_all, cut, first, model_name, read_tool_calls, reported, role_messages
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What the API is asked to include: the thoughts, which the server does not keep. Models without thoughts refuse it."""
@@ -139,7 +139,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         reasoning=_joined(thoughts) or None,
         finish_reason=finish,
         usage=usage_of(data, spec.prices),
-        model=clean(model) if isinstance(model := data.get("model"), str) else "",
+        model=model_name(data.get("model")),
         extra={RESPONSE_ITEMS: kept} if any(item.get("type") == "reasoning" for item in kept) else {},
     )
 

@@ -133,7 +133,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         reasoning=clean(reasoning) if isinstance(reasoning, str) else None,
         finish_reason=clean(finish) if isinstance(finish, str) else "stop",
         usage=usage_of(data, spec.prices),
-        model=_string(data.get("model")),
+        model=model_name(data.get("model")),
     )
     received = _received(message, None if content is None else text)
     if received != reply.message:
@@ -244,6 +244,14 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-8", "replace").decode()
     return redact(text)
+
+
+def model_name(value: object) -> str:
+    """The name that an endpoint reports for its model, as one short line, because terminals and reports show it. Empty
+    for what is no name."""
+    text = clean(value) if isinstance(value, str) else ""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return line if len(line) <= _EXCERPT else line[:_EXCERPT] + "..."
 
 
 def clean_all(value: Any, depth: int = _DEEPEST) -> Any:

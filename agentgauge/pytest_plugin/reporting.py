@@ -48,9 +48,9 @@ class Reporting:
         terminal.ensure_newline()
         if terminal.isatty and getattr(self.config.option, "tx", None):
             terminal.write_line("")  # xdist redraws a line about its workers, and leaves it open
-        self._write_header(terminal, header(state.settings, state.plan, state.tools))
+        self._write_titled(terminal, header(state.settings, state.plan, state.tools))
         if death := self.config.stash.get(EARLIER_DEATH, ""):
-            self._write_header(terminal, iter([death]))
+            self._write_titled(terminal, iter([death]))
         self._late_header = cost_lines(state.settings, state.plan) if state.benchmark_cases else None
         verbose = self.config.option.verbose > 0  # pytest writes a line for each case itself
         write, screen = self._screen(terminal) if state.benchmark_cases else (None, None)
@@ -82,7 +82,7 @@ class Reporting:
 
         return write, stream.fileno()
 
-    def _write_header(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
+    def _write_titled(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
         from agentgauge_reports.text import titled
 
         width = shutil.get_terminal_size().columns if terminal.isatty else None  # whole lines for a search in a log
@@ -95,7 +95,7 @@ class Reporting:
         if lines := self._late_header:
             self._late_header = None
             self._make_room()
-            self._write_header(self._plugin("terminalreporter"), lines)
+            self._write_titled(self._plugin("terminalreporter"), lines)
 
     def _make_room(self) -> None:
         if self.state.progress:
@@ -232,7 +232,7 @@ class Reporting:
         if self._counted < stored:
             what = "1 case has finished and is" if stored == 1 else f"{stored} cases have finished and are"
             why = "cases run ahead of pytest, which reports them in its own order"
-            terminal.write_line(f"agentgauge: pytest counted {self._counted}; {what} stored, because {why}")
+            self._write_titled(terminal, iter([f"pytest counted {self._counted}; {what} stored, because {why}"]))
 
     def _write_endpoints(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         """What the answers to a project's own tests show of their endpoints."""

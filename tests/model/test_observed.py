@@ -77,10 +77,15 @@ def test_tokens_of_a_cache_may_hold_the_tools(cache: dict[str, Any], expected: b
         ("Qwen3-8B", "/models/qwen3-8b.gguf", {"reported": "/models/qwen3-8b.gguf"}),
         ("Qwen3-8B", "Qwen3-8B", {}),
         ("Qwen3-8B", "", {}),
+        ("Qwen3-8B", "  ", {}),
         ("Qwen3-8B", None, {}),
+        ("Qwen3-8B", 123, {}),
+        # terminals and reports show the name
+        ("Qwen3-8B", "gemma3\x1b[31m\n| x\u202e", {"reported": "gemma3 [31m | x", "denied": True}),
+        ("Qwen3-8B", "gemma3 " + "x" * 999, {"reported": "gemma3 " + "x" * 193 + "...", "denied": True}),
     ],
 )
-def test_the_reported_name(asked: str, reported: str | None, observed: dict[str, Any]) -> None:
+def test_the_reported_name(asked: str, reported: object, observed: dict[str, Any]) -> None:
     with FaultServer([data({**completion(), "model": reported})]) as server:
         assert talk_to(spec_at(server.url, model=asked)).observed == observed
 
