@@ -39,15 +39,17 @@ WORKED_SECONDS = 1.0
 
 _CUT = ("disconnected", "truncated body")
 """The causes of failures in the middle of an answer, or before it."""
-_CAUSES = frozenset(("connection", *_CUT, *(f"http {code}" for code in (502, 503, 504, 521, 522, 523, 530))))
-"""Of failures that show an outage; from 521 on Cloudflare's."""
+_CODES = (502, 503, 504, 520, 521, 522, 523, 530)
+_CAUSES = frozenset(("connection", *_CUT, *(f"http {code}" for code in _CODES)))
+"""Of failures that show an outage; from 520 on Cloudflare's."""
 _WORDS = re.compile(
     r"(?i)connection (?:error|refused|reset)|connect call failed|cannot connect|econnrefused|actively refused"
     r"|server disconnected|all connection attempts failed"
     r"|no (?:healthy|live|available) (?:upstream|deployment|worker|server|backend)|no deployments available"
-    r"|loading model|HTTP 50[234]"
+    r"|loading model|(?:model|server|engine) is (?:still |currently )?(?:loading|starting)|HTTP 50[234]"
+    r"|runner (?:process )?has (?:terminated|unexpectedly stopped)|EngineDead|EngineCore encountered an issue"
 )
-"""Of gateways and proxies under other statuses, for a server behind them that is away."""
+"""Of gateways, proxies, Ollama and vLLM under other statuses, for a server behind them that is away."""
 
 
 def shows_outage(failure: Failure) -> bool:
@@ -98,7 +100,7 @@ class Outage:
         self._stopped = stopped
         self._now = clock
         self._entry = self._new()  # without a file
-        self._told = False  # it has answered, and the others know
+        self._notified = False  # it has answered, and the other workers know
         self._signs = 0
         self._failure: Failure | None = None  # the latest
         self._given_up = ""  # the patience is used up: the words for it
@@ -110,9 +112,9 @@ class Outage:
     def answered(self) -> None:
         """The endpoint has answered a request."""
         self._signs = 0
-        if self._told and self._failure is None:
+        if self._notified and self._failure is None:
             return
-        self._told, self._failure, self._given_up, self.is_on = True, None, "", False
+        self._notified, self._failure, self._given_up, self.is_on = True, None, "", False
         with self._shared() as entry:
             if entry["since"]:
                 entry["waited"] += self._now() - entry["since"]

@@ -21,6 +21,7 @@ _LABELS = frozenset(("role", "type", "name", "object", "format", "signature", "t
 """Texts that come whole; a later one takes the place of an earlier one. All other texts come in pieces."""
 _IDS = frozenset(("id", "call_id"))
 """Texts that come whole, of which the first one stays."""
+_STREAM = re.compile(rb"(?<!up)(?<!down)stream", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
@@ -36,7 +37,7 @@ def streamed(request: Outgoing) -> Outgoing:
 
 def wants_stream(answer: Answer, request: Outgoing) -> bool:
     """Whether an endpoint may have refused the request because it only streams. A second attempt finds out."""
-    return answer.status in (400, 422) and request.path in _ASKING and b"stream" in answer.content.lower()
+    return answer.status in (400, 422) and request.path in _ASKING and bool(_STREAM.search(answer.content))
 
 
 def whole(answer: Answer) -> Answer | TransportError:

@@ -324,6 +324,12 @@ def test_a_refusal_that_streaming_does_not_mend_stays() -> None:
     assert len(server.requests) == 2
 
 
+def test_an_upstream_is_no_stream() -> None:
+    with FaultServer([serve.status(400, "the upstream said no")]) as server, pytest.raises(ModelFault):
+        talk_to(spec_at(server.url))
+    assert len(server.requests) == 1
+
+
 @both
 def test_a_table_asks_for_streams(tmp_path: Any) -> None:
     (tmp_path / "agentgauge.toml").write_text(
