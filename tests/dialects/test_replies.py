@@ -77,6 +77,10 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      "</tool_call>", [("store", {"record": {"a": "</arg_value></tool_call>"}})]),
     ("qwen", "<tool_call>\n<function=get_weather>\n<parameter=city>\n<parameter=days>\n</parameter>\n</function>\n"
      "</tool_call>", [("get_weather", {"city": "<parameter=days>"})]),
+    # other line breaks
+    ("glm4", 'get_weather\r\n{"city": "Oslo"}', [("get_weather", {"city": "Oslo"})]),
+    ("qwen", "<tool_call>\r\n<function=get_weather>\r\n<parameter=city>\r\nOslo\r\n</parameter>\r\n</function>\r\n"
+     "</tool_call>", [("get_weather", {"city": "Oslo"})]),
     # near misses of JSON
     ("llama", '{"name": "write_note", "parameters": {"content": "Dear Ana,\nsee you."}}',
      [("write_note", {"content": "Dear Ana,\nsee you."})]),
@@ -150,6 +154,7 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
     ("toolace", '[write_note(content="Dear Ana,\nsee you.")]', [("write_note", {"content": "Dear Ana,\nsee you."})]),
     ("toolace", "[find(from='A', in=\"b\", a=2 * 3, b='x' + 'y', c=7 / 2)]",
      [("find", {"from": "A", "in": "b", "a": 6, "b": "xy", "c": 3.5})]),
+    ("toolace", '[get_time (zone="CET")]', [("get_time", {"zone": "CET"})]),
     ("toolace", 'get_time(\n  zone="CET",\n)', [("get_time", {"zone": "CET"})]),
     ("toolace", 'I call\n  get_time(zone="CET");\nand wait', [("get_time", {"zone": "CET"})]),
     # forms of today's checkpoints
@@ -170,6 +175,8 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      [("book", {"tags": ["a", "b"], "seat": "</parameter> is\na tag"})]),
     ("qwen", '<tool_call>\n<function="get_weather">\n<parameter=city>\nOslo\n<parameter=days>\n3\n</function>\n'
      "</tool_call>", [("get_weather", {"city": "Oslo", "days": 3})]),
+    ("qwen", "<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</parameter>\n"
+     "</function>\n</tool_call>", [("get_weather", {"city": "Oslo", "days": 3})]),
     ("llama", '<function=get_weather{"city": "Oslo"}</function>', [("get_weather", {"city": "Oslo"})]),
     ("qwen", qwen('"{\\"city\\": \\"Oslo\\"}"'), [("get_weather", {"city": "Oslo"})]),
     ("qwen", '<tool_call>\n{"name": "get_weather", "parameters": {"city": "Oslo"}}\n</tool_call>',

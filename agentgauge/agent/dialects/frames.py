@@ -46,14 +46,14 @@ _SURPLUS = re.compile(r"[\s}\]`]*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
 _FUNCTION = re.compile(r"""["']?([^\s<>{}"']{1,200})["']?(?:>\s*|\s*(?=\{))""")
 _NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>|</tool_call>)')
-_PARAMETER = re.compile(r"""\s*<parameter=["']?([^<>\n"']{1,200})["']?>\n?""")
+_PARAMETER = re.compile(r"""\s*<parameter=["']?([^<>\n"']{1,200})["']?>(?:\r?\n)?""")
 _PARAMETER_END = re.compile(
-    r"\n?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|\n?(?=</function>\s*(?:</tool_call>|\Z))"
+    r"(?:\r?\n)?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|(?:\r?\n)?(?=</function>\s*(?:</tool_call>|\Z))"
 )
-_TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</tool_call>)|[ \t]*\n\s*(?=\{))")
+_TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</tool_call>)|[ \t\r]*\n\s*(?=\{))")
 _KEY = re.compile(r"\s*<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
 _KEY_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
-_NAMED = re.compile(r'[ \t]*([\w.-]+)[ \t]*\n\s*(?=\{|(?:null|"")\s*(?:<\||\Z))')
+_NAMED = re.compile(r'[ \t]*([\w.-]+)[ \t\r]*\n\s*(?=\{|(?:null|"")\s*(?:<\||\Z))')
 _CLOSED = ("<|", "```", "</")  # what may stand behind a value that lacks its closing brackets
 
 
@@ -145,8 +145,8 @@ def _named(text: str, place: int, offered: Offered, closing: str) -> tuple[Parse
 def _parameters(
     text: str, place: int, schemas: object, opening: re.Pattern[str], closing: re.Pattern[str]
 ) -> tuple[dict[str, Json], int]:
-    """Values between tags, which escape nothing: a text ends at a closing tag before another tag of the block; where
-    the block has none, where the tag of another parameter of the tool opens."""
+    """Values between tags, which escape nothing: a text ends at a closing tag before another tag of the block. Where
+    that was forgotten, it ends before the line that opens another parameter of the tool."""
     given = schemas if isinstance(schemas, dict) else {}
     found: dict[str, Json] = {}
     while opened := opening.match(text, place):
@@ -155,9 +155,10 @@ def _parameters(
         if not closed:
             raise NoValue(len(text))
         end, place = closed.start(), closed.end()
-        unclosed = None if closed[0].strip() else opening.search(text, start, end)
-        if unclosed and unclosed[1] in given and unclosed[1] not in (name, *found):
-            end = place = unclosed.start()
+        following = opening.search(text, start, end)
+        is_line = following and following[0].startswith(("\n", "\r")) and following[0].endswith("\n")
+        if following and is_line and following[1] in given and following[1] not in (name, *found):
+            end = place = following.start()
         found[name] = typed(text[start:end], given.get(name))
     return found, place
 
@@ -225,12 +226,12 @@ def _json(is_own: Callable[[Json], bool]) -> Form:
 
 
 _LINE = r"(?:^|(?<=</think>)|(?<=<\|assistant\|>))"
-_PYTHON_NAME = r"[^\W\d][\w.-]*\("
+_PYTHON_NAME = r"[^\W\d][\w.-]*"
 FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
 GORILLA_MARK = Form(r"<<function>>\s*", _read_python)
-PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME})", _read_python, "as the whole reply")
-PYTHON_LINE = Form(rf"{_LINE} {{0,3}}(?={_PYTHON_NAME})", _read_line, "never")
+PYTHON_LIST = Form(rf"(?=\[\s*{_PYTHON_NAME}[ \t]*\()", _read_python, "as the whole reply")
+PYTHON_LINE = Form(rf"{_LINE} {{0,3}}(?={_PYTHON_NAME}\()", _read_line, "never")
 NAMED_LINE = Form(rf"{_LINE}(?={_NAMED.pattern})", _read_named, "never")
 JSON = _json(lambda value: False)
 JSON_LIST = _json(lambda value: isinstance(value, list) and all(is_call(one) and "arguments" in one for one in value))
