@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentgauge.model.batch.counts import NONE
+from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
 
 Write = Callable[[str], object]
@@ -63,6 +64,7 @@ class RunLine:
             return "starts"
         counts = {status: sum(task[status] for task in counted) for status in STATUSES}
         waiting = self._waiting = Waiting() if ended else waiting_requests(self._folder)
+        left = None if ended or (self._folder / STOP).exists() else state["left"]  # of a run that stops: not known
         speed = 0 if ended else self._rate.per_second(waiting.tokens, time.monotonic())
         parts = [
             f"{sum(counts.values())}/{planned}{waiting.outages}",
@@ -73,7 +75,7 @@ class RunLine:
             *(f"{status} {count}" for status, count in counts.items()),
             f"{short_count(state['tokens'])} tokens",
             f"${state['usd']:.2f}" if state["usd"] else "",
-            f"{short_time(state['left'])} left" if state["left"] and not ended else "",
+            f"{short_time(left)} left" if left else "",
         ]
         return " · ".join(filter(None, parts))
 

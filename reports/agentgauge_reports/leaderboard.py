@@ -234,7 +234,7 @@ def table(
 
 def _line(columns: Sequence[str], row: Mapping[str, Any]) -> str:
     marks = row.get("marks", {})
-    cells = [row["model"] + marks.get("model", "")]
+    cells = [row["model"].replace("|", "\\|") + marks.get("model", "")]
     cells += [number(row["values"].get(column)) + marks.get(column, "") for column in columns]
     return f"| {' | '.join(cells)} |"
 

@@ -81,16 +81,21 @@ def _remedy(tested: bool, found: Mapping[str, int]) -> str:
 def model_title(run: Mapping[str, Any]) -> str:
     """The name of what was tested, for a row or a page. A model that the endpoint denies is only what was asked for.
     ``run``: of a summary."""
-    name, answered = str(run["model"]), run.get("answered_by")
+    agent, asked = _agent_and_model(run)
+    answered = run.get("answered_by")
     if not answered:
-        return name
+        return str(run["model"])
     others = ", ".join(answered["models"])
-    agent, bracket, model = name.removesuffix(")").partition(" (") if "agent" in run else ("", "", "")
-    asked = model if bracket else name
     known = f"{others}, asked as {asked}" if answered["all"] else f"{asked}, partly answered by {others}"
-    if bracket:
+    if agent:
         return f"{agent} ({known})"
     return f"{others} (asked as {asked})" if answered["all"] else f"{asked} (partly answered by {others})"
+
+
+def _agent_and_model(run: Mapping[str, Any]) -> tuple[str, str]:
+    """The names of the agent in the model's place, empty without one, and of the model that was asked for."""
+    agent, bracket, model = run["model"].removesuffix(")").partition(" (") if "agent" in run else ("", "", "")
+    return (agent, model) if bracket else ("", run["model"])
 
 
 def endpoint_doubts(summary: Summary) -> Iterator[str]:
@@ -131,7 +136,7 @@ def _differing(names: Sequence[str]) -> Sequence[str]:
 
 def _asked(summary: Summary, role: str) -> str:
     run = summary["run"]
-    name = run["model"] if role == TESTED else run.get("options", {}).get(role, "")
+    name = _agent_and_model(run)[1] if role == TESTED else run.get("options", {}).get(role, "")
     return f"{role} {name}".rstrip()
 
 

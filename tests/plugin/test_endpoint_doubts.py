@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.notices import endpoint_doubts, model_title
 
 from tests.model.fault_server import FaultServer, Seen, completion, data
 from tests.plugin.project import PYTEST, Result, python, summary
@@ -74,6 +75,31 @@ def test_another_model_is_named_before_the_figures_and_on_every_row(tmp_path: Pa
         run(tmp_path / "other", server)
     command = ("-c", "from agentgauge.cli.main import main; main()", "--tasks", "shop.py", "compare")
     assert title in python(*command, "run", "other/run", cwd=tmp_path).output
+
+
+@pytest.mark.parametrize(
+    ("run", "title", "asked"),
+    [
+        ({"model": "Qwen3-8B"}, "gemma3-270m (asked as Qwen3-8B)", "Qwen3-8B"),
+        ({"model": "my (odd)"}, "gemma3-270m (asked as my (odd))", "my (odd)"),
+        ({"model": "agent (Qwen3-8B)", "agent": "digest"}, "agent (gemma3-270m, asked as Qwen3-8B)", "Qwen3-8B"),
+        ({"model": "agent", "agent": "digest"}, "gemma3-270m (asked as agent)", "agent"),
+    ],
+)
+def test_an_agent_is_not_the_model_that_was_asked_for(run: dict[str, Any], title: str, asked: str) -> None:
+    found = {"models": ["gemma3-270m"], "all": True}
+    assert model_title({**run, "answered_by": found}) == title
+    assert model_title(run) == run["model"]
+    part = {"denied": {"gemma3-270m": 2}, "reported": {"gemma3-270m": 2}}
+    (doubt,) = endpoint_doubts({"run": run, "tasks": {}, "observed": {"--model": part}})
+    assert doubt.startswith(f"--model {asked} was answered by gemma3-270m, ")
+
+
+def test_a_name_stays_in_its_cell(tmp_path: Path) -> None:
+    with FaultServer() as server:
+        server.choose = says(model="gemma3 | 270m")
+        run(tmp_path, server)
+    assert "**gemma3 \\| 270m (asked as Qwen3-8B)" in (tmp_path / "run" / "leaderboard.md").read_text()
 
 
 def test_a_model_that_answers_now_and_then_is_named(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import threading
 import pytest
 
 from agentgauge.run import progress
+from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.coordination.waiting_requests import WaitingRequests
 from agentgauge.run.progress import Progress, Rate, RunLine, fitted
 from tests.plugin.conftest import say
@@ -175,6 +176,8 @@ def test_a_line_has_what_is_known(tmp_path, monkeypatch):
     assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50 · 1m05 left"
     assert line.text({"t": 10}, ended=True) == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
     assert RunLine(tmp_path, Known(tasks=[])).text() == "starts"
+    StopFile(tmp_path).write("the budget of 1s is used up", awaits=True)
+    assert line.text() == "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50"
     monkeypatch.setattr(Rate, "per_second", lambda self, count, now: count / 10)
     WaitingRequests(tmp_path, 0).write(1, running=7, tokens=40)
     WaitingRequests(tmp_path, 1).write(0, running=1, tokens=2500)
