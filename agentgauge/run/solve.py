@@ -215,8 +215,9 @@ class Solver:
     async def _scored(self, task: Task, sample: Sample, record: Record, transcript: Transcript) -> Record:
         clock = time.monotonic()
         score = await self._score(task, sample, transcript)
-        times = _rounded({**transcript.times, "scoring": time.monotonic() - clock})
-        transcript = replace(transcript, times=times)
+        if transcript.times:  # an earlier version has not measured the others
+            times = _rounded({**transcript.times, "scoring": time.monotonic() - clock})
+            transcript = replace(transcript, times=times)
         return replace(record, status="passed" if score.passed else "wrong", score=score, transcript=transcript)
 
     async def _score(self, task: Task, sample: Sample, transcript: Transcript) -> Score:
