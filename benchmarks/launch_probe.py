@@ -102,7 +102,6 @@ def main(way: str, records: int, size: int) -> None:
             started=lambda tools, sandbox: True,
             failed=lambda problem: sys.exit(str(problem)),
             full=sys.exit,
-            idle=lambda: None,
         )
         remote.submit([case("first")])
         remote.result(case("first"))  # Ray has started its worker

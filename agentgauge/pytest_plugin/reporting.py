@@ -164,7 +164,9 @@ class Reporting:
         state.missing_reason = state.missing_reason or properties.get("agentgauge.missing") or ""
         if (reason := properties.get("agentgauge.stop")) and not state.stop_reason:
             state.stop(str(reason))
-        if status != "missing" and (report.when == "call" or (report.when == "setup" and report.failed)):
+        if status != "missing" and (
+            report.when not in ("setup", "teardown") or (report.when == "setup" and report.failed)
+        ):
             self._counted += 1
 
     def _drop_reports(self, status: str) -> None:

@@ -119,7 +119,7 @@ def test_records_and_the_page_hold_it(done: tuple[Project, Result]) -> None:
             "native",
             ["Traceback (most recent call last):", '  File "helper.py", line 2, in wanted', "KeyError: 'answr'"],
         ),
-        ("line", ["agentgauge/core/types.py:65: KeyError: 'answr'"]),
+        ("line", ["agentgauge/core/types.py:77: KeyError: 'answr'"]),
         ("no", []),
     ],
 )
