@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from struct import Struct, error
 from sys import intern
 from typing import Any
 
@@ -37,7 +37,7 @@ class CaseOutline:
     observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.observations.count_observed
     error: str | None = None
     cause: str | None = None
-    times: Sequence[float] = ()  # seconds of TIMES; empty in records of earlier versions
+    packed_times: bytes = b""  # ``times``, in a third of their memory
     file: Path = field(default=Path(), compare=False)  # that holds its line
     start: int = -1  # of its line there, bytes; -1: there is none
     size: int = 0
@@ -47,9 +47,14 @@ class CaseOutline:
         return (self.task, self.sample, self.attempt)
 
     @property
+    def times(self) -> tuple[float, ...]:
+        """Seconds of TIMES; empty for records of earlier versions."""
+        return _PACKED.unpack(self.packed_times) if self.packed_times else ()
+
+    @property
     def working(self) -> float:
         """Seconds without waiting for slots; of records of earlier versions, which do not tell them apart, all."""
-        return self.seconds - self.times[0] if self.times else self.seconds
+        return self.seconds - self.times[0] if self.packed_times else self.seconds
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -74,7 +79,7 @@ class CaseOutline:
             _observed(json.dumps(transcript.get("observed", {}))) if transcript else {},
             data["error"],
             data["cause"] and intern(data["cause"]),
-            _times(transcript.get("times") if transcript else None),
+            _packed(transcript.get("times") if transcript else None),
             file,
             start,
             size,
@@ -84,9 +89,15 @@ class CaseOutline:
 _NOTHING = Usage()
 
 
-def _times(found: Mapping[str, float] | None) -> Sequence[float]:
+_PACKED = Struct(f"{len(TIMES)}f")
+
+
+def _packed(times: Mapping[str, float] | None) -> bytes:
     """Raises TypeError for what are no numbers."""
-    return array("f", (found.get(kind, 0.0) for kind in TIMES)) if found else ()
+    try:
+        return _PACKED.pack(*(times.get(kind, 0.0) for kind in TIMES)) if times else b""
+    except (error, OverflowError) as problem:
+        raise TypeError(f"times {times!r} are no seconds") from problem
 
 
 @lru_cache(maxsize=4096)

@@ -266,11 +266,14 @@ def _usage(outlines: Collection[CaseOutline], outside: Usage) -> dict[str, Any]:
 def _times(outlines: Collection[CaseOutline]) -> dict[str, Any]:
     """The seconds of all cases by what was waited for, and those without waiting for slots. Nothing where a case was
     recorded by an earlier version, which does not tell them apart."""
-    ended = [outline for outline in outlines if outline.seconds]
-    if not all(outline.times for outline in ended):
-        return {}
-    sums = {kind: sum(outline.times[place] for outline in ended) for place, kind in enumerate(TIMES)}
-    sums = {"working": sum(outline.working for outline in ended), **sums}
+    sums = dict.fromkeys(("working", *TIMES), 0.0)
+    for outline in outlines:
+        if outline.seconds:
+            if not (times := outline.times):
+                return {}
+            sums["working"] += outline.working
+            for kind, seconds in zip(TIMES, times, strict=True):
+                sums[kind] += seconds
     return {"times": {kind: {"seconds": round(seconds, 3)} for kind, seconds in sums.items()}}
 
 

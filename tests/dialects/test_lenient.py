@@ -121,4 +121,4 @@ def test_any_text_is_read(text: str) -> None:
 def test_hostile_text_costs_little(part: str) -> None:
     clock = time.process_time()
     assert read_leniently(part * (1_000_000 // len(part)), ON_OFFER).calls == ()
-    assert time.process_time() - clock < 30  # seconds; a search that is quadratic in the text takes hours
+    assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes hours
