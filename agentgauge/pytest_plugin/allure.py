@@ -31,15 +31,23 @@ class AllureFilter:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self._ours: set[str] = set()  # ids of results of benchmark cases
+        self._writer: _Writer | None = None
 
     def pytest_sessionstart(self) -> None:
         """Replace allure-pytest's writer, which is registered by now, by a filtered one."""
         for writer in allure_commons.plugin_manager.get_plugins():
             if isinstance(writer, AllureFileLogger):
                 allure_commons.plugin_manager.unregister(writer)
-                filtered = _Writer(self.config.getoption("allure_report_dir"), self._ours)
-                allure_commons.plugin_manager.register(filtered)
-                self.config.add_cleanup(partial(_restore, writer, filtered))
+                self._writer = _Writer(self.config.getoption("allure_report_dir"), self._ours)
+                allure_commons.plugin_manager.register(self._writer)
+                self.config.add_cleanup(partial(_restore, writer, self._writer))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """allure-pytest writes the test's result at the end of its protocol, even if Ctrl-C came before its setup."""
+        if self._writer:
+            self._writer.runs_case = PLANNED in item.stash
+        return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
@@ -75,10 +83,11 @@ class _Writer(AllureFileLogger):
     def __init__(self, folder: str, ours: set[str]) -> None:
         super().__init__(folder)  # type: ignore[no-untyped-call]
         self._ours = ours
+        self.runs_case = False  # the running test is a benchmark case
 
     @allure_commons.hookimpl
     def report_result(self, result: Any) -> None:
-        if result.uuid not in self._ours:
+        if not self.runs_case:
             super().report_result(result)  # type: ignore[no-untyped-call]
 
     @allure_commons.hookimpl

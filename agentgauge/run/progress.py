@@ -196,7 +196,7 @@ class TimeLeft:
             return
         self._seconds[task] += seconds
         self._finished[task] += 1
-        self._first = self._first or (now, seconds)
+        self._first = min(self._first or (now, seconds), (now, seconds))
 
     def estimate(self, now: float) -> float | None:
         """Seconds until the last case ends; None while too little is known."""

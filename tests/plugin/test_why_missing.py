@@ -84,6 +84,16 @@ def test_a_signal(tmp_path: Path, workers: tuple[str, ...], number: signal.Signa
     checked(project.path / "run", output, "interrupted (Ctrl-C or SIGTERM)")
 
 
+def test_a_signal_before_the_setup_of_a_case(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project", samples=8)
+    with (project.path / "conftest.py").open("a") as file:
+        file.write("\ndef pytest_runtest_logstart():\n    raise KeyboardInterrupt\n")
+    with FaultServer(choose=slow(0.2)) as server:
+        model = ("--model=m", f"--model-url={server.url}", "--in-flight=1", "--run-dir=run", "--alluredir=allure")
+        done = project.run(*model)
+    checked(project.path / "run", done.output, "interrupted (Ctrl-C or SIGTERM)")
+
+
 def test_a_test_that_ends_pytest(tmp_path: Path) -> None:
     project = Project.make(tmp_path / "project", samples=4)
     (project.path / "test_ends.py").write_text("import pytest\n\ndef test_ends():\n    pytest.exit('enough')\n")

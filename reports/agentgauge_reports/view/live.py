@@ -41,7 +41,7 @@ class LiveRun:
         self._planned: Counter[str] = Counter()
         self._time_left: TimeLeft | None = None
         self._started = 0.0
-        self._failures: deque[dict[str, Any]] = deque(maxlen=FAILURES)
+        self._failures: list[tuple[float, dict[str, Any]]] = []  # the latest first, with the times of their ends
         # sums over all cases, because the state is asked for several times a second
         self._counts: Counter[tuple[str, Status]] = Counter()
         self._tokens, self._usd = 0, 0.0
@@ -59,7 +59,7 @@ class LiveRun:
         workers = [] if (path / "records").is_symlink() else worker_files(path)
         files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
-        for line, case, why in sorted(_readable(new), key=lambda found: found[0].at):
+        for line, case, why in _readable(new):  # not in the order of their ends: all at once take much memory
             is_new, earlier = line.at >= started, self._broken.get(case)
             if not (is_new or line.finished):
                 continue  # broken in an earlier run: it runs again
@@ -78,7 +78,9 @@ class LiveRun:
             else:
                 self._broken[case] = line
             if line.status != "passed" and is_new:
-                self._failures.appendleft({"case": list(case), "status": line.status, "why": why})
+                self._failures.append((line.at, {"case": list(case), "status": line.status, "why": why}))
+                self._failures.sort(key=lambda failure: -failure[0])
+                del self._failures[FAILURES:]
 
     def _add(self, task: str, line: Line, times: int) -> None:
         self._counts[task, line.status] += times
@@ -103,7 +105,7 @@ class LiveRun:
             "usd": round(max(0.0, self._usd), 6),
             "per_minute": sum(at > now - span for at in self._recent) * 60 / span,
             "left": self._time_left.estimate(now) if self._time_left else None,
-            "failures": list(self._failures),
+            "failures": [shown for _, shown in self._failures],
         }
 
 

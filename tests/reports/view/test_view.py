@@ -376,6 +376,19 @@ def test_what_failed_just_now_is_told_with_what_was_expected(tmp_path):
     assert [one["why"] for one in live.state(1.0)["failures"]] == ["step 1: a wrong word · expected: a"]
 
 
+def test_the_latest_failures_of_all_workers_are_shown_first(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(60)})
+    for worker in (0, 1):
+        numbers = range(worker, 60, 2)
+        appended(folder, f"gw{worker}", [replace(record(n, passed=False), finished=10.0 + n) for n in numbers])
+    live = LiveRun(tmp_path)
+    live.read(started=0.0)
+    shown = [one["case"][1] for one in live.state(80.0)["failures"]]
+    assert shown == [f"s{number}" for number in range(59, 39, -1)]
+
+
 def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").write_text("x")
