@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import OURS, format_of
-
-
-def tools(**parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Function tools with their parameters."""
-    return [
-        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": given}}}
-        for name, given in parameters.items()
-    ]
-
+from tests.dialects.offers import tools
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 ON_OFFER = [
