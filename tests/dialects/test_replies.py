@@ -48,6 +48,10 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      "</tool_calls>", [("find", {"query": END})]),
     ("react", f'<think>Action: x\nAction Input: {{}}</think>Action: find\nAction Input: {{"query": "{END}"}}',
      [("find", {"query": END})]),
+    ("react", "<think>\nAction: get_time\nAction Input: soon\n</think>\nAction: find\nAction Input: "
+     f'{{"query": "{END}"}}', [("find", {"query": END})]),
+    ("react", f'Action: find\nAction Input: ```json\n{{"query": "{THINK}"}}\n```\n<think>Enough?</think>',
+     [("find", {"query": THINK})]),
     # closing tags inside of arguments
     ("qwen", qwen(f'{{"content": "{TAGS}"}}', "write_note"), [("write_note", {"content": TAGS})]),
     ("prompt", f'<tool_calls>[{{"name": "write_note", "arguments": {{"content": "{TAGS}"}}}}]</tool_calls>',
@@ -197,6 +201,21 @@ def _value(arguments: str) -> object:
     return json.loads(arguments) if arguments[:1] == "{" else arguments
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('Action: find\nAction Input: {"query": "</think>"}\n</think>\nHello', "Hello"),
+        ("Action: find\nAction Input: fjords\n</think>\nHello", "Hello"),
+        ("<think>First</think>Hello", "Hello"),
+        ("Hello\n<think>cut off", "Hello"),
+        ("A thought ends with `</think>`, and is not shown.", "A thought ends with `</think>`, and is not shown."),
+        ("<think>hm</think>Final Answer: `</think>` closes.", "`</think>` closes."),
+    ],
+)
+def test_react_leaves_thoughts_out(text: str, left: str) -> None:
+    assert format_of("react").read(text, tolerant=True, tools=ON_OFFER) == ParsedReply(left)
+
+
 DATA = [
     "In SQL you would write:\n\nCOUNT(*)\n\nor in Python:\n\nlen(rows)\n",
     'The record:\n\n{"name": "Alice", "parameters": {"age": 30}}\n\nThe age is 30.',
@@ -307,3 +326,19 @@ def test_hostile_replies_cost_little(dialect: str, part: str) -> None:
     clock = time.process_time()
     format_of(dialect).read(part * (300_000 // len(part)), tolerant=True, tools=tools(f={"a": TEXT}))
     assert time.process_time() - clock < 20  # seconds; what looks for its end from every beginning takes hours
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000),
+        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000 + "</think>"),
+        ("qwen", f"<tool_call><function=f><parameter=a>x{' ' * 200_000}</parameter></function></tool_call>"),
+        ("glm4", f"<tool_call>f<arg_key>a</arg_key><arg_value>x{' ' * 200_000}y</arg_value></tool_call>"),
+    ],
+    ids=["objects", "objects in a thought", "blanks in a parameter", "blanks in an argument"],
+)
+def test_long_replies_cost_little(dialect: str, text: str) -> None:
+    clock = time.process_time()
+    format_of(dialect).read(text, tolerant=True, tools=tools(f={"a": TEXT}))
+    assert time.process_time() - clock < 5  # seconds; what reads all from every place takes minutes
