@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgauge.agent.dialects.call_values import typed
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import OURS, format_of
 from tests.dialects.offers import tools
@@ -199,6 +200,83 @@ def test_calls_under_strict(dialect: str, text: str, calls: list[tuple[str, obje
 
 def _value(arguments: str) -> object:
     return json.loads(arguments) if arguments[:1] == "{" else arguments
+
+
+FIELDS = tools(
+    "look",
+    get={"id": NUMBER},
+    issue={"title": TEXT, "description": TEXT},
+    ask={"input": TEXT},
+    run={"args": {"type": "array"}},
+    plot={"function": TEXT},
+    greet={"name": TEXT},
+    open={"type": TEXT},
+    store={"input": {"type": "object"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "arguments"),
+    [
+        ('{"name": "get", "id": 7}', "get", {"id": 7}),
+        ('{"name": "get", "id": "call_1", "arguments": {"id": 7}}', "get", {"id": 7}),
+        ('{"name": "look", "id": "call_1"}', "look", {}),
+        ('{"name": "issue", "title": "t", "description": "d"}', "issue", {"title": "t", "description": "d"}),
+        ('{"name": "look", "parameters": {"a": "1"}, "description": "look up"}', "look", {"a": "1"}),
+        ('{"name": "look", "args": {"a": 1}, "description": "look up"}', "look", {"a": 1}),
+        ('{"name": "look", "input": {"a": 1}, "description": "look up"}', "look", {"a": 1}),
+        ('{"name": "ask", "input": "hello"}', "ask", {"input": "hello"}),
+        ('{"name": "ask", "input": {"input": "hello"}}', "ask", {"input": "hello"}),
+        ('{"name": "ask", "arguments": {"input": "hello"}}', "ask", {"input": "hello"}),
+        ('{"name": "run", "args": ["-l"]}', "run", {"args": ["-l"]}),
+        ('{"name": "store", "input": {"a": 1}}', "store", {"input": {"a": 1}}),
+        ('{"name": "plot", "function": "sin"}', "plot", {"function": "sin"}),
+        ('{"function": "greet", "name": "Ann"}', "greet", {"name": "Ann"}),
+        ('{"name": "open", "type": "door"}', "open", {"type": "door"}),
+        ('{"name": "open", "type": "function"}', "open", {}),
+    ],
+)
+def test_a_field_named_as_a_parameter_is_an_argument(call: str, name: str, arguments: dict[str, Any]) -> None:
+    (found,) = format_of("qwen").read(f"<tool_call>{call}</tool_call>", tolerant=True, tools=FIELDS).calls
+    assert (found.name, json.loads(found.arguments)) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"name": "look", "description": "Looks", "parameters": {}}',
+        '{"name": "look", "description": "Looks"}',
+        '{"name": "look", "description": "Looks", "args": {"a": {"title": "A", "type": "string"}}}',
+        '{"name": "issue", "description": "d", "parameters": {"type": "object", "properties": {"title": {}}}}',
+    ],
+)
+def test_the_schema_of_a_tool_is_no_call(schema: str) -> None:
+    assert not format_of("qwen").read(f"<tool_call>{schema}</tool_call>", tolerant=True, tools=FIELDS).calls
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("true", {"type": "integer"}, "true"),
+        ("true", {"type": "number"}, "true"),
+        ("true", {"type": ["integer", "boolean"]}, True),
+        ("5", {"type": "number"}, 5),
+        ("2.5", {"type": "float"}, 2.5),
+        ("2.5", {"type": "integer"}, "2.5"),
+        ('{"a": 1}', {"type": "dict"}, {"a": 1}),
+        ("(1, 2)", {"type": "tuple"}, [1, 2]),
+        ("5", {"type": "STRING"}, "5"),
+        ("5", {"type": "date"}, "5"),
+        ("5", {"type": "any"}, 5),
+        ("5", {"enum": ["5", "6"]}, "5"),
+        ("5", {"enum": [5, 6]}, 5),
+        ("null", {"enum": ["a", None]}, None),
+        ("5", {"anyOf": [{"enum": ["5"]}, {"type": "null"}]}, "5"),
+    ],
+)
+def test_a_bare_value_has_a_type_of_its_schema(text: str, schema: dict[str, Any], value: object) -> None:
+    found = typed(text, schema)
+    assert (type(found), found) == (type(value), value)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Literal
 
 from agentgauge.agent.dialects.call_values import (
     Offered,
+    arguments_of,
     calls_of,
     is_call,
     offered_name,
     on_offer,
-    text_value,
     typed,
     types_of,
 )
@@ -45,7 +45,7 @@ _SEPARATOR = re.compile(r"[\s,;]*")
 _SURPLUS = re.compile(r"[\s}\]`]*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
 _FUNCTION = re.compile(r"""["']?([^\s<>{}"']{1,200})["']?(?:>\s*|\s*(?=\{))""")
-_NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>|</tool_call>)')
+_NOTHING = re.compile(r"(?:null|None)?\s*(?=</function>|</tool_call>)")
 _PARAMETER = re.compile(r"""<parameter=["']?([^<>\n"']{1,200})["']?>(?:\r?\n)?""")
 _PARAMETER_END = re.compile(
     r"(?:\r?\n)?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|(?:\r?\n)?(?=</function>\s*(?:</tool_call>|\Z))"
@@ -122,9 +122,7 @@ def _function(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]
         if text[start : start + 1] not in ("{", "[", '"'):
             raise NoValue(start)
         arguments, end = decode(text, start, ("</function>",))
-        if isinstance(arguments, str):
-            arguments = text_value(arguments, arguments)
-    return ParsedCall(name, as_json(arguments)), _behind(text, end, "</function>")
+    return ParsedCall(name, arguments_of(arguments)), _behind(text, end, "</function>")
 
 
 def _named(text: str, place: int, offered: Offered, closing: str) -> tuple[ParsedCall, int]:
@@ -211,7 +209,7 @@ def _read_named(text: str, place: int, offered: Offered) -> Found:
     if not named:
         raise NoValue(place)
     arguments, end = decode(text, named.end(), _CLOSED)
-    call = ParsedCall(offered_name(named[1], offered), as_json(arguments or {}))
+    call = ParsedCall(offered_name(named[1], offered), arguments_of(arguments))
     return Found([call], on_offer([call], offered), end)
 
 

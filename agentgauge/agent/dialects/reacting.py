@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.agent.actions import NO_ACTION
-from agentgauge.agent.dialects.call_values import offered_tools, text_value
+from agentgauge.agent.dialects.call_values import arguments_of, offered_tools, text_value
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.lenient import without_thoughts
@@ -156,9 +156,4 @@ def _arguments(text: str, place: int, budget: Budget) -> tuple[str, int]:
     following = _NEXT.search(text, place)
     end = following.start() if following else len(text)
     given = text[place:end].strip("` \t\r\n")
-    value = text_value(given, given)
-    if isinstance(value, str):  # JSON inside of a text
-        value = text_value(value, value)
-    if value is None or value == "":
-        value = {}
-    return as_json(value) if isinstance(value, dict) else given, end
+    return arguments_of(text_value(given, given)), end  # JSON inside of a text, too
