@@ -18,7 +18,7 @@ from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, ToolCall
+from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
@@ -300,11 +300,6 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant)
 
 
-def _completed(call: ToolCall) -> ToolCall:
-    """The call, with an empty object where it has no arguments."""
-    return replace(call, arguments="{}") if call.arguments.strip() in ("", "null") else call
-
-
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
     """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
 
@@ -315,7 +310,8 @@ def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds:
     message, usage = reply.message, reply.usage
     content, calls = reply.content, message.get("tool_calls")
     if tolerant:
-        content, calls = reply.words or None, [_completed(call).to_wire() for call in reply.tool_calls] or None
+        calls = [replace(call, arguments=completed(call.arguments)).to_wire() for call in reply.tool_calls]
+        content, calls = reply.words or None, calls or None
     if tolerant or reply.received is None:
         calls = calls and [
             {**call, "id": call["id"] or MadeId(f"call_{number}_{place}")} for place, call in enumerate(calls)

@@ -12,7 +12,7 @@ from agentgauge.agent.loop import Exchange, LoopResult, text_of, use_tools
 from agentgauge.agent.model_json import read_json
 from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message, Sampling
+from agentgauge.core.chat import ChatReply, Message, Sampling, completed
 from agentgauge.core.conversation import Conversation, ConversationCall, Ended, SimulatedUser
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.function_tools.functions import Function, FunctionBox, as_json, tools_of
@@ -71,7 +71,7 @@ async def converse(
         calls += _calls(uses, len(conversation))
         conversation, turns, waits = list(uses.conversation), uses.turns, False
         text, ended = _text_and_end(uses)
-        if ended == "answer" and conversation[-1]["role"] != "assistant":
+        if ended == "answer" and text and conversation[-1]["role"] != "assistant":
             conversation.append({"role": "assistant", "content": text})  # a refusal
         if not user or ended != "answer":
             break
@@ -80,8 +80,8 @@ async def converse(
 
 def conversation_of(reply: ChatReply) -> Conversation:
     """The conversation that consists of a single reply of ``Case.ask``, native calls included."""
-    calls = tuple(ConversationCall(call.name, _value(call.arguments or "{}")) for call in reply.tool_calls)
-    return Conversation(reply.text or reply.refusal or "", calls, ended="call" if calls else "answer")
+    calls = tuple(ConversationCall(call.name, _value(completed(call.arguments))) for call in reply.tool_calls)
+    return Conversation(reply.words, calls, ended="call" if calls else "answer")
 
 
 async def _user_line(case: Case, user: SimulatedUser, conversation: Sequence[Message]) -> str:

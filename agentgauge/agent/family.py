@@ -58,10 +58,11 @@ def parse_reply(format: Format, reply: ChatReply, tools: Sequence[Mapping[str, A
             "use --dialect native with this server, or start it without its tool-call parser",
             cause="server parsed",
         )
-    parsed = format.read(reply.text or reply.refusal or "", tolerant=tolerant, tools=tools)
+    parsed = format.read(reply.words, tolerant=tolerant, tools=tools)
     calls = tuple(ToolCall(call.name, call.arguments) for call in parsed.calls)
+    refusal = None if reply.words else reply.refusal
     # the family's own text holds what goes back
-    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=None, received=None, extra={})
+    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=refusal, received=None, extra={})
 
 
 def render_reply(format: Format, reply: ChatReply) -> ChatReply:

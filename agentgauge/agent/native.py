@@ -16,7 +16,7 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, Action, CallErro
 from agentgauge.agent.dialect import ActionResult, Past, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
 from agentgauge.agent.model_json import read_json
-from agentgauge.core.chat import ChatReply, MadeId, Message, ToolCall
+from agentgauge.core.chat import ChatReply, MadeId, Message, ToolCall, completed
 from agentgauge.core.tools import FILE_TYPES, Parameter, SchemaTool, Tool
 
 _FILES = {"image": "an image file", "audio": "an audio file", "video": "a video file", "file": "a file"}
@@ -62,22 +62,21 @@ class Native:
         return RenderedRequest(tuple(conversation), tuple(function_schema(tool) for tool in tools), raw=False)
 
     def read(self, reply: ChatReply, tools: Mapping[str, Tool], turn: int) -> Reading:
-        text = reply.text or reply.refusal or ""
+        text = reply.words
         if reply.tool_calls:
             calls = tuple(
                 self._call(call, tools, call.id or MadeId(f"call_{turn}_{place}"))
                 for place, call in enumerate(reply.tool_calls)
             )
             return Reading(text, calls)
-        if text.strip():
+        if text.strip() or reply.refusal:  # a content filter ends the conversation, too
             return Reading("", (Finish(text),))
         return Reading("", (CallError(NO_ACTION, {"text": ""}, "API_ERROR", self.no_action),))
 
     def _call(self, call: ToolCall, tools: Mapping[str, Tool], id: str) -> Action:
         if call.name not in tools:
             return CallError(INVALID_ACTION, {"text": call.arguments}, "API_ERROR", self.invalid_action, id)
-        # endpoints send an empty text for a call without arguments
-        return read_call(tools[call.name], call.arguments.strip() or "{}", raw=call.arguments, id=id)
+        return read_call(tools[call.name], completed(call.arguments.strip()), raw=call.arguments, id=id)
 
     def reply_messages(self, reply: ChatReply, reading: Reading) -> list[Message]:
         if not reply.tool_calls:

@@ -27,7 +27,6 @@ _NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[e
 _WORD = re.compile(r"\w[\w.:/@%-]*+")
 _KEY = re.compile(r"[\w.-]+")
 _MARKS = re.compile(r"</?think>|[\[{]")
-_SEARCHED = 300_000  # characters read in vain, beside the length of the text
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -37,6 +36,24 @@ class NoValue(ValueError):
     def __init__(self, place: int) -> None:
         super().__init__(f"no value: the text cannot be read at character {place}")
         self.place = place
+
+
+class Budget:
+    """What may be read of a text in vain: hostile text has no end of it. False when it is spent."""
+
+    def __init__(self, text: str) -> None:
+        self._left = len(text) + 300_000  # characters
+
+    def __bool__(self) -> bool:
+        return self._left > 0
+
+    def again(self, characters: int) -> None:
+        self._left -= max(characters, 0)
+
+    def failed(self, start: int, place: int) -> None:
+        """A value was tried at ``start`` and read up to ``place``."""
+        self.again(place - start)
+        self._left -= 50 + start // 1000  # the JSON module counts the lines before
 
 
 def decode(text: str, start: int = 0, closing: tuple[str, ...] = (), *, python: bool = False) -> tuple[Json, int]:
@@ -68,8 +85,8 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = (), *, python: 
 def values_in(text: str) -> list[Json]:
     """The outermost lists and objects of a text, behind its thoughts. Marks of thoughts inside a value are text."""
     found: list[Json] = []
-    place, left = 0, len(text) + _SEARCHED
-    while left > 0 and (mark := _MARKS.search(text, place)):
+    place, budget = 0, Budget(text)
+    while budget and (mark := _MARKS.search(text, place)):
         place = mark.end()
         if mark[0] == "<think>":
             place = text.find("</think>", place)
@@ -82,7 +99,7 @@ def values_in(text: str) -> list[Json]:
                 value, place = decode(text, mark.start(), ("```",))
                 found.append(value)
             except NoValue as error:
-                left -= error.place - mark.start() + 50 + mark.start() // 1000
+                budget.failed(mark.start(), error.place)
     return found
 
 

@@ -146,4 +146,4 @@ def _past(turn: Past) -> Message:
 
 def _text(reply: ChatReply) -> str:
     """Upstream's client trims replies before they are parsed. A native call without text comes to nothing: NoAction."""
-    return (reply.text or reply.refusal or "").strip()
+    return reply.words.strip()

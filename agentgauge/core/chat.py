@@ -89,6 +89,11 @@ class ToolCall:
         return {"id": self.id, "type": "function", **self.extra, "function": function}
 
 
+def completed(arguments: str) -> str:
+    """The arguments of a call; ``{}`` for an empty text or null, which endpoints send where there are none."""
+    return "{}" if arguments.strip() in ("", "null") else arguments
+
+
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """A model's reply to one request."""

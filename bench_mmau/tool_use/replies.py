@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentgauge.core.chat import completed
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
 
@@ -199,9 +200,7 @@ def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
     """The call with empty texts for what a server left out, and with arguments as text: ``{}`` for none."""
     function = call["function"] if isinstance(call.get("function"), Mapping) else {}
     given = function.get("arguments")
-    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    if arguments.strip() in ("", "null"):
-        arguments = "{}"
+    arguments = completed(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
     function = {**function, "name": function.get("name") or "", "arguments": arguments}
     return {**call, "id": call.get("id") or "", "type": "function", "function": function}
 

@@ -192,6 +192,15 @@ def test_text_dialects_give_the_same_conversation(dialect: str) -> None:
     assert [message["role"] for message in said.messages] == ["user", "assistant", "tool", "assistant"]
 
 
+@pytest.mark.parametrize("dialect", ["native", "qwen", "react"])
+def test_a_content_filter_ends_a_conversation_without_a_word_of_the_model(dialect: str) -> None:
+    model = Model(ChatReply(refusal="Blocked by the filter.", finish_reason="content_filter"))
+    said, case = talk(model, "Cancel order 7", tools=[cancel], dialect=dialect)
+    assert (said.text, said.turns, said.ended) == ("", 1, "answer")
+    assert said.messages == ({"role": "user", "content": "Cancel order 7"},)
+    assert case.events[0].detail["refusal"] == "Blocked by the filter."
+
+
 def test_a_conversation_needs_a_beginning() -> None:
     with pytest.raises(ValueError, match="a conversation needs a message of the user to begin with"):
         talk(Model(), system="Be kind.")
@@ -200,4 +209,7 @@ def test_a_conversation_needs_a_beginning() -> None:
 def test_a_single_reply_is_read_alike() -> None:
     assert conversation_of(ChatReply("42")) == Conversation("42")
     assert conversation_of(ChatReply(refusal="no")).text == "no"
+    assert conversation_of(ChatReply(refusal="blocked", finish_reason="content_filter")).text == ""
+    made = ChatReply(tool_calls=(ToolCall("look", "null"),))
+    assert conversation_of(made).calls == (ConversationCall("look", {}),)
     assert conversation_of(call("book", {"a": 1})).calls == (ConversationCall("book", {"a": 1}),)

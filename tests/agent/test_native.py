@@ -63,6 +63,7 @@ def call(name: str, arguments: str, id: str = "c1") -> ChatReply:
         (call("Echo", '{"words": "a"}'), Call("Echo", {"words": "a"}, {"words": "a"}, "c1")),
         (call("Echo", '{"words": 1}'), Call("Echo", {"words": 1}, {"words": "1"}, "c1")),
         (call("Now", ""), Call("Now", {}, {}, "c1")),
+        (call("Now", " null\n"), Call("Now", {}, {}, "c1")),
         (
             call("Echo", '{"words": "a'),
             CallError("Echo", '{"words": "a', "ARGS_ERROR", 'invalid json format: {"words": "a', "c1"),
@@ -76,6 +77,7 @@ def call(name: str, arguments: str, id: str = "c1") -> ChatReply:
         (call("Plot", "{}"), CallError("InvalidAction", {"text": "{}"}, "API_ERROR", "no such tool", "c1")),
         (ChatReply(text=" 42"), Finish(" 42")),
         (ChatReply(refusal="I would rather not."), Finish("I would rather not.")),
+        (ChatReply(refusal="Blocked by the filter.", finish_reason="content_filter"), Finish("")),
         (ChatReply(), CallError("NoAction", {"text": ""}, "API_ERROR", "say something")),
         (ChatReply(text=" \n"), CallError("NoAction", {"text": ""}, "API_ERROR", "say something")),
     ],

@@ -113,6 +113,13 @@ def test_the_reply_is_trimmed_before_it_is_read() -> None:
     assert REACT.read(ChatReply(text="  Final Answer: 4 \n"), TOOLS, 0).actions == (Finish(" 4"),)
 
 
+def test_the_words_of_a_content_filter_are_no_reply_of_the_model() -> None:
+    empty = CallError("NoAction", {"text": ""}, "API_ERROR", "no action")
+    filtered = ChatReply(refusal="Final Answer: blocked", finish_reason="content_filter")
+    assert REACT.read(filtered, TOOLS, 0).actions == (empty,)
+    assert REACT.read(replace(filtered, finish_reason="stop"), TOOLS, 0).actions == (Finish(" blocked"),)
+
+
 def test_native_calls_mean_nothing_in_this_dialect() -> None:
     reply = ChatReply(tool_calls=(ToolCall("Echo", '{"words": "a"}'),))
     assert REACT.read(reply, TOOLS, 0).actions == (CallError("NoAction", {"text": ""}, "API_ERROR", "no action"),)

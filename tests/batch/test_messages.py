@@ -48,7 +48,9 @@ def answered(identity, text):
         (  # without ids, two calls and two results
             [
                 USER,
-                assistant({"function": {"name": "f", "arguments": ""}}, {"function": {"name": "g", "arguments": "no"}}),
+                assistant(
+                    {"function": {"name": "f", "arguments": "null"}}, {"function": {"name": "g", "arguments": "no"}}
+                ),
                 {"role": "tool", "content": "1"},
                 {"role": "tool", "content": "2"},
             ],

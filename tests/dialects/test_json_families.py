@@ -14,6 +14,7 @@ from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, Re
 from agentgauge.agent.dialects.reacting import Reacting
 from agentgauge.agent.dialects.templated import PLACEHOLDER, Functionary, Hammer, Llama, Qwen
 from agentgauge.agent.dialects.xlam import Xlam, Xlam2
+from tests.dialects.offers import tools
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +28,7 @@ FIND: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"origin": {"type": "string"}}, "required": ["origin"]},
 }
 TOOLS = ({"type": "function", "function": FIND},)
-ON_OFFER = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("f", "g")]
+ON_OFFER = tools("f", "g")
 DATE = "Current Date: 2024-05-20 Monday"
 CUT = '{"type": "function", "name": "f", "parameters": {'
 F, G = ParsedCall("f", '{"a": "é"}'), ParsedCall("g", "{}")

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.frames import tag
 from agentgauge.agent.dialects.lenient import read_leniently
+from tests.dialects.offers import tools
 
 F, G = ParsedCall("f", '{"a": 1}'), ParsedCall("g", "{}")
-ON_OFFER = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("f", "g")]
+ON_OFFER = tools("f", "g")
 CALL = '{"name": "f", "arguments": {"a": 1}}'
 BACK = "```"
 
@@ -37,6 +39,14 @@ BACK = "```"
         ("The end.<|im_end|>", "The end."),
         ("The end.<|eot_id|>\n<|end_of_text|>", "The end."),
         ("a <|b|> c", "a <|b|> c"),
+        # quotations
+        ("A thought ends with `</think>`, and is not shown.", "A thought ends with `</think>`, and is not shown."),
+        ("It is ``a `</think>` b``.", "It is ``a `</think>` b``."),
+        ("<think>hm</think>\nUse `</think>` to close.", "Use `</think>` to close."),
+        (f"Close it:\n{BACK}\n</think>\n{BACK}\nDone.", f"Close it:\n{BACK}\n</think>\n{BACK}\nDone."),
+        ("Close it:\n~~~\n</think>\n~~~\nDone.", "Close it:\n~~~\n</think>\n~~~\nDone."),
+        (f"Let {BACK}x\na\n</think>\nIn {BACK}b{BACK}\nEnd.", f"In {BACK}b{BACK}\nEnd."),
+        ("`a\n</think>\nUse `b`.", "Use `b`."),
     ],
 )
 def test_thoughts_and_special_tokens_are_left_out(text: str, left: str | None) -> None:
@@ -96,6 +106,22 @@ def test_the_text_before_the_calls_is_kept() -> None:
     assert read_leniently(f"<think>x</think>Now:\n{BACK}json\n{CALL}\n{BACK}", ON_OFFER) == ParsedReply("Now:", (F,))
 
 
+@pytest.mark.parametrize(
+    ("text", "before", "calls"),
+    [
+        (f"<tool_call>{CALL}</tool_call><think>x</think>", None, [F]),
+        (f"<tool_call>{CALL}</tool_call>\n<think>cut off", None, [F]),
+        (f"Hi <tool_call>{CALL}</tool_call>\n<think>more</think>\n<tool_call>{CALL}</tool_call>", "Hi", [F, F]),
+        (f"Hi <tool_call>{CALL}</tool_call>\n<think>a</think> b <think>c</think>", "Hi", [F]),
+        (f"<think>a</think>Hi <tool_call>{CALL}</tool_call> <think>b</think>", "Hi", [F]),
+    ],
+)
+def test_a_thought_behind_a_call_leaves_the_text_before_it(
+    text: str, before: str | None, calls: list[ParsedCall]
+) -> None:
+    assert read_leniently(text, ON_OFFER, (tag("tool_call"),)) == ParsedReply(before, tuple(calls))
+
+
 def test_without_offered_tools_bare_values_are_data() -> None:
     assert read_leniently(CALL, []) == ParsedReply(CALL)
 
@@ -114,11 +140,46 @@ def test_any_text_is_read(text: str) -> None:
         assert isinstance(json.loads(call.arguments), dict)
 
 
-@pytest.mark.parametrize(
-    "part",
-    ["[", "{", "{'", '{"a":[', "[{(", "'[", "{'name': ", "{'a':\n", "[1,", "<think>", "</think>", "`", "` ``", '{"a"'],
-)
-def test_hostile_text_costs_little(part: str) -> None:
+PARTS = [
+    "[",
+    "{",
+    "{'",
+    '{"a":[',
+    "[{(",
+    "'[",
+    "{'name': ",
+    "{'a':\n",
+    "[1,",
+    "<think>",
+    "</think>",
+    "`",
+    "` ``",
+    '{"a"',
+]
+PARTS += ["<think></think>", "a <think>", "`a", "```\n</think>\n```a\n</think>\n"]
+HOSTILE = {
+    **{part: part * (1_000_000 // len(part)) for part in PARTS},
+    "thoughts behind an end": "</think>" + "<think>" * 142_000,
+    "ever shorter fences": "\n</think>\n".join("`" * length for length in range(1_400, 2, -1)),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=map(repr, HOSTILE))
+def test_hostile_text_costs_little(text: str) -> None:
     clock = time.process_time()
-    assert read_leniently(part * (1_000_000 // len(part)), ON_OFFER).calls == ()
+    assert read_leniently(text, ON_OFFER).calls == ()
     assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes hours
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'x' * 400_000}\n```\n" + f"{CALL}\n" * 8_000,
+        "<think></think>" * 8_000 + "\n```\n" + f"{CALL}\n" * 8_000,
+    ],
+    ids=["text", "thoughts"],
+)
+def test_many_calls_in_open_code_cost_little(text: str) -> None:
+    clock = time.process_time()
+    assert len(read_leniently(text, ON_OFFER).calls) == 8_000
+    assert time.process_time() - clock < 3  # seconds; to read what stands before each call takes longer

@@ -245,5 +245,7 @@ TOKENS = st.lists(
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(TOKENS.map("".join))
 def test_any_text_is_calls_or_a_value_error(text: str) -> None:
+    calls: list[ParsedCall] = []
     with suppress(ValueError):
-        assert all(isinstance(json.loads(call.arguments), dict) for call in pycalls.parse(text, positional="None"))
+        calls = pycalls.parse(text, positional="None")
+    assert all(isinstance(json.loads(call.arguments), dict) for call in calls)

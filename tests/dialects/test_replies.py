@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgauge.agent.dialects.call_values import typed
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import OURS, format_of
-
-
-def tools(**parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Function tools with their parameters."""
-    return [
-        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": given}}}
-        for name, given in parameters.items()
-    ]
-
+from tests.dialects.offers import tools
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 ON_OFFER = [
@@ -56,6 +49,10 @@ CALLS: list[tuple[str, str, list[tuple[str, dict[str, Any]]]]] = [
      "</tool_calls>", [("find", {"query": END})]),
     ("react", f'<think>Action: x\nAction Input: {{}}</think>Action: find\nAction Input: {{"query": "{END}"}}',
      [("find", {"query": END})]),
+    ("react", "<think>\nAction: get_time\nAction Input: soon\n</think>\nAction: find\nAction Input: "
+     f'{{"query": "{END}"}}', [("find", {"query": END})]),
+    ("react", f'Action: find\nAction Input: ```json\n{{"query": "{THINK}"}}\n```\n<think>Enough?</think>',
+     [("find", {"query": THINK})]),
     # closing tags inside of arguments
     ("qwen", qwen(f'{{"content": "{TAGS}"}}', "write_note"), [("write_note", {"content": TAGS})]),
     ("prompt", f'<tool_calls>[{{"name": "write_note", "arguments": {{"content": "{TAGS}"}}}}]</tool_calls>',
@@ -205,6 +202,98 @@ def _value(arguments: str) -> object:
     return json.loads(arguments) if arguments[:1] == "{" else arguments
 
 
+FIELDS = tools(
+    "look",
+    get={"id": NUMBER},
+    issue={"title": TEXT, "description": TEXT},
+    ask={"input": TEXT},
+    run={"args": {"type": "array"}},
+    plot={"function": TEXT},
+    greet={"name": TEXT},
+    open={"type": TEXT},
+    store={"input": {"type": "object"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "arguments"),
+    [
+        ('{"name": "get", "id": 7}', "get", {"id": 7}),
+        ('{"name": "get", "id": "call_1", "arguments": {"id": 7}}', "get", {"id": 7}),
+        ('{"name": "look", "id": "call_1"}', "look", {}),
+        ('{"name": "issue", "title": "t", "description": "d"}', "issue", {"title": "t", "description": "d"}),
+        ('{"name": "look", "parameters": {"a": "1"}, "description": "look up"}', "look", {"a": "1"}),
+        ('{"name": "look", "args": {"a": 1}, "description": "look up"}', "look", {"a": 1}),
+        ('{"name": "look", "input": {"a": 1}, "description": "look up"}', "look", {"a": 1}),
+        ('{"name": "ask", "input": "hello"}', "ask", {"input": "hello"}),
+        ('{"name": "ask", "input": {"input": "hello"}}', "ask", {"input": "hello"}),
+        ('{"name": "ask", "arguments": {"input": "hello"}}', "ask", {"input": "hello"}),
+        ('{"name": "run", "args": ["-l"]}', "run", {"args": ["-l"]}),
+        ('{"name": "store", "input": {"a": 1}}', "store", {"input": {"a": 1}}),
+        ('{"name": "plot", "function": "sin"}', "plot", {"function": "sin"}),
+        ('{"function": "greet", "name": "Ann"}', "greet", {"name": "Ann"}),
+        ('{"name": "open", "type": "door"}', "open", {"type": "door"}),
+        ('{"name": "open", "type": "function"}', "open", {}),
+    ],
+)
+def test_a_field_named_as_a_parameter_is_an_argument(call: str, name: str, arguments: dict[str, Any]) -> None:
+    (found,) = format_of("qwen").read(f"<tool_call>{call}</tool_call>", tolerant=True, tools=FIELDS).calls
+    assert (found.name, json.loads(found.arguments)) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"name": "look", "description": "Looks", "parameters": {}}',
+        '{"name": "look", "description": "Looks"}',
+        '{"name": "look", "description": "Looks", "args": {"a": {"title": "A", "type": "string"}}}',
+        '{"name": "issue", "description": "d", "parameters": {"type": "object", "properties": {"title": {}}}}',
+    ],
+)
+def test_the_schema_of_a_tool_is_no_call(schema: str) -> None:
+    assert not format_of("qwen").read(f"<tool_call>{schema}</tool_call>", tolerant=True, tools=FIELDS).calls
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("true", {"type": "integer"}, "true"),
+        ("true", {"type": "number"}, "true"),
+        ("true", {"type": ["integer", "boolean"]}, True),
+        ("5", {"type": "number"}, 5),
+        ("2.5", {"type": "float"}, 2.5),
+        ("2.5", {"type": "integer"}, "2.5"),
+        ('{"a": 1}', {"type": "dict"}, {"a": 1}),
+        ("(1, 2)", {"type": "tuple"}, [1, 2]),
+        ("5", {"type": "STRING"}, "5"),
+        ("5", {"type": "date"}, "5"),
+        ("5", {"type": "any"}, 5),
+        ("5", {"enum": ["5", "6"]}, "5"),
+        ("5", {"enum": [5, 6]}, 5),
+        ("null", {"enum": ["a", None]}, None),
+        ("5", {"anyOf": [{"enum": ["5"]}, {"type": "null"}]}, "5"),
+    ],
+)
+def test_a_bare_value_has_a_type_of_its_schema(text: str, schema: dict[str, Any], value: object) -> None:
+    found = typed(text, schema)
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('Action: find\nAction Input: {"query": "</think>"}\n</think>\nHello', "Hello"),
+        ("Action: find\nAction Input: fjords\n</think>\nHello", "Hello"),
+        ("<think>First</think>Hello", "Hello"),
+        ("Hello\n<think>cut off", "Hello"),
+        ("A thought ends with `</think>`, and is not shown.", "A thought ends with `</think>`, and is not shown."),
+        ("<think>hm</think>Final Answer: `</think>` closes.", "`</think>` closes."),
+    ],
+)
+def test_react_leaves_thoughts_out(text: str, left: str) -> None:
+    assert format_of("react").read(text, tolerant=True, tools=ON_OFFER) == ParsedReply(left)
+
+
 DATA = [
     "In SQL you would write:\n\nCOUNT(*)\n\nor in Python:\n\nlen(rows)\n",
     'The record:\n\n{"name": "Alice", "parameters": {"age": 30}}\n\nThe age is 30.',
@@ -315,3 +404,19 @@ def test_hostile_replies_cost_little(dialect: str, part: str) -> None:
     clock = time.process_time()
     format_of(dialect).read(part * (300_000 // len(part)), tolerant=True, tools=tools(f={"a": TEXT}))
     assert time.process_time() - clock < 20  # seconds; what looks for its end from every beginning takes hours
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000),
+        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000 + "</think>"),
+        ("qwen", f"<tool_call><function=f><parameter=a>x{' ' * 200_000}</parameter></function></tool_call>"),
+        ("glm4", f"<tool_call>f<arg_key>a</arg_key><arg_value>x{' ' * 200_000}y</arg_value></tool_call>"),
+    ],
+    ids=["objects", "objects in a thought", "blanks in a parameter", "blanks in an argument"],
+)
+def test_long_replies_cost_little(dialect: str, text: str) -> None:
+    clock = time.process_time()
+    format_of(dialect).read(text, tolerant=True, tools=tools(f={"a": TEXT}))
+    assert time.process_time() - clock < 5  # seconds; what reads all from every place takes minutes

@@ -14,6 +14,7 @@ from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.glm4 import Glm4
 from agentgauge.agent.dialects.prompt import PromptOnly
 from agentgauge.agent.dialects.pythonic import Gorilla, ToolAce, Watt
+from tests.dialects.offers import tools
 
 pytestmark = pytest.mark.slow
 
@@ -35,10 +36,7 @@ DELAY: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {}},
 }
 TOOLS = [{"type": "function", "function": FIND}, {"type": "function", "function": DELAY}]
-ON_OFFER = [
-    {"type": "function", "function": {"name": name, "parameters": {}}}
-    for name in ("f", "g", "find_trains", "delayInfo")
-]
+ON_OFFER = tools("f", "g", "find_trains", "delayInfo")
 
 DATE = "Current Date: 2024-05-20 Monday"
 

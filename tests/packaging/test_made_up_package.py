@@ -189,7 +189,13 @@ def test_a_provider_that_is_none_is_told(installed, module: str, why: str) -> No
         (
             "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
             "    def read(self, text, *, tolerant): ...",
+            "a method read that cannot be called: got an unexpected keyword argument 'tools'; "
             "declare it as read(self, text, *, tolerant, tools=())",
+        ),
+        (
+            "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
+            "    def read(self, text, other, *, tolerant, tools): ...",
+            "a method read that cannot be called: missing a required argument: 'other'",
         ),
     ],
 )
@@ -201,6 +207,16 @@ def test_a_dialect_that_is_none_is_told(module: str, why: str, tmp_path: Path) -
         [sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, capture_output=True, text=True, check=False
     )
     assert why in done.stderr
+
+
+def test_a_dialect_may_take_any_options(tmp_path: Path) -> None:
+    module = (
+        "from agentgauge.dialects import Format\nclass Lines(Format):\n    request = written = None\n"
+        "    def read(self, text, *, tolerant, **options): ..."
+    )
+    folder = install(tmp_path, {"odd_one": module}, {"agentgauge.dialects": {"lines": "odd_one:Lines"}})
+    code = "from agentgauge.agent.dialects.registry import format_of; format_of('lines')"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **with_it(folder)}, check=True)
 
 
 def no_docstring(text: str) -> str:

@@ -14,13 +14,19 @@ Offered = Mapping[str, Mapping[str, Any]]
 
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _NO_ARGUMENTS = ("type", "id", "index", "name", "function")
+_SCHEMA = {"type", "description", "title", "enum", "anyOf", "oneOf", "$ref"}  # fields of a parameter's schema
 _KINDS: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
     "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
     "object": (dict,),
     "array": (list,),
     "null": (type(None),),
+}
+_OTHER_NAMES = {
+    **{"str": "string", "int": "integer", "long": "integer", "float": "number", "double": "number", "bool": "boolean"},
+    **{"dict": "object", "list": "array", "tuple": "array", "none": "null"},
 }
 
 
@@ -55,16 +61,23 @@ def calls_of(value: Json, offered: Offered, *, framed: bool) -> Iterator[ParsedC
             yield from calls_of(item, offered, framed=framed)
     if not isinstance(value, dict):
         return
-    name = value.get("name") or value.get("function")
-    if not isinstance(name, str):
+    key = _name_key(value, offered)
+    if key is None:
         for inner in ("tool_calls", "function", "function_call"):
             yield from calls_of(value.get(inner), offered, framed=framed)
         return
-    name = offered_name(name, offered)
-    is_data = _is_schema(value, framed=framed) or not (framed or name in offered)
-    arguments = None if is_data else _arguments(value, framed=framed)
+    name, fields = offered_name(value[key], offered), {one: value[one] for one in value if one != key}
+    known = offered.get(name, {})
+    is_data = _is_schema(fields, known, framed=framed) or not (framed or name in offered)
+    arguments = None if is_data else _arguments(fields, known, framed=framed)
     if arguments is not None and (framed or isinstance(value_of(arguments), dict)):
         yield ParsedCall(name, arguments)
+
+
+def _name_key(call: Mapping[str, Any], offered: Offered) -> str | None:
+    """Where the call's name stands: with a tool on offer, if there are two places."""
+    keys = [key for key in ("name", "function") if isinstance(call.get(key), str) and call[key]]
+    return next((key for key in keys if offered_name(call[key], offered) in offered), keys[0] if keys else None)
 
 
 def is_call(value: Json) -> bool:
@@ -77,36 +90,56 @@ def is_call(value: Json) -> bool:
     )
 
 
-def _is_schema(value: Mapping[str, Json], *, framed: bool) -> bool:
-    """Whether the value describes a tool; outside of a frame by its parameters alone, too."""
-    if "description" in value and "arguments" not in value:
-        return True
-    given = value.get("parameters")
+def _is_schema(fields: Mapping[str, Json], known: Mapping[str, Any], *, framed: bool) -> bool:
+    """Whether the fields beside the name describe a tool; outside of a frame by the parameters alone, too."""
+    described = "description" in fields and "description" not in known and not {"arguments", "input"} & set(fields)
+    given = fields.get("parameters", fields.get("args"))
     if not isinstance(given, dict) or not given:
-        return False
+        return described and not given
     if given.get("type") == "object" and (isinstance(given.get("properties"), dict) or "required" in given):
         return True
+    if described:
+        is_empty = given == {"type": "object"} and "type" not in known
+        return is_empty or all(isinstance(one, dict) and _SCHEMA & set(one) for one in given.values())
     return not framed and all(isinstance(one, dict) and {"type", "description"} <= set(one) for one in given.values())
 
 
-def _arguments(call: Mapping[str, Json], *, framed: bool) -> str | None:
-    """The arguments as JSON text: ``{}`` where there are none; None where they cannot be written.
+def _arguments(fields: Mapping[str, Json], known: Mapping[str, Any], *, framed: bool) -> str | None:
+    """The arguments as JSON text; None where they cannot be written.
 
-    In a frame, fields beside the name are arguments. Elsewhere they make the object a record.
+    A field named as a parameter of the tool is an argument. In a frame, so are other fields beside the name; elsewhere
+    they make the object a record.
     """
-    key = next((key for key in _ARGUMENTS if key in call), None)
-    if key is None:
-        given: Json = {name: value for name, value in call.items() if name not in _NO_ARGUMENTS}
-        if given and not framed:
-            return None
+    key = next((key for key in _ARGUMENTS if key in fields and _holds_all(key, fields[key], known)), None)
+    given: Json = {}
+    if key is not None:
+        given = fields[key]
     else:
-        given = call[key]
-    if isinstance(given, str):
-        given = text_value(given, given) if given.strip() else {}
+        given = {one: value for one, value in fields.items() if one in known or one not in _NO_ARGUMENTS}
+        if fields.get("type") == "function":
+            given.pop("type", None)
+        if given and not framed and not set(_ARGUMENTS) & set(given):
+            return None
     try:
-        return given if isinstance(given, str) else as_json({} if given is None else given)
+        return arguments_of(given)
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def _holds_all(key: str, given: Json, known: Mapping[str, Any]) -> bool:
+    """Whether a field holds all arguments, and is not one itself: then a parameter has its name."""
+    if key not in known:
+        return True
+    value = text_value(given, given) if isinstance(given, str) else given
+    return isinstance(value, dict) and bool(value) and set(value) <= set(known)
+
+
+def arguments_of(given: Json) -> str:
+    """Arguments as JSON text: of a text the value that it holds; ``{}`` for nothing, an empty text and null."""
+    value = text_value(given, given) if isinstance(given, str) else given
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return "{}"
+    return value if isinstance(value, str) else as_json(value)
 
 
 def text_value(text: str, otherwise: Json) -> Json:
@@ -124,16 +157,18 @@ def typed(text: str, schema: object) -> Json:
     if not types:
         return value_of(text)
     value = text if types <= {"string"} else text_value(text, text)
-    if isinstance(value, tuple(kind for name in types for kind in _KINDS.get(name, ()))):
-        return value
-    return text
+    return value if any(type(value) in _KINDS.get(name, ()) for name in types) else text  # a flag is no integer
 
 
 def types_of(schema: object) -> set[str]:
-    """The types that a parameter's schema names."""
+    """The types that a parameter's schema names or, where it names none, those of its listed values."""
     if not isinstance(schema, Mapping):
         return set()
     given = schema.get("type")
-    types = {one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)}
-    choices = [schema.get(word) for word in ("anyOf", "oneOf")]
-    return types.union(*(types_of(one) for choice in choices if isinstance(choice, list) for one in choice))
+    names = [one.lower() for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
+    types = {_OTHER_NAMES.get(one, one) for one in names} - {"any"}
+    choices = [one for word in ("anyOf", "oneOf") if isinstance(schema.get(word), list) for one in schema[word]]
+    listed = schema.get("enum") if isinstance(schema.get("enum"), list) else None
+    if not (names or choices) and listed:
+        return {name for name, kinds in _KINDS.items() for one in listed if type(one) in kinds}
+    return types.union(*map(types_of, choices))

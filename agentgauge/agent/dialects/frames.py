@@ -9,11 +9,11 @@ from typing import Literal
 
 from agentgauge.agent.dialects.call_values import (
     Offered,
+    arguments_of,
     calls_of,
     is_call,
     offered_name,
     on_offer,
-    text_value,
     typed,
     types_of,
 )
@@ -45,13 +45,13 @@ _SEPARATOR = re.compile(r"[\s,;]*")
 _SURPLUS = re.compile(r"[\s}\]`]*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
 _FUNCTION = re.compile(r"""["']?([^\s<>{}"']{1,200})["']?(?:>\s*|\s*(?=\{))""")
-_NOTHING = re.compile(r'(?:null|None|"")?\s*(?=</function>|</tool_call>)')
-_PARAMETER = re.compile(r"""\s*<parameter=["']?([^<>\n"']{1,200})["']?>(?:\r?\n)?""")
+_NOTHING = re.compile(r"(?:null|None)?\s*(?=</function>|</tool_call>)")
+_PARAMETER = re.compile(r"""<parameter=["']?([^<>\n"']{1,200})["']?>(?:\r?\n)?""")
 _PARAMETER_END = re.compile(
     r"(?:\r?\n)?</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))|(?:\r?\n)?(?=</function>\s*(?:</tool_call>|\Z))"
 )
 _TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</tool_call>)|[ \t\r]*\n\s*(?=\{))")
-_KEY = re.compile(r"\s*<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
+_KEY = re.compile(r"<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
 _KEY_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
 _NAMED = re.compile(r'[ \t]*([\w.-]+)[ \t\r]*\n\s*(?=\{|(?:null|"")\s*(?:<\||\Z))')
 _CLOSED = ("<|", "```", "</")  # what may stand behind a value that lacks its closing brackets
@@ -122,9 +122,7 @@ def _function(text: str, place: int, offered: Offered) -> tuple[ParsedCall, int]
         if text[start : start + 1] not in ("{", "[", '"'):
             raise NoValue(start)
         arguments, end = decode(text, start, ("</function>",))
-        if isinstance(arguments, str):
-            arguments = text_value(arguments, arguments)
-    return ParsedCall(name, as_json(arguments)), _behind(text, end, "</function>")
+    return ParsedCall(name, arguments_of(arguments)), _behind(text, end, "</function>")
 
 
 def _named(text: str, place: int, offered: Offered, closing: str) -> tuple[ParsedCall, int]:
@@ -149,16 +147,17 @@ def _parameters(
     that was forgotten, it ends before the line that opens another parameter of the tool."""
     given = schemas if isinstance(schemas, dict) else {}
     found: dict[str, Json] = {}
-    while opened := opening.match(text, place):
+    while opened := opening.match(text, skip_blanks(text, place)):
         name, start = opened[1].strip(), opened.end()
         closed = closing.search(text, _behind_value(text, start, given.get(name)))
         if not closed:
             raise NoValue(len(text))
         end, place = closed.start(), closed.end()
         following = opening.search(text, start, end)
-        is_line = following and following[0].startswith(("\n", "\r")) and following[0].endswith("\n")
-        if following and is_line and following[1] in given and following[1] not in (name, *found):
-            end = place = following.start()
+        if following and following[0].endswith("\n") and following[1] in given and following[1] not in (name, *found):
+            before = start + len(text[start : following.start()].rstrip())
+            if text.startswith(("\n", "\r"), before):
+                end = place = before
         found[name] = typed(text[start:end], given.get(name))
     return found, place
 
@@ -210,7 +209,7 @@ def _read_named(text: str, place: int, offered: Offered) -> Found:
     if not named:
         raise NoValue(place)
     arguments, end = decode(text, named.end(), _CLOSED)
-    call = ParsedCall(offered_name(named[1], offered), as_json(arguments or {}))
+    call = ParsedCall(offered_name(named[1], offered), arguments_of(arguments))
     return Found([call], on_offer([call], offered), end)
 
 

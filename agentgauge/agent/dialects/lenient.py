@@ -11,15 +11,14 @@ from typing import Any
 from agentgauge.agent.dialects.call_values import Offered, offered_tools
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
 from agentgauge.agent.dialects.frames import JSON, Form, Found
-from agentgauge.agent.near_json import NoValue
+from agentgauge.agent.near_json import Budget, NoValue
 
 _CLOSE = "</think>"
+_SIGN = re.compile(r"\S")
 _MARKS = (
     rf"(?P<thought><think>)|(?P<thought_end>{_CLOSE})|(?P<code>`+|^[ \t]{{0,3}}~~~+)"
     r"|(?P<quotation>^[ \t]{0,3}>(?:(?!</?think>).)*+$)"
 )
-_SEARCHED = 300_000  # characters read in vain, beside the length of the text; hostile text has no end of them
-_ATTEMPT = 50  # what an attempt costs beside, and a thousandth of its place: the JSON module counts the lines before
 _TOKENS = 8  # special tokens at the end of a reply
 _TOKEN = re.compile(r"(?:<[|｜][^<>\n]{1,40}[|｜]>|</s>)\Z")
 _LONGEST = 50  # characters of one
@@ -33,6 +32,13 @@ def read_leniently(text: str, tools: Sequence[Mapping[str, Any]], forms: Sequenc
     then calls of tools on offer count. Marks of thoughts inside a value are text.
     """
     return _Scan(text, offered_tools(tools), tuple(forms)).reply()
+
+
+def without_thoughts(text: str, marked: str) -> str:
+    """The text without the thoughts that are marked in ``marked``, a text as long."""
+    scan = _Scan(marked, {}, ())
+    scan.scan()
+    return "".join(text[start:stop] for start, stop in scan.parts).strip() if scan.kept else text
 
 
 @lru_cache(maxsize=32)
@@ -63,9 +69,14 @@ class _Scan:
     code: int = 0  # its start
     code_end: int = 0
     quoted_thought: bool = False  # a mark of a thought stands in that code
+    thought_end: int = 0  # the first that stands in that code: a quotation if the code is closed
+    last_end: int = 0  # of the thoughts
+    sign: int = 0  # the first of the answer
 
     def reply(self) -> ParsedReply:
-        self._scan()
+        self.scan()
+        signs = (_SIGN.search(self.text, start, stop) for start, stop in self.parts)
+        self.sign = next((found.start() for found in signs if found), len(self.text))
         if places := self._calls():
             first = places[0][0]
             before = self._answer(first.start if first.code is None else first.code)
@@ -73,25 +84,38 @@ class _Scan:
         answer = self._answer(len(self.text))
         return ParsedReply(answer if answer.strip() else None)
 
-    def _scan(self) -> None:
-        left = len(self.text) + _SEARCHED
-        pattern, place = _openings(self.forms), 0
-        while left > 0 and (opening := pattern.search(self.text, place)):
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The text outside of thoughts."""
+        return [*self.kept, (self.begins, len(self.text))]
+
+    def scan(self) -> None:
+        budget, pattern, place = Budget(self.text), _openings(self.forms), 0
+        self.last_end = self.text.rfind(_CLOSE) + len(_CLOSE)
+        while budget:
+            opening = pattern.search(self.text, place)
+            if not opening and self.fence and self.thought_end:
+                place = self._end_thoughts(self.thought_end)
+                budget.again(len(self.text) - place)
+                continue
+            if not opening:
+                return
             kind = opening.lastgroup or ""
             if not kind.startswith("form"):
                 place = self._mark(kind, opening)
+                budget.again(opening.start() - place)
                 continue
             form = self.forms[int(kind.removeprefix("form"))]
             try:
                 found = form.read(self.text, opening.end(), self.offered)
             except NoValue as error:
-                left -= max(error.place - opening.start(), 0) + _ATTEMPT + opening.start() // 1000
+                budget.failed(opening.start(), error.place)
                 place = max(opening.start() + 1, opening.end())
                 continue
             if found.framed or found.bare:
                 self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))
             else:
-                left -= _ATTEMPT + opening.start() // 1000
+                budget.failed(opening.start(), opening.start())
             place = max(found.end, opening.end())
 
     def _mark(self, kind: str, opening: re.Match[str]) -> int:
@@ -100,30 +124,42 @@ class _Scan:
             return opening.end()
         if kind == "code":
             return self._code(opening[0].lstrip(), opening.end())
-        if self.fence and (kind == "thought" or self.quoted_thought):
+        if self.fence:
+            if kind == "thought_end" and not self.quoted_thought:
+                self.thought_end = self.thought_end or opening.end()
             self.quoted_thought = kind == "thought"
             return opening.end()
-        if kind == "thought":
-            end = self.text.find(_CLOSE, opening.end())
-            if end < 0 and self.text[self.text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip():
-                return opening.end()  # a mention
-            self.kept.append((self.begins, opening.start()))
-            self.begins = len(self.text) if end < 0 else end + len(_CLOSE)
-        else:  # it was opened before the reply
-            self.kept, self.places, self.fence = [(0, 0)], [], ""
-            self.begins = opening.end()
+        if kind == "thought_end":
+            return self._end_thoughts(opening.end())
+        is_closed = opening.end() < self.last_end
+        if not (is_closed or self._begins_line(opening.start())):
+            return opening.end()  # a mention
+        self.kept.append((self.begins, opening.start()))
+        self.begins = self.text.find(_CLOSE, opening.end()) + len(_CLOSE) if is_closed else len(self.text)
         return self.begins
+
+    def _end_thoughts(self, place: int) -> int:
+        """They were opened before the reply."""
+        self.kept, self.places, self.fence, self.thought_end = [(0, 0)], [], "", 0
+        self.begins = place
+        return place
+
+    def _begins_line(self, place: int) -> bool:
+        while place and self.text[place - 1] != "\n" and self.text[place - 1].isspace():
+            place -= 1
+        return not place or self.text[place - 1] == "\n"
 
     def _code(self, run: str, end: int) -> int:
         if self.fence:
             if run.startswith(self.fence):
+                if self.thought_end and len(run) >= 3 and self.text[end : end + 1].isalnum():
+                    # it opens other code, so the earlier was not closed
+                    return self._end_thoughts(self.thought_end)
                 self.fence, self.code_end = "", end
             return end
-        line_end = self.text.find("\n", end)
-        line_end = len(self.text) if line_end < 0 else line_end
-        closing = self.text.find(run, end, line_end)
-        if len(run) >= 3 or closing >= 0:
-            self.fence, self.code, self.quoted_thought = run, end - len(run), False
+        closing = self.text.find(run, end) if len(run) < 3 else -1
+        if len(run) >= 3 or (closing >= 0 and self.text.find("\n", end, closing) < 0):
+            self.fence, self.code, self.quoted_thought, self.thought_end = run, end - len(run), False, 0
         return end
 
     def _calls(self) -> list[tuple[_Place, list[ParsedCall]]]:
@@ -149,15 +185,14 @@ class _Scan:
         """Whether nothing stands around the calls but the code's own marks."""
         start, end = (place.start, place.found.end) if place.code is None else (place.code, self.code_end)
         ends = self._is_end(end) if len(self.places) == 1 else False
-        return (ends or (place.code is not None and bool(self.fence))) and not self._answer(start).strip()
+        return (ends or (place.code is not None and bool(self.fence))) and start <= self.sign
 
     def _is_end(self, place: int) -> bool:
         return not without_tokens(self.text[place:]).strip()
 
     def _answer(self, end: int) -> str:
         """The text up to a place, without thoughts, and without special tokens at the end of the reply."""
-        parts = [*self.kept, (self.begins, end)]
-        answer = "".join(self.text[start:stop] for start, stop in parts)
+        answer = "".join(self.text[start : min(stop, end)] for start, stop in self.parts if start < end)
         if end == len(self.text):
             answer = without_tokens(answer)
         return answer.strip() if self.kept else answer

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.agent.actions import NO_ACTION
-from agentgauge.agent.dialects.call_values import offered_tools, text_value
+from agentgauge.agent.dialects.call_values import arguments_of, offered_tools, text_value
 from agentgauge.agent.dialects.conversation import Turn, fill, functions, turns
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
-from agentgauge.agent.near_json import NoValue, decode
+from agentgauge.agent.dialects.lenient import without_thoughts
+from agentgauge.agent.near_json import Budget, NoValue, decode
 from agentgauge.agent.react import (
     ACTION,
     ACTION_INPUT,
@@ -28,6 +29,7 @@ from agentgauge.agent.react import (
     parse,
 )
 from agentgauge.core.chat import Message
+from agentgauge.core.types import Json
 
 _PROMPT = """\
 You help a user with the tools below. Each has a name, a description and a JSON schema of its parameters:
@@ -46,11 +48,11 @@ Final Answer: what you say to the user"""
 _NEXT = re.compile(rf"^[ \t]*(?:{'|'.join(map(re.escape, (ACTION, THOUGHT, FINISH, RESPONSE)))})|\Z", re.MULTILINE)
 _PAIR = re.compile(
     # every repetition ends at one sign, so that hostile text costs no more than its length
-    rf"^[ \t]*{re.escape(ACTION)}([^\n]*)(?P<input>\n+[ \t]*{re.escape(ACTION_INPUT)}\s*(?:```(?:json)?\s*)?)?",
+    rf"(?:^|(?<=</think>))[ \t]*{re.escape(ACTION)}([^\n]*)"
+    rf"(?P<input>\n+[ \t]*{re.escape(ACTION_INPUT)}\s*(?:```(?:json)?\s*)?)?",
     re.MULTILINE,
 )
 _BEHIND = re.compile(r"[\s`]*?(?=\n|\Z)")
-_THOUGHT_END = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +113,47 @@ def read_step(text: str, tools: Collection[str]) -> Parsed:
 
 
 def _parts(text: str, offered: Collection[str]) -> tuple[str, tuple[ParsedCall, ...], str]:
-    """The text behind the thoughts, its calls, and the text without their arguments."""
-    calls, rest = _pairs(text, offered)
-    if _THOUGHT_END in rest:
-        text = text[text.index(_THOUGHT_END, rest.index(_THOUGHT_END)) + len(_THOUGHT_END) :]
-        calls, rest = _pairs(text, offered)
-    return text, calls, rest
-
-
-def _pairs(text: str, offered: Collection[str]) -> tuple[tuple[ParsedCall, ...], str]:
-    """The calls, and the text without their arguments."""
-    calls, rest, place = [], [], 0
+    """The text without the thoughts, its calls, and the text without their arguments."""
+    if "<think>" in text or "</think>" in text:
+        text = without_thoughts(text, _masked(text))
+    calls, rest, place, budget = [], [], 0, Budget(text)
     while pair := _PAIR.search(text, place):
         name, is_call = pair[1].strip(), pair["input"] or pair[1].strip() in offered
         rest.append(text[place : pair.start() if is_call else pair.end()])
-        arguments, place = _arguments(text, pair.end()) if pair["input"] else ("{}", pair.end())
+        arguments, place = _arguments(text, pair.end(), budget) if pair["input"] else ("{}", pair.end())
         if name and is_call:
             calls.append(ParsedCall(name, arguments))
-    return tuple(calls), "".join([*rest, text[place:]])
+    return text, tuple(calls), "".join([*rest, text[place:]])
 
 
-def _arguments(text: str, place: int) -> tuple[str, int]:
-    """The object at ``place`` and its end; else the text up to the next mark: ``{}`` where that holds nothing."""
+def _masked(text: str) -> str:
+    """The text with blanks for the arguments that can be read: marks inside of them are text."""
+    parts, place, budget = [], 0, Budget(text)
+    while pair := _PAIR.search(text, place):
+        _, end = _decoded(text, pair.end(), budget) if pair["input"] else (None, pair.end())
+        parts.append(text[place : pair.end()] + " " * (end - pair.end()))
+        place = end
+    return "".join([*parts, text[place:]])
+
+
+def _decoded(text: str, place: int, budget: Budget) -> tuple[Json, int]:
+    """The value at ``place``, and its end; ``place`` where it cannot be read."""
+    if not budget:
+        return None, place
     try:
-        value, end = decode(text, place)
-        if isinstance(value, dict) and (behind := _BEHIND.match(text, end)):
-            return as_json(value), behind.end()
-    except NoValue:
-        pass
+        return decode(text, place)
+    except NoValue as error:
+        budget.failed(place, error.place)
+        return None, place
+
+
+def _arguments(text: str, place: int, budget: Budget) -> tuple[str, int]:
+    """The object at ``place`` and its end; else the text up to the next mark: ``{}`` where that holds nothing."""
+    value, end = _decoded(text, place, budget)
+    if isinstance(value, dict) and (behind := _BEHIND.match(text, end)):
+        return as_json(value), behind.end()
+    budget.failed(place, end)
     following = _NEXT.search(text, place)
     end = following.start() if following else len(text)
     given = text[place:end].strip("` \t\r\n")
-    value = text_value(given, given)
-    if isinstance(value, str):  # JSON inside of a text
-        value = text_value(value, value)
-    if value is None or value == "":
-        value = {}
-    return as_json(value) if isinstance(value, dict) else given, end
+    return arguments_of(text_value(given, given)), end  # JSON inside of a text, too

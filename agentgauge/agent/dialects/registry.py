@@ -80,11 +80,13 @@ def _installed(point: EntryPoint) -> Format:
         raise UsageProblem(f"the dialect {point.name} ({point.value}) cannot be made: {why}") from error
     if not isinstance(made, Format):
         raise UsageProblem(f"the dialect {point.name} ({point.value}) is not an agentgauge.dialects.Format")
-    if "tools" not in signature(made.read).parameters:
+    try:
+        signature(made.read).bind("", tolerant=True, tools=())
+    except TypeError as error:
         raise UsageProblem(
-            f"the dialect {point.name} ({point.value}) has a method read without the parameter tools; "
+            f"the dialect {point.name} ({point.value}) has a method read that cannot be called: {error}; "
             "declare it as read(self, text, *, tolerant, tools=())"
-        )
+        ) from None
     return made
 
 
