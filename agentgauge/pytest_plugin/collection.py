@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from inspect import isfunction
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ class Collection:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, obj: object) -> list[pytest.Item] | None:
         """No item for a test of a task that the earlier run did not plan: pytest would show a skipped one."""
-        marks = getattr(obj, "pytestmark", ()) if callable(obj) and not isinstance(obj, type) else ()
+        marks = getattr(obj, "pytestmark", ()) if isfunction(obj) else ()  # another object may answer to any name
         tasks = [mark.args[0] for mark in marks if mark.name == "benchmark_task" and mark.args]
         earlier = self._earlier_plan() if tasks else {}
         return [] if earlier and not any(task in tasks for task, _, _ in earlier) else None
@@ -197,7 +198,7 @@ class Collection:
         return queues[me], users
 
     def _names_of(self, task: Task) -> list[CaseName]:
-        """Of all cases of a task; of those that the earlier run planned, where leaving others out changes no id."""
+        """The names of all cases of a task; of those that the earlier run planned, where leaving others out changes no id."""
         cases, earlier = self._cases_of(task), self._earlier_plan()
         if earlier and len({case.name for case in cases}) == len(cases):
             cases = [case for case in cases if case.id in earlier]

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
     from agentgauge.run.launch.driver import Driver
 
-TELL_SECONDS = 0.6
-"""Seconds after the stop until all workers have said what still runs."""
+REPORT_SECONDS = 0.6
+"""Seconds after the stop until all workers have written what still runs."""
 
 KEYBOARD_INTERRUPT = "keyboard-interrupt"
 """What xdist calls the error of a worker that Ctrl-C has ended."""
@@ -198,8 +198,8 @@ class Controller:
     def _budget_used_up(self, reason: str) -> None:
         """Called in another thread."""
         self.state.stop(reason, awaits=True)
-        time.sleep(TELL_SECONDS)
-        self.reporting.tell_waiting()
+        time.sleep(REPORT_SECONDS)
+        self.reporting.report_waiting()
 
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
@@ -280,11 +280,11 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         for service in self._services.values():
             service.tell_to_end()  # which takes them longer than the summary takes us
-        if self.state.progress:
-            self.state.progress.finish()
         try:
             if self._budget:
                 self._budget.stop()
+            if self.state.progress:
+                self.state.progress.finish()
             if driver := self.config.stash.get(DRIVER, None):
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
             if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
