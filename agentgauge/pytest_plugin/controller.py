@@ -21,7 +21,7 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -84,8 +84,10 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Serial runs: the plan has just been written."""
         collection = self.config.stash.get(COLLECTION, None)
-        if collection is not None and collection.is_chosen and not only_looks(self.config):
-            self._begin()
+        if collection is not None:
+            self.state.notes += collection.notes
+            if collection.is_chosen and not only_looks(self.config):
+                self._begin()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -116,6 +118,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
+        self.state.notes += getattr(node, "workeroutput", {}).get(NOTES, [])
         worker = node.gateway.id
         self._deaths += bool(error)
         if error and worker in self._numbers:

@@ -150,6 +150,7 @@ def test_a_case_is_asked_once_however_often_it_is_collected(tmp_path, words, wor
     (tmp_path / "conftest.py").write_text(REPEAT)
     with FaultServer() as server:
         server.choose = lambda seen: answer("yes")
+        workers = (*workers, "-Werror")
         model = ("--model=m", f"--model-url={server.url}", "--run-dir=run")
         result = run(tmp_path, *words[1:], *model, *workers, code=ONCE, cases=3)
         assert result.status == 0, result.output
