@@ -14,8 +14,8 @@ _NAMES = ("reported", "denied")
 def count_observed(events: Sequence[Event]) -> dict[str, Json]:
     """Option of a model's role → what its answers showed; empty where they showed nothing:
 
-    ``estimated``: replies without usable token counts; ``instead``: what the first of them had instead. ``reported``: name
-    of the model → replies; ``denied``: of these the names of other models than the one that was asked for. ``tools``:
+    ``estimated``: replies without usable token counts; ``instead``: what the first of them had. ``reported``: name of
+    the model → replies; ``denied``: of these the names of other models than the one that was asked for. ``tools``:
     requests whose tools are ``seen`` in the endpoint's count of tokens and ``unseen``; of the first unseen one the
     tokens that were ``counted`` and the ``bytes`` of the tools.
     """

@@ -200,7 +200,7 @@ class Collection:
         return queues[me], users
 
     def _names_of(self, task: Task) -> list[CaseName]:
-        """The names of all cases of a task; of those that the earlier run planned, where leaving others out changes no id."""
+        """The names of a task's cases; only of those that the earlier run planned, where no id changes by that."""
         cases, earlier = self._cases_of(task), self._earlier_plan()
         if earlier and len({case.name for case in cases}) == len(cases):
             cases = [case for case in cases if case.id in earlier]

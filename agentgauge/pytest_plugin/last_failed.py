@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ class LastFailed:
         get, put, lists = self._cache.get, self._cache.set, self._lists
 
         def get_given(key: str, default: Any) -> Any:
-            return lists[key] if key in lists else get(key, default)
+            return deepcopy(lists[key]) if key in lists else get(key, default)  # as of a file: whoever reads changes it
 
         def put_given(key: str, value: object) -> None:
             if key in lists:

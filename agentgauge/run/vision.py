@@ -72,7 +72,7 @@ def blind_roles(settings: Settings, roles: Roles) -> set[str]:
                 raise UsageProblem(f"{path} is damaged ({error!r}); start a new run") from None
             if lacking := sorted(set(roles) - set(sees)):
                 named = " and ".join(role or TESTED for role in lacking)
-                raise UsageProblem(f"{path} does not say whether the model of {named} sees pictures; start a new run")
+                raise UsageProblem(f"{path} has no entry for the model of {named}; start a new run")
         else:
             models = {role: _found_out(settings, role) for role in roles}
             sees = {role: model["sees"] for role, model in models.items()}
