@@ -144,6 +144,43 @@ def test_a_resumed_run_begins_a_new_budget(tmp_path):
     assert again.status == 0, again.output
 
 
+def test_damaged_records_of_unfinished_cases_end_no_resumed_run(tmp_path):
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.3)
+        model = ("--model=m", f"--model-url={server.url}")
+        run(tmp_path, *model, "--budget=1s", "--in-flight=8", "--run-dir=run", cases=3)
+        file = tmp_path / "run" / "records.jsonl"
+        first, second, third = map(json.loads, file.read_text().splitlines())
+        first["transcript"], second["transcript"]["usage"] = None, {"unknown": 1}
+        file.write_text("".join(json.dumps(one) + "\n" for one in (first, second, third)))
+        server.choose = lambda seen: answer("yes")
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", "--budget=400tok", cases=3)
+    assert again.status == 0, again.output
+    assert summary(tmp_path / "run")["tasks"]["turns"]["passed"] == 3
+
+
+STAGES = """import os
+        if case.checkpoint_output is None:
+            await case.ask("turn 0")
+            await case.ask("turn 1")
+            case.checkpoint("done")
+            os._exit(1)
+        return (await case.ask("turn 2")).text"""
+
+
+def test_what_a_checkpoint_has_cost_counts_also_if_the_case_was_unfinished_before(tmp_path):
+    """A session stops in the middle of a stage, the next one is killed behind it, and the third is finished."""
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.3)
+        model = ("--model=m", f"--model-url={server.url}")
+        run(tmp_path, *model, "--budget=1s", "--run-dir=run", code=STAGES, cases=1)
+        server.choose = lambda seen: answer("yes")
+        killed = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=STAGES, cases=1)
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=STAGES, cases=1)
+        assert (killed.status, again.status) == (1, 0), killed.output + again.output
+        assert len(server.requests) == summary(tmp_path / "run")["usage"]["requests"] == 4
+
+
 @pytest.mark.parametrize("words", [("turns.py", "turns.py", "--keep-duplicates"), ("turns.py", "--count=3")])
 @WORKERS
 def test_a_case_is_asked_once_however_often_it_is_collected(tmp_path, words, workers):
