@@ -42,10 +42,14 @@ SWALLOWS = """await case.ask("turn 0")
 ONCE = """return (await case.ask("turn 0")).text"""
 
 
-def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
+def write(folder: Path, code: str = ONE_BY_ONE, cases: int = 12) -> None:
     (folder / "turns.py").write_text(TURNS.replace("CODE", code))
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "turns.jsonl").write_text("".join(json.dumps({"id": f"t{number}"}) + "\n" for number in range(cases)))
+
+
+def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
+    write(folder, code, cases)
     return python(*PYTEST, "turns.py", *options, cwd=folder)
 
 
