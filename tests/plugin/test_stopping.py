@@ -6,9 +6,13 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from agentgauge.pytest_plugin.reporting import Reporting
+from agentgauge.run.coordination.stopping import FILE as STOP
+from agentgauge.run.coordination.stopping import StopFile
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.plugin.project import PYTEST, Result, python, records, summary
 
@@ -183,6 +187,31 @@ def test_what_a_checkpoint_has_cost_counts_also_if_the_case_was_unfinished_befor
         again = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=STAGES, cases=1)
         assert (killed.status, again.status) == (1, 0), killed.output + again.output
         assert len(server.requests) == summary(tmp_path / "run")["usage"]["requests"] == 4
+
+
+def test_the_file_of_a_stop_is_never_seen_half_written(tmp_path):
+    file = StopFile(tmp_path)
+    file.write("the budget is used up", awaits=True)
+    with (tmp_path / STOP).open() as reader:
+        file.write("Ctrl-C")
+        assert reader.read() == "the budget is used up\nawait"
+    assert [path.name for path in tmp_path.iterdir()] == [STOP]
+
+
+@pytest.mark.parametrize("reason", ["", "the budget of 1s is used up"], ids=["running", "stopping"])
+def test_failures_under_maxfail_stop_a_run_once(tmp_path, reason):
+    """A run that stops already may await requests."""
+    stops = []
+    folder, config = SimpleNamespace(path=tmp_path), SimpleNamespace(option=SimpleNamespace(maxfail=2))
+    state = SimpleNamespace(config=config, folder=folder, failures=0, ordinary_failures=0)
+    state.stop_workers = lambda why: (stops.append(why), StopFile(tmp_path).write(why))
+    if reason:
+        StopFile(tmp_path).write(reason, awaits=True)
+    reporting = Reporting(state)
+    for _ in range(4):
+        reporting._count(SimpleNamespace(failed=True), None)
+    assert (stops, state.failures) == ([] if reason else ["--maxfail=2 ended the run"], 4)
+    assert StopFile(tmp_path).awaits() == bool(reason)
 
 
 @pytest.mark.parametrize("words", [("turns.py", "turns.py", "--keep-duplicates"), ("turns.py", "--count=3")])
