@@ -58,7 +58,7 @@ def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) ->
 
 
 def after_the_stop(folder: Path, seconds: float = 1.5) -> Callable[[Seen], object]:
-    """Answers come when the run in ``run`` has been told to stop, and a while later."""
+    """Answers come when the run in ``run`` was stopped, and a while later."""
 
     def choose(request: Seen) -> object:
         def later(connection, seen, stopped):

@@ -267,7 +267,7 @@ def test_several_models_behind_one_gateway(project, two, in_settings):
     (gateway, other), option = two, f"--model-url={two[0].url}"
     if in_settings:
         (project.path / "pytest.ini").write_text(f"[pytest]\naddopts = {option}\n")
-    words = [] if in_settings else [option]
+    words = [*([] if in_settings else [option]), "--", "test_toy.py"]
     result = project.run("--model=a/one", "--model=two", "--model=slower", "--run-dir=out", "--limit=2", *words)
     assert result.status == 0, result.output
     assert {seen.body["model"] for seen in gateway.requests} == {"a/one", "two", "m"} and not other.requests
