@@ -16,7 +16,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
-from agentgauge.run.several.command_line import CommandLine, read_command_line
+from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
 from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
 from agentgauge.store.folder_names import new_folder
 
@@ -56,7 +56,7 @@ def run_several_models(
     parent = Path(ours["--run-dir"]) if ours["--run-dir"] else new_folder(f"{len(models)}-models")
     refuse_taken(parent)
     from_settings = () if line.model_url or not ours["--model-url"] else (f"{PREFIX}model-url={ours['--model-url']}",)
-    members = tuple(map(Member, named(models), models, repeat((*line.words, *from_settings))))
+    members = tuple(map(Member, named(models), models, repeat((*from_settings, *line.words))))
     in_flight = ours["--in-flight"]
     group = RunGroup(members, DEFAULT_BATCH if in_flight is None and ours["--batch"] else in_flight)
     return run_members(parent, group, stored=group, budget=ours["--budget"], root=root)
@@ -65,5 +65,5 @@ def run_several_models(
 def _resumed(parent: Path, line: CommandLine) -> RunGroup:
     """The runs of the folder, with what the command line says beside it. Raises UsageProblem."""
     group = read(parent)
-    members = tuple(replace(one, words=(*one.words, *line.words)) for one in group.members)
+    members = tuple(replace(one, words=with_options(one.words, line.words)) for one in group.members)
     return replace(group, members=members, in_flight=int(line.in_flight) if line.in_flight else group.in_flight)

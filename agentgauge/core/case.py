@@ -252,6 +252,6 @@ class Case:
 def _event(
     kind: Literal["model", "tool"], name: str, exchange: Exchange, detail: Mapping[str, Json], error: str | None = None
 ) -> Event:
-    """Of an exchange that ends now. Its waits for slots lie before its start."""
+    """The event of an exchange that ends now. Its waits for slots lie before its start."""
     seconds = exchange.seconds()
     return Event(kind, name, time.time() - seconds, seconds, detail, error)

@@ -14,8 +14,8 @@ _NAMES = ("reported", "denied")
 def count_observed(events: Sequence[Event]) -> dict[str, Json]:
     """Option of a model's role → what its answers showed; empty where they showed nothing:
 
-    ``estimated``: replies without usable token counts; ``said``: what the first of them had instead. ``reported``: name
-    of the model → replies; ``denied``: of these the names of other models than the one that was asked for. ``tools``:
+    ``estimated``: replies without usable token counts; ``instead``: what the first of them had. ``reported``: name of
+    the model → replies; ``denied``: of these the names of other models than the one that was asked for. ``tools``:
     requests whose tools are ``seen`` in the endpoint's count of tokens and ``unseen``; of the first unseen one the
     tokens that were ``counted`` and the ``bytes`` of the tools.
     """
@@ -28,8 +28,8 @@ def count_observed(events: Sequence[Event]) -> dict[str, Json]:
 
 def _counted(observed: Mapping[str, Json]) -> dict[str, Json]:
     found: dict[str, Json] = {}
-    if (said := observed.get("estimated")) is not None:
-        found |= {"estimated": 1, "said": said}
+    if (instead := observed.get("estimated")) is not None:
+        found |= {"estimated": 1, "instead": instead}
     if name := observed.get("reported"):
         found["reported"] = {name: 1}
         if observed.get("denied"):
@@ -47,7 +47,7 @@ def add_observed(counts: Iterable[Mapping[str, Json]]) -> dict[str, Any]:
             total = found.setdefault(role, {})
             if "estimated" in part:
                 total["estimated"] = total.get("estimated", 0) + part["estimated"]
-                total["said"] = total.get("said") or part["said"]
+                total["instead"] = total.get("instead") or part["instead"]
             for kind in _NAMES:
                 for name, count in part.get(kind, {}).items():
                     names = total.setdefault(kind, {})

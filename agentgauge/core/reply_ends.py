@@ -79,7 +79,7 @@ def with_ends(score: Score, events: Sequence[Event]) -> Score:
     replies = [event for event in events if event.kind == "model" and "reply" in event.detail]
     own = [event for event in replies if not event.detail.get("role")]
     signs = {CUT: any(map(_is_cut, own)), REFUSED: any(map(_is_refused, own))}
-    names_empty = any(label.endswith("_reply") for label in score.labels)  # the benchmark says so itself
+    names_empty = any(label.endswith("_reply") for label in score.labels)  # the benchmark has a label for it
     lines = _sentences(own, "", names_empty=names_empty)
     for role in dict.fromkeys(str(event.detail["role"]) for event in replies if event.detail.get("role")):
         theirs = [event for event in replies if event.detail.get("role") == role]

@@ -11,6 +11,6 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def read_text(path: Path) -> str:
     """The text without its byte order mark, with ``\\n`` at the end of each line. Raises OSError and
     UnicodeDecodeError."""
-    with path.open("rb") as stream:
-        start = stream.read(2)
-    return path.read_text(encoding="utf-16" if start in UTF_16 else "utf-8-sig")
+    content = path.read_bytes()  # once, because a pipe cannot be read again
+    text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,5 +1,5 @@
 """The user's home folder, also where there is none: users of containers may have no passwd entry, and a home that does
-not exist or cannot be written."""
+not exist or can only be read."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from agentgauge.core.errors import UsageProblem
 
 
 def home() -> Path:
-    """A folder that can be written: the user's home, else one of the user's own among the temporary files."""
+    """The user's home, also where it can only be read; else a folder of the user's own among the temporary files."""
     given = expanded_if_known("~")
-    usable = given.is_absolute() and given.is_dir() and os.access(given, os.W_OK | os.X_OK)
+    usable = given.is_absolute() and given.is_dir() and os.access(given, os.X_OK)
     return given if usable else _substitute()
 
 
 def cache_base() -> Path:
-    """``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """``$XDG_CACHE_HOME`` or ``~/.cache``; where that cannot be written, a folder among the temporary files."""
     base = os.environ.get("XDG_CACHE_HOME")
     # the specification of that variable says to ignore relative values
-    return Path(base) if base and Path(base).is_absolute() else home() / ".cache"
+    if base and Path(base).is_absolute():
+        return Path(base)
+    cache = home() / ".cache"
+    usable = os.access(cache if cache.is_dir() else home(), os.W_OK | os.X_OK)
+    return cache if usable else _substitute() / ".cache"
 
 
 def home_variables() -> Mapping[str, str]:

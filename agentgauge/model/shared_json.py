@@ -21,9 +21,10 @@ def shared_json(path: Path) -> Iterator[dict[str, Any]]:
             fcntl.flock(file, fcntl.LOCK_EX)
         before = os.pread(file, os.fstat(file).st_size, 0)
         try:
-            content = dict(json.loads(before or b"{}"))
+            found = json.loads(before or b"{}")
         except ValueError:  # torn, because the disk was full
-            content = {}
+            found = {}
+        content = found if isinstance(found, dict) else {}
         yield content
         after = json.dumps(content).encode().ljust(len(before))  # spaces cover what was longer
         if after != before:  # a process that only reads must not fail on a full disk

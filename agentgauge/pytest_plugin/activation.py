@@ -42,7 +42,7 @@ def activate(config: pytest.Config) -> None:
     except UsageProblem as problem:
         raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
     if (cache := getattr(config, "cache", None)) is not None:  # -p no:cacheprovider
-        last_failed = LastFailed(config, cache, settings)
+        last_failed = LastFailed(config, cache, settings, sent and sent["agentgauge_last_failed"])
         if sent is None:
             config.pluginmanager.register(last_failed, "agentgauge-last-failed")
     if sent is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from inspect import isfunction
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
-from agentgauge.pytest_plugin.keys import OWN, PLANNED
+from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks
 from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
@@ -59,6 +59,7 @@ class Collection:
         self._is_planned = False  # by an earlier run, which is resumed or scored again
         self._whole: dict[str, Any] = {}  # of a shard: what is said of the plan that it is a part of
         self._earlier: dict[CaseId, str] | None = None  # what an earlier run planned, once it was looked up
+        self.notes: list[str] = []  # for the user, at the end of the run
         self.is_chosen = False  # ``-k`` and ``-m`` have been applied; pytest goes on where they are refused
 
     def generate(self, metafunc: pytest.Metafunc, task: str) -> None:
@@ -82,7 +83,7 @@ class Collection:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, obj: object) -> list[pytest.Item] | None:
         """No item for a test of a task that the earlier run did not plan: pytest would show a skipped one."""
-        marks = getattr(obj, "pytestmark", ()) if callable(obj) and not isinstance(obj, type) else ()
+        marks = getattr(obj, "pytestmark", ()) if isfunction(obj) else ()  # another object may answer to any name
         tasks = [mark.args[0] for mark in marks if mark.name == "benchmark_task" and mark.args]
         earlier = self._earlier_plan() if tasks else {}
         return [] if earlier and not any(task in tasks for task, _, _ in earlier) else None
@@ -110,8 +111,10 @@ class Collection:
             seen |= {case.id} if case else set()
         if (surplus := kept.count(False)) and self.worker.number == 0:
             what = "1 test repeats a case" if surplus == 1 else f"{surplus} tests repeat cases"
-            text = f"{what} and {'is' if surplus == 1 else 'are'} left out; --attempts=N asks each sample N times"
-            warnings.warn(pytest.PytestWarning(text), stacklevel=1)
+            note = f"{what} and {'is' if surplus == 1 else 'are'} left out; --attempts=N asks each sample N times"
+            self.notes.append(note)
+            if (output := getattr(self.config, "workeroutput", None)) is not None:
+                output[NOTES] = self.notes
         _deselect(self.config, items, kept)
 
     def keep_limited(self, items: list[pytest.Item]) -> None:
@@ -197,7 +200,7 @@ class Collection:
         return queues[me], users
 
     def _names_of(self, task: Task) -> list[CaseName]:
-        """Of all cases of a task; of those that the earlier run planned, where leaving others out changes no id."""
+        """The names of a task's cases; only of those that the earlier run planned, where no id changes by that."""
         cases, earlier = self._cases_of(task), self._earlier_plan()
         if earlier and len({case.name for case in cases}) == len(cases):
             cases = [case for case in cases if case.id in earlier]

@@ -21,7 +21,7 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
     from agentgauge.run.launch.driver import Driver
 
-TELL_SECONDS = 0.6
-"""Seconds after the stop until all workers have said what still runs."""
+REPORT_SECONDS = 0.6
+"""Seconds after the stop until all workers have written what still runs."""
 
 KEYBOARD_INTERRUPT = "keyboard-interrupt"
 """What xdist calls the error of a worker that Ctrl-C has ended."""
@@ -84,8 +84,10 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Serial runs: the plan has just been written."""
         collection = self.config.stash.get(COLLECTION, None)
-        if collection is not None and collection.is_chosen and not only_looks(self.config):
-            self._begin()
+        if collection is not None:
+            self.state.notes += collection.notes
+            if collection.is_chosen and not only_looks(self.config):
+                self._begin()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -116,6 +118,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if refused := getattr(node, "workeroutput", {}).get(REFUSED):
             raise pytest.UsageError(refused)
+        self.state.notes += getattr(node, "workeroutput", {}).get(NOTES, [])
         worker = node.gateway.id
         self._deaths += bool(error)
         if error and worker in self._numbers:
@@ -198,8 +201,8 @@ class Controller:
     def _budget_used_up(self, reason: str) -> None:
         """Called in another thread."""
         self.state.stop(reason, awaits=True)
-        time.sleep(TELL_SECONDS)
-        self.reporting.tell_waiting()
+        time.sleep(REPORT_SECONDS)
+        self.reporting.report_waiting()
 
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
@@ -280,11 +283,11 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         for service in self._services.values():
             service.tell_to_end()  # which takes them longer than the summary takes us
-        if self.state.progress:
-            self.state.progress.finish()
         try:
             if self._budget:
                 self._budget.stop()
+            if self.state.progress:
+                self.state.progress.finish()
             if driver := self.config.stash.get(DRIVER, None):
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
             if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:

@@ -31,3 +31,6 @@ DRIVER: pytest.StashKey[Any] = pytest.StashKey()
 
 REFUSED = "agentgauge_refused"
 """Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""
+
+NOTES = "agentgauge_notes"
+"""Key in a worker's output: what the user should know of its collection."""

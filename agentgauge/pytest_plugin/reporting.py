@@ -16,7 +16,7 @@ from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
-from agentgauge.run.coordination.stopping import LONGEST_WAIT, running_work
+from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import STATUSES, Progress, Write
 from agentgauge.run.run_metadata import header
@@ -59,9 +59,16 @@ class Reporting:
     def _show_progress(self, write: Write | None, screen: int | None, *, live: bool) -> None:
         from agentgauge_reports.view.live import LiveRun
 
-        state, path = self.state, self.state.folder.path
-        about: dict[str, Any] = {"planned": state.benchmark_cases, "run": LiveRun(path), "started": state.started}
-        state.progress = Progress(write, live=live, screen=screen, folder=path, **about)
+        state, folder = self.state, self.state.folder.path
+        state.progress = Progress(
+            write,
+            live=live,
+            screen=screen,
+            planned=state.benchmark_cases,
+            folder=folder,
+            run=LiveRun(folder),
+            started=state.started,
+        )
 
     def _screen(self, terminal: pytest.TerminalReporter) -> tuple[Write, int | None]:
         """Writes to the terminal from any thread, past pytest's capture of the running test's output; and the
@@ -113,14 +120,14 @@ class Reporting:
             terminal.ensure_newline()
             terminal.write_line(f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 
-    def tell_waiting(self) -> None:
-        """After the run was told to stop: for what it waits. Called in another thread."""
+    def report_waiting(self) -> None:
+        """After the run was stopped: for what it waits. Called in another thread."""
         work, progress = running_work(self.state.folder.path), self.state.progress
         if not work.cases or not progress:
             return
         requests = f"{work.requests} running request{'s' * (work.requests != 1)}"
         what = requests if work.requests else f"{work.cases} running case{'s' * (work.cases != 1)}"
-        progress.say(
+        progress.write_line(
             f"agentgauge: {self.state.stop_reason}: waiting for {what}, at most {LONGEST_WAIT / 60:g} min; no further"
             " request is sent, and Ctrl-C ends the wait"
         )
@@ -156,7 +163,7 @@ class Reporting:
             state.failures += 1
             state.ordinary_failures += status is None
             most = self.config.option.maxfail or 0
-            if 0 < most <= state.failures:
+            if 0 < most <= state.failures and not StopFile(state.folder.path).exists():  # it may await requests
                 state.stop_workers(f"{'-x (--maxfail=1)' if most == 1 else f'--maxfail={most}'} ended the run")
         if status is None or _is_rerun(report):
             return

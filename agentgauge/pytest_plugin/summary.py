@@ -91,7 +91,8 @@ def _judge(state: RunState, exitstatus: int) -> int:
     if state.settings.gates:
         from agentgauge_reports.comparison.regression import check_gate, warning
 
-        state.notes += filter(None, [warning(state.settings.gates, state.summary)])
+        if text := warning(state.settings.gates, state.summary):
+            state.notes.append(text)
     for gate in state.settings.gates:
         problem, seen = check_gate(gate, state.summary, state.folder.path)
         state.gates.append({"text": gate.text, "problem": problem})

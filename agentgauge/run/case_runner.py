@@ -181,7 +181,7 @@ class CaseRunner:
         self._clients.stop()
 
     def note_running(self, cases: int) -> None:
-        """Tell the other workers and the screen what still runs."""
+        """Report to the other workers and the screen what still runs."""
         self._running_file.write(RunningWork(cases, self._clients.sent))
 
     def watch(self) -> None:

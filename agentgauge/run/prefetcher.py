@@ -56,6 +56,7 @@ class Prefetcher:
         self._done: dict[CaseId, Line | Record | Exception] = {}  # and not asked for yet
         self._case_done = threading.Condition()  # guards ``_done``
         self._running: set[asyncio.Task[None]] = set()
+        self._abandoned: set[asyncio.Task[None]] = set()  # cancelled because they took too long to end
         self._closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="agentgauge-prefetcher", daemon=True)
@@ -144,8 +145,9 @@ class Prefetcher:
         if self._stops_at is not None:
             self._runner.note_running(len(self._running))
             if self._loop.time() > self._stops_at:
-                for task in self._running:
+                for task in self._running - self._abandoned:  # once: they may have something to clean up
                     task.cancel()
+                self._abandoned |= self._running
         self._loop.call_later(STOP_SECONDS, self._watch_stop)
 
     def _extend(self, cases: list[Planned]) -> None:

@@ -128,10 +128,10 @@ class Progress:
         with self._drawing:
             self._clear()
 
-    def say(self, line: str) -> None:
-        """Show a line of text. Called in any thread."""
+    def write_line(self, line: str) -> None:
+        """Show a line of text, unless the last line has been shown. Called in any thread."""
         with self._drawing:
-            if self._write:
+            if self._write and not self._ended.is_set():
                 self._clear()
                 self._write(f"{line}\n")
 

@@ -171,8 +171,9 @@ class Solver:
     async def _run(self, planned: Planned, sample: Sample, record: Record, old: Record | None) -> Record:
         """``old``: what an earlier session has left of the case."""
         case = self.open_case(planned, sample)
-        if old and old.status == "missing" and old.transcript:  # all that was paid, checkpoints included
-            case.usage = self.carried[planned.id] = old.transcript.usage
+        if old and old.status == "missing" and old.transcript:  # its checkpoint may be earlier or later
+            paid = max(case.usage, old.transcript.usage, key=lambda usage: usage.requests)
+            case.usage = self.carried[planned.id] = paid
         clock = time.monotonic()
         output: Any = None
         try:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.atomic_write import encoded
 from agentgauge.core.capabilities import SAME, Pictures, options_of
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.settings import Settings
@@ -41,7 +42,7 @@ Roles = Mapping[str, Mapping[str, int]]
 """Role → task → number of cases that show pictures to the role's model."""
 
 _RETRIES = 2
-"""Of a probe that decides what is planned: a failure is no reason to hold up the run."""
+"""Retries of a probe that decides what is planned: a failure is no reason to hold up the run."""
 
 
 def role_shown(settings: Settings, case: Planned) -> str | None:
@@ -65,9 +66,13 @@ def blind_roles(settings: Settings, roles: Roles) -> set[str]:
         file.seek(0)
         if content := file.read():
             try:
-                sees = {role: json.loads(content)["models"][role]["sees"] for role in roles}
+                models = json.loads(content)["models"]
+                sees = {role: models[role]["sees"] for role in roles if role in models}
             except UNREADABLE as error:
                 raise UsageProblem(f"{path} is damaged ({error!r}); start a new run") from None
+            if lacking := sorted(set(roles) - set(sees)):
+                named = " and ".join(role or TESTED for role in lacking)
+                raise UsageProblem(f"{path} has no entry for the model of {named}; start a new run")
         else:
             models = {role: _found_out(settings, role) for role in roles}
             sees = {role: model["sees"] for role, model in models.items()}

@@ -53,7 +53,7 @@ class CaseOutline:
 
     @property
     def working(self) -> float:
-        """Seconds without waiting for slots; of records of earlier versions, which do not tell them apart, all."""
+        """Seconds without waiting for slots; of records of earlier versions, which lack the waits, all."""
         return self.seconds - self.times[0] if self.packed_times else self.seconds
 
     @property

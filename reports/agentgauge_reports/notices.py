@@ -150,7 +150,7 @@ def estimated_tokens(summary: Summary) -> Iterator[str]:
     for role, part in summary.get("observed", {}).items():
         if count := part.get("estimated"):
             replies = max(count, _replies(summary, role))
-            instead = f" (its usage is {part['said']})" if part["said"] else ""
+            instead = f" (its usage is {part['instead']})" if part["instead"] else ""
             yield (
                 f"the endpoint of {_asked(summary, role)} gave no usable token counts for {count} of"
                 f" {replies} {'reply' if replies == 1 else 'replies'}{instead}: their tokens, and what depends on them"

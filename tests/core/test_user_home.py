@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
+import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +16,13 @@ from agentgauge.core import user_home
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import cache_folder, first_line, line_entries
+from agentgauge.core.text_files import read_text
 from agentgauge.model.embedded.scripted import Script
 from agentgauge.model.presets import resolve
 from agentgauge.run.several.matrix import read_sweep
 from tests.plugin.project import Project, run_gta
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -84,6 +90,48 @@ def test_tools_of_a_user_without_a_home(tmp_path: Path, home: str) -> None:
     assert not (tmp_path / "~").exists()
 
 
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The home of a user who can read it, and the folder of temporary files beside it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "home" / ".cache" / "huggingface").mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        for path, mode in ((folder, 0o755), (folder / "home", 0o555), (folder / "home" / ".cache", 0o555)):
+            path.chmod(mode)
+        (folder / "tmp").chmod(0o777)
+        monkeypatch.setenv("HOME", str(folder / "home"))
+        monkeypatch.setenv("USER", "somebody")
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
+        user = os.getuid()
+        if user == 0:
+            os.setresuid(NOBODY, NOBODY, 0)
+        try:
+            yield folder
+        finally:
+            if user == 0:
+                os.setresuid(0, 0, 0)
+            for path in (folder / "home", folder / "home" / ".cache"):
+                path.chmod(0o755)
+
+
+def test_a_home_that_can_only_be_read_keeps_what_it_holds(read_only: Path) -> None:
+    assert user_home.home() == read_only / "home" and user_home.home_variables() == {}
+    substitute = read_only / "tmp" / f"agentgauge-home-{os.getuid()}"
+    assert user_home.cache_base() == substitute / ".cache" and substitute.is_dir()
+
+
+def test_a_cache_that_can_be_written_stays_in_such_a_home(read_only: Path) -> None:
+    caller = os.getuid()
+    if caller == NOBODY:
+        os.setresuid(0, 0, 0)
+    (read_only / "home" / ".cache").chmod(0o777)
+    if caller == NOBODY:
+        os.setresuid(NOBODY, NOBODY, 0)
+    assert user_home.cache_base() == read_only / "home" / ".cache"
+
+
 # -- text files
 
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le-bom", "utf-16-be-bom"]
@@ -123,3 +171,13 @@ def test_a_run_with_a_byte_order_mark_in_its_settings(tmp_path: Path) -> None:
     project = Project.make(tmp_path, samples=1)
     _write(tmp_path / "agentgauge.toml", '[models.best]\nmodel = "gpt-4o"\n', "utf-8-sig")
     assert project.run("--co", "-q", "--model=best").status == 0
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_pipe_is_read_once(tmp_path: Path, encoding: str) -> None:
+    pipe, file = tmp_path / "pipe", _write(tmp_path / "file", "größe\nend\rlast\n", encoding)
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[file.read_bytes()])
+    writer.start()
+    assert read_text(pipe) == "größe\nend\nlast\n"
+    writer.join()

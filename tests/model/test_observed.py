@@ -122,5 +122,5 @@ def test_counts_add_up_by_role() -> None:
             "denied": {"a": 2},
             "tools": {"seen": 1, "unseen": 1, "counted": 52, "bytes": 2400},
         },
-        "--judge-model": {"estimated": 2, "said": "x", "reported": {"b": 1}},
+        "--judge-model": {"estimated": 2, "instead": "x", "reported": {"b": 1}},
     }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from agentgauge.pytest_plugin import last_failed
+from agentgauge.pytest_plugin.last_failed import LastFailed
 from tests.plugin.project import PYTEST, Project, python
 
 OWN = """
@@ -129,6 +134,105 @@ def test_models_side_by_side_keep_their_own(project: Project) -> None:
     _run(project, one, other, "test_toy.py")
     assert _ran(_run(project, one, "--lf", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
     assert _ran(_run(project, other, "--lf", "--co", "-q", "test_toy.py")) == {"s0"}
+
+
+def _lists(project: Project) -> dict[str, Any]:
+    """What pytest and we know of failed tests."""
+    folder = project.path / ".pytest_cache" / "v"
+    return {name: json.loads((folder / name / "lastfailed").read_text()) for name in ("cache", "agentgauge")}
+
+
+def test_whoever_only_looks_leaves_the_lists_as_they_are(project: Project) -> None:
+    _run(project, _script(project, "one.json", 0), "test_toy.py")
+    before, other = _lists(project), _script(project, "other.json", 1, 2)
+    for words in (("--co", "-q"), ("--cache-show",), ("--markers",), ("--lf", "--co", "-q")):
+        _run(project, other, *words)
+        assert _lists(project) == before, words
+
+
+IN_WORKERS = """
+import os, pathlib
+import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # meanwhile a run of another model has written its list
+    pathlib.Path(".pytest_cache/v/cache/lastfailed").write_text("{}")
+    pytest.Cache.set = None
+"""
+
+
+def test_workers_get_the_lists_of_the_first_process_and_write_none(project: Project) -> None:
+    one = _script(project, "one.json", 0)
+    _run(project, one, "test_toy.py")
+    with (project.path / "conftest.py").open("a") as conftest:
+        conftest.write(IN_WORKERS)
+    assert _ran(_run(project, one, "--lf", "-n2", "test_toy.py")) == {"s1", "s2"}
+
+
+@pytest.mark.parametrize("content", ["[]", '{"MODEL": []}', '{"MODEL": {"failed": 3}, "other": {"failed": [1, []]}}'])
+def test_damaged_lists_are_begun_anew(project: Project, content: str) -> None:
+    one = _script(project, "one.json", 0)
+    path = project.path / ".pytest_cache" / "v" / "agentgauge" / "lastfailed"
+    path.parent.mkdir(parents=True)
+    name = one.removeprefix("--model=")
+    path.write_text(content.replace("MODEL", name))
+    _run(project, one, "test_toy.py")
+    assert [node[-4:] for node in _lists(project)["agentgauge"][name]["failed"]] == ["[s1]", "[s2]"]
+
+
+SKIPS = """
+import pathlib
+import pytest
+
+def test_own(model):
+    if pathlib.Path("absent").exists():
+        pytest.skip("not now")
+    assert False
+"""
+
+
+def test_a_failed_test_that_is_skipped_has_not_failed_any_more(project: Project) -> None:
+    """As pytest has it; a case that a budget keeps from being asked stays where it is."""
+    (project.path / "test_own.py").write_text(SKIPS)
+    right = _script(project, "one.json", 0)
+    _run(project, right, status=1)
+    (project.path / "absent").touch()
+    _run(project, right, "--lf", "--budget=1tok", status=1)
+    listed = _run(project, right, "--lf", "--co", "-q")
+    assert "test_own" not in listed and _ran(listed) == {"s1", "s2"}
+
+
+def test_two_runs_that_end_together_both_keep_their_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(name: str) -> LastFailed:
+        manager = SimpleNamespace(get_plugin=lambda name: None)
+        config: Any = SimpleNamespace(option=None, getoption=lambda name, default: default, pluginmanager=manager)
+        made = LastFailed(config, pytest.Cache(tmp_path, config, _ispytest=True), settings(name))
+        made.pytest_runtest_logreport(SimpleNamespace(failed=True, nodeid=f"test_{name}"))
+        return made
+
+    def settings(name: str) -> Any:
+        return SimpleNamespace(tested=name, run_dir=name)
+
+    class Folder:
+        has_plan = True
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def plan(self) -> dict[str, str]:
+            if self.name == "one":  # the other run ends while this one updates its list
+                thread.start()
+                thread.join(0.5)
+            return {"case": f"test_{self.name}"}
+
+    monkeypatch.setattr(last_failed, "RunFolder", Folder)
+    one, other = ended("one"), ended("other")
+    thread = threading.Thread(target=other.pytest_sessionfinish)
+    one.pytest_sessionfinish()
+    thread.join()
+    assert json.loads((tmp_path / "v" / "agentgauge" / "lastfailed").read_text()) == {
+        "one": {"failed": ["test_one"]},
+        "other": {"failed": ["test_other"]},
+    }
 
 
 def test_a_run_that_names_no_model_has_a_list_of_its_own(project: Project) -> None:

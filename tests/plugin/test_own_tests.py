@@ -232,3 +232,28 @@ def test_a_fixture_of_the_projects_own_hides_ours(tmp_path):
     result = forked_in(tmp_path)
     assert result.status == 0, result.output
     assert "agentgauge:" not in result.output
+
+
+NAMES = """
+from unittest.mock import Mock, call
+
+class Lazy:
+    def __getattr__(self, name):
+        raise RuntimeError(f"{name} is not loaded")
+
+    def __call__(self):
+        pass
+
+lazy, mock, one = Lazy(), Mock(), Mock(pytestmark=3)
+
+def test_calls(model):
+    mock("hello")
+    assert mock.mock_calls == [call("hello")]
+"""
+
+
+def test_names_of_a_test_module_may_stand_for_anything(tmp_path):
+    (tmp_path / "test_names.py").write_text(NAMES)
+    result = forked_in(tmp_path, "--model=baseline", "--run-dir=run")
+    assert result.status == 0, result.output
+    assert statuses(tmp_path / "run") == {"test_calls": "passed"}

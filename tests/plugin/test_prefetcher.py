@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Record
+from agentgauge.run import prefetcher as module
 from agentgauge.run.coordination.slots import SlotPool
 from agentgauge.run.prefetcher import STOPPED, Prefetcher
 
@@ -28,6 +29,10 @@ class Runner:
     affordable: int = 1000  # cases that the budget covers in all
     reserved: int = 0
     stopped: bool = False
+    awaits: bool = False  # what runs, because the run was stopped
+    cleanup: float = 0.0  # seconds that a cancelled case takes to end
+    cancelled: list[str] = field(default_factory=list)
+    cleaned: list[str] = field(default_factory=list)
     ends: dict[str, threading.Event] = field(default_factory=dict)
 
     async def run(self, case: Any) -> Record:
@@ -35,8 +40,14 @@ class Runner:
         self.running.add(name)
         self.most = max(self.most, len(self.running))
         end = self.ends.setdefault(name, threading.Event())
-        while not end.is_set():  # noqa: ASYNC110 - another thread sets it
-            await asyncio.sleep(0.002)
+        try:
+            while not end.is_set():  # noqa: ASYNC110 - another thread sets it
+                await asyncio.sleep(0.002)
+        except asyncio.CancelledError:
+            self.cancelled.append(name)
+            await asyncio.sleep(self.cleanup)
+            self.cleaned.append(name)
+            raise
         self.running.discard(name)
         return Record(*case.id, config="", status="missing")
 
@@ -56,6 +67,16 @@ class Runner:
 
     def is_stopped(self) -> bool:
         return self.stopped
+
+    @property
+    def stop_file(self) -> Any:
+        return SimpleNamespace(awaits=lambda: self.awaits)
+
+    def end_requests(self) -> None:
+        """None is sent."""
+
+    def note_running(self, cases: int) -> None:
+        """Nobody looks."""
 
     def watch(self) -> None:
         """Nothing to watch."""
@@ -230,6 +251,16 @@ def test_a_case_that_nobody_planned_is_the_next_to_start_and_keeps_to_the_places
     assert not asking.is_alive()
     until(lambda: runner.running == {"b", "c"})
     assert runner.most == 2
+
+
+def test_cases_that_take_too_long_to_end_are_cancelled_once(start, monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(module, "STOP_SECONDS", 0.01)
+    runner, prefetcher = start("abc", total=2)
+    until(lambda: runner.running == {"a", "b"})
+    runner.cleanup, runner.awaits = 0.2, True
+    assert [prefetcher.result(case(name)).error for name in "abc"] == [STOPPED] * 3
+    assert sorted(runner.cancelled) == sorted(runner.cleaned) == ["a", "b"]
 
 
 def test_a_look_ahead_that_cannot_go_on_says_so_instead_of_waiting(start):

@@ -229,3 +229,42 @@ def test_the_line_of_a_terminal_never_wraps_and_makes_room(tmp_path, monkeypatch
     shown.finish()
     line = "4/10 · passed 3 · wrong 1"  # broken would not fit as a whole
     assert screen[0] == f"\r{line}" and f"\r{' ' * len(line)}\r" in screen and screen[-1] == f"\r{line}\n"
+
+
+def test_nothing_is_written_below_the_last_line(tmp_path):
+    screen = []
+    shown = Progress(screen.append, live=False, planned={"t": 10}, folder=tmp_path, run=Known(), started=0.0)
+    shown.write_line("waiting for 2 running requests")
+    shown.finish()
+    shown.write_line("waiting for 1 running request")
+    assert screen == [
+        "waiting for 2 running requests\n",
+        "4/10 · passed 3 · wrong 1 · broken 0 · 1.2k tokens · $0.50\n",
+    ]
+
+
+UNREADABLE = """
+import pathlib
+from agentgauge.run.costs.watch import BudgetWatch
+from agentgauge.run.progress import Progress
+
+def fail(self):
+    pathlib.Path("order").write_text(pathlib.Path("order").read_text() + "progress ")
+    raise OSError(5, "Input/output error")
+
+def stop(self, before=BudgetWatch.stop):
+    pathlib.Path("order").write_text("budget ")
+    before(self)
+
+Progress.finish, BudgetWatch.stop = fail, stop
+"""
+
+
+def test_records_that_cannot_be_read_at_the_end_are_reported(project, model):
+    """The budget's watch, which writes to the screen, too, has ended by then."""
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + UNREADABLE)
+    result = project.run(*model, "--run-dir", "run", "--budget=1h")
+    assert result.status == 1 and "INTERNALERROR" not in result.output, result.output
+    assert "Input/output error" in result.output
+    assert (project.path / "order").read_text() == "budget progress "

@@ -6,9 +6,13 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from agentgauge.pytest_plugin.reporting import Reporting
+from agentgauge.run.coordination.stopping import FILE as STOP
+from agentgauge.run.coordination.stopping import StopFile
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.plugin.project import PYTEST, Result, python, records, summary
 
@@ -42,15 +46,19 @@ SWALLOWS = """await case.ask("turn 0")
 ONCE = """return (await case.ask("turn 0")).text"""
 
 
-def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
+def write(folder: Path, code: str = ONE_BY_ONE, cases: int = 12) -> None:
     (folder / "turns.py").write_text(TURNS.replace("CODE", code))
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "turns.jsonl").write_text("".join(json.dumps({"id": f"t{number}"}) + "\n" for number in range(cases)))
+
+
+def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
+    write(folder, code, cases)
     return python(*PYTEST, "turns.py", *options, cwd=folder)
 
 
 def after_the_stop(folder: Path, seconds: float = 1.5) -> Callable[[Seen], object]:
-    """Answers come when the run in ``run`` has been told to stop, and a while later."""
+    """Answers come when the run in ``run`` was stopped, and a while later."""
 
     def choose(request: Seen) -> object:
         def later(connection, seen, stopped):
@@ -144,12 +152,75 @@ def test_a_resumed_run_begins_a_new_budget(tmp_path):
     assert again.status == 0, again.output
 
 
+def test_damaged_records_of_unfinished_cases_end_no_resumed_run(tmp_path):
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.3)
+        model = ("--model=m", f"--model-url={server.url}")
+        run(tmp_path, *model, "--budget=1s", "--in-flight=8", "--run-dir=run", cases=3)
+        file = tmp_path / "run" / "records.jsonl"
+        first, second, third = map(json.loads, file.read_text().splitlines())
+        first["transcript"], second["transcript"]["usage"] = None, {"unknown": 1}
+        file.write_text("".join(json.dumps(one) + "\n" for one in (first, second, third)))
+        server.choose = lambda seen: answer("yes")
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", "--budget=400tok", cases=3)
+    assert again.status == 0, again.output
+    assert summary(tmp_path / "run")["tasks"]["turns"]["passed"] == 3
+
+
+STAGES = """import os
+        if case.checkpoint_output is None:
+            await case.ask("turn 0")
+            await case.ask("turn 1")
+            case.checkpoint("done")
+            os._exit(1)
+        return (await case.ask("turn 2")).text"""
+
+
+def test_what_a_checkpoint_has_cost_counts_also_if_the_case_was_unfinished_before(tmp_path):
+    """A session stops in the middle of a stage, the next one is killed behind it, and the third is finished."""
+    with FaultServer() as server:
+        server.choose = after_the_stop(tmp_path, 0.3)
+        model = ("--model=m", f"--model-url={server.url}")
+        run(tmp_path, *model, "--budget=1s", "--run-dir=run", code=STAGES, cases=1)
+        server.choose = lambda seen: answer("yes")
+        killed = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=STAGES, cases=1)
+        again = run(tmp_path, f"--model-url={server.url}", "--resume=run", code=STAGES, cases=1)
+        assert (killed.status, again.status) == (1, 0), killed.output + again.output
+        assert len(server.requests) == summary(tmp_path / "run")["usage"]["requests"] == 4
+
+
+def test_the_file_of_a_stop_is_never_seen_half_written(tmp_path):
+    file = StopFile(tmp_path)
+    file.write("the budget is used up", awaits=True)
+    with (tmp_path / STOP).open() as reader:
+        file.write("Ctrl-C")
+        assert reader.read() == "the budget is used up\nawait"
+    assert [path.name for path in tmp_path.iterdir()] == [STOP]
+
+
+@pytest.mark.parametrize("reason", ["", "the budget of 1s is used up"], ids=["running", "stopping"])
+def test_failures_under_maxfail_stop_a_run_once(tmp_path, reason):
+    """A run that stops already may await requests."""
+    stops = []
+    folder, config = SimpleNamespace(path=tmp_path), SimpleNamespace(option=SimpleNamespace(maxfail=2))
+    state = SimpleNamespace(config=config, folder=folder, failures=0, ordinary_failures=0)
+    state.stop_workers = lambda why: (stops.append(why), StopFile(tmp_path).write(why))
+    if reason:
+        StopFile(tmp_path).write(reason, awaits=True)
+    reporting = Reporting(state)
+    for _ in range(4):
+        reporting._count(SimpleNamespace(failed=True), None)
+    assert (stops, state.failures) == ([] if reason else ["--maxfail=2 ended the run"], 4)
+    assert StopFile(tmp_path).awaits() == bool(reason)
+
+
 @pytest.mark.parametrize("words", [("turns.py", "turns.py", "--keep-duplicates"), ("turns.py", "--count=3")])
 @WORKERS
 def test_a_case_is_asked_once_however_often_it_is_collected(tmp_path, words, workers):
     (tmp_path / "conftest.py").write_text(REPEAT)
     with FaultServer() as server:
         server.choose = lambda seen: answer("yes")
+        workers = (*workers, "-Werror")
         model = ("--model=m", f"--model-url={server.url}", "--run-dir=run")
         result = run(tmp_path, *words[1:], *model, *workers, code=ONCE, cases=3)
         assert result.status == 0, result.output

@@ -10,12 +10,15 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from agentgauge_reports.comparison.compare import compare
 
 from agentgauge.cli.main import main
+from agentgauge.core.errors import UsageProblem
 from agentgauge.model.vision_probe import NUMBER
+from agentgauge.run.vision import FILE, blind_roles
 from tests.mmau import records as made
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.plugin.project import Result, records, run_mmau, summary
@@ -182,6 +185,25 @@ def test_the_decision_stays_when_a_run_goes_on(data, blind):
     assert blind.count("number of three digits") == 1
     for folder in ("run", "rescored", "replayed"):
         assert summary(data / folder)["tasks"] == expected["tasks"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            b'{"models": {"": {"sees": true}}}',
+            "vision.json has no entry for the model of --judge-model; start a new run",
+        ),
+        (b'{"models": {}}', "vision.json has no entry for the model of --model and --judge-model; start a new run"),
+        (b'{"models": {"": {}}}', "vision.json is damaged (KeyError('sees')); start a new run"),
+        (b'{"models', "vision.json is damaged (JSONDecodeError("),
+    ],
+)
+def test_a_decision_that_is_not_there_is_not_made_up(tmp_path, content, problem):
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(UsageProblem) as refused:
+        blind_roles(SimpleNamespace(run_dir=tmp_path), {"": {"t": 1}, "--judge-model": {"t": 1}})
+    assert problem in str(refused.value)
 
 
 def test_shards_of_a_blind_model_make_its_run(data, blind):

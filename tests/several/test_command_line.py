@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from agentgauge.run.several.command_line import own_paths, read_command_line
+from agentgauge.run.several.command_line import own_paths, read_command_line, with_options
 from agentgauge.run.several.parent import named
 from agentgauge.run.several.screen import Screen
 
@@ -33,11 +33,19 @@ def test_a_short_name_that_another_plugin_has_is_left_to_it():
     assert (found.models, found.words) == (("ours",), ("--model=theirs",))
 
 
+@pytest.mark.parametrize(("line", "rest"), [("-x --model-url=u -- t.py", "-x -- t.py"), ("--model-url u", "")])
+def test_the_address_stays_among_the_options(line, rest):
+    found = read_command_line(line.split(), (*SHORT, "--model-url"))
+    assert (found.model_url, " ".join(found.words)) == ("u", f"--agentgauge-model-url=u {rest}".strip())
+    assert with_options(found.words, ["--lf"])[-2:] == (("--", "t.py") if rest else (found.words[0], "--lf"))
+
+
 @pytest.mark.parametrize(
     ("line", "own"),
     [
         ("--alluredir=out -x", "-x --alluredir=out/m"),
         ("--alluredir out", "--alluredir=out/m"),
+        ("-x --alluredir=out -- tests", "-x --alluredir=out/m -- tests"),
         ("--junitxml=junit.xml", "--junitxml=m/junit.xml"),
         ("--junit-xml=a/junit.xml --html=a/b.html", "--junit-xml=a/m/junit.xml --html=a/m/b.html"),
         ("-k a", "-k a"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +16,10 @@ import pytest
 from agentgauge_reports.view.runs import Runs
 
 from agentgauge.run.launch_settings import LAUNCH
-from tests.model.fault_server import FaultServer, status
+from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
-from tests.plugin.project import Project, interrupt, records, run_gta, summary, without_times
+from tests.plugin.project import PYTEST, Project, interrupt, python, records, run_gta, summary, without_times
+from tests.plugin.test_stopping import write
 from tests.plugin.test_tool_server import wait_for
 from tests.plugin.test_tool_servers import CASES, CONFTEST, SERVER
 from tests.several.conftest import SAMPLES, tables
@@ -216,6 +220,30 @@ def test_a_budget_that_covers_no_further_case_ends_all_runs(project, two):
     assert spent(project) == 150
 
 
+def test_a_resumed_group_does_not_pay_again_for_what_unfinished_cases_had_used(project, two):
+    write(project.path, cases=4)  # of three requests of 15 tokens
+    ended = threading.Event()
+
+    def choose(seen):
+        def later(connection, seen, stopped):
+            while not (ended.is_set() or stopped.wait(0.02)):
+                pass
+
+        return later if seen.body["messages"][-1]["content"].startswith("turn 2") else answer("yes")
+
+    two[0].choose = two[1].choose = choose
+    first = subprocess.Popen([sys.executable, *PYTEST, "turns.py", *BOTH], cwd=project.path, env=project.environment())
+    wait_for(lambda: all(len(server.requests) == 12 for server in two))
+    interrupt(first)
+    assert first.wait(timeout=60) == 2
+    ended.set()
+    assert spent(project) == 2 * 4 * 30
+    two[0].choose = two[1].choose = slow(0.2)
+    words = ("--resume=out", "--in-flight=1", "--budget=400tok")  # of which all cases use 360
+    again = python(*PYTEST, "turns.py", *words, cwd=project.path)
+    assert again.status == 0, again.output
+
+
 def test_a_budget_of_dollars_needs_the_prices_of_all_models(project, two):
     table = f'\n[models.unknown]\nmodel = "m"\nurl = "{two[0].url}"\n'
     with (project.path / "agentgauge.toml").open("a") as settings:
@@ -239,7 +267,7 @@ def test_several_models_behind_one_gateway(project, two, in_settings):
     (gateway, other), option = two, f"--model-url={two[0].url}"
     if in_settings:
         (project.path / "pytest.ini").write_text(f"[pytest]\naddopts = {option}\n")
-    words = [] if in_settings else [option]
+    words = [*([] if in_settings else [option]), "--", "test_toy.py"]
     result = project.run("--model=a/one", "--model=two", "--model=slower", "--run-dir=out", "--limit=2", *words)
     assert result.status == 0, result.output
     assert {seen.body["model"] for seen in gateway.requests} == {"a/one", "two", "m"} and not other.requests

@@ -14,13 +14,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from agentgauge.core.atomic_write import write_whole
+
 MESSAGE = b"\nagentgauge: the run is ending, and its results are being written (kill -9 ends it at once)\n"
 
 FILE = "stop"
 """In the run folder; holds the reason."""
 
 RUNNING = "stopping"
-"""In the run folder, while a run that was told to stop waits for requests."""
+"""In the run folder, while a run that was stopped waits for requests."""
 
 AWAIT = "await"
 
@@ -74,7 +76,7 @@ class StopFile:
 
     def write(self, reason: str, *, awaits: bool = False) -> None:
         """``awaits``: see above. Raises OSError where the disk is full."""
-        self._path.write_text(f"{reason}\n{AWAIT}" if awaits else reason, encoding="utf-8")
+        write_whole(self._path, (f"{reason}\n{AWAIT}" if awaits else reason).encode())
 
     def exists(self) -> bool:
         now = time.monotonic()
@@ -96,7 +98,7 @@ class RunningWork(NamedTuple):
 
 
 class RunningFile:
-    """What still runs in a worker after the run was told to stop, for the other workers and the screen. ``number``: of
+    """What still runs in a worker after the run was stopped, for the other workers and the screen. ``number``: of
     the worker, from 0."""
 
     def __init__(self, folder: Path, number: int) -> None:

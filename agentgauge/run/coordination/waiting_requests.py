@@ -62,9 +62,6 @@ def waiting_requests(folder: Path) -> Waiting:
     except FileNotFoundError:
         return Waiting(outages=words)
     whole = len(content) // _ENTRY.size * _ENTRY.size
-    entries = [
-        Waiting(late, Counts(*batched), running, tokens)
-        for late, *batched, running, tokens in _ENTRY.iter_unpack(content[:whole])
-    ]
-    late, batched, running, tokens, _ = zip(*entries, strict=True) if entries else ((), (), (), (), ())
-    return Waiting(sum(late), Counts.sum(batched), sum(running), sum(tokens), words)
+    entries = _ENTRY.iter_unpack(bytes(_ENTRY.size) + content[:whole])  # of no worker, and of each
+    late, *batched, running, tokens = map(sum, zip(*entries, strict=True))
+    return Waiting(late, Counts(*batched), running, tokens, words)

@@ -56,8 +56,8 @@ def read_command_line(words: Sequence[str], short: Container[str]) -> CommandLin
         add(name)
     found, others = parser.parse_known_args(list(words))
     refused = frozenset(name for name in _REFUSED if getattr(found, name.replace("-", "_")) is not None)
-    if found.model_url is not None:
-        others.append(f"{PREFIX}model-url={found.model_url}")
+    if found.model_url is not None:  # in front, because paths may follow a --
+        others.insert(0, f"{PREFIX}model-url={found.model_url}")
     more = (found.run_dir, found.resume, found.budget, found.in_flight, found.model_url)
     return CommandLine(tuple(found.model or ()), *more, tuple(others), refused)
 
@@ -69,8 +69,15 @@ def own_paths(words: Sequence[str], name: str) -> list[str]:
     for option in (*_FOLDERS, *_FILES):
         parser.add_argument(option, dest=option)
     found, others = parser.parse_known_args(list(words))
+    written = []
     for option, value in vars(found).items():
         if value:
             path = Path(value)
-            others.append(f"{option}={path / name if option in _FOLDERS else path.parent / name / path.name}")
-    return others
+            written.append(f"{option}={path / name if option in _FOLDERS else path.parent / name / path.name}")
+    return [*with_options(others, written)]
+
+
+def with_options(words: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """The words with further ones, which count where both have an option. Paths may follow a ``--``."""
+    place = words.index("--") if "--" in words else len(words)
+    return (*words[:place], *more, *words[place:])

@@ -9,6 +9,8 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import without_logins
+from agentgauge.run.options import OPTIONS
+from agentgauge.run.several.command_line import read_command_line
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_names import file_name
 
@@ -26,6 +28,11 @@ class Member:
     name: str
     model: str
     words: tuple[str, ...]
+
+    @property
+    def url(self) -> str | None:
+        """The endpoint that the words name."""
+        return read_command_line(self.words, OPTIONS).model_url
 
 
 @dataclass(frozen=True)

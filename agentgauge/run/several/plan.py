@@ -11,9 +11,9 @@ from agentgauge.core.config import Config
 from agentgauge.model.presets import resolve
 from agentgauge.run.budget import Budget
 from agentgauge.run.costs.estimate import check_dollars
-from agentgauge.run.options import DEFAULT_IN_FLIGHT, OPTIONS, PREFIX
+from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.progress import Live
-from agentgauge.run.several.command_line import own_paths, read_command_line
+from agentgauge.run.several.command_line import own_paths
 from agentgauge.run.several.launcher import Launch
 from agentgauge.run.several.parent import RunGroup, is_begun, is_finished
 
@@ -34,8 +34,7 @@ def launches(
     """
     in_flight, side_by_side = group.in_flight, group.side_by_side or len(group.members)
     left = [member for member in group.members if again or not is_finished(parent, member.name)]
-    urls = [read_command_line(member.words, OPTIONS).model_url for member in left]
-    specs = [resolve(member.model, url=url, config=config) for member, url in zip(left, urls, strict=True)]
+    specs = [resolve(member.model, url=member.url, config=config) for member in left]
     check_dollars(budget, specs, shared=True)
     hosts = [urlsplit(spec.url or "").netloc for spec in specs]  # empty: embedded, its server is its run's own
     found, before = [], Counter[str]()

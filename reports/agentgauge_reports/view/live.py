@@ -37,6 +37,7 @@ class LiveRun:
         self._tail = RecordTail()
         self._finished: set[int] = set()  # hashes of cases, which take a fifth of their memory
         self._broken: dict[CaseId, Line] = {}
+        self._unfinished: dict[CaseId, Line] = {}  # in an earlier session: the next record has their usage, too
         self._recent: deque[float] = deque()  # when the cases of the last RATE_SECONDS ended
         self._planned: Counter[str] = Counter()
         self._time_left: TimeLeft | None = None
@@ -61,9 +62,14 @@ class LiveRun:
         new = self._tail.new(files)
         for line, case, why in _readable(new):  # not in the order of their ends: all at once take much memory
             is_new, earlier = line.at >= started, self._broken.get(case)
-            if not (is_new or line.finished):
-                continue  # broken in an earlier run: it runs again
             if hash(case) in self._finished or (earlier and line.rank < earlier.rank):
+                continue
+            if before := self._unfinished.pop(case, None):
+                self._pay(before, -1)
+            if not (is_new or line.finished):  # in an earlier session: it runs again
+                if line.status == "missing":
+                    self._unfinished[case] = line
+                    self._pay(line, 1)
                 continue
             self._add(case[0], line, 1)
             self._recent.append(line.at)
@@ -84,6 +90,9 @@ class LiveRun:
 
     def _add(self, task: str, line: Line, times: int) -> None:
         self._counts[task, line.status] += times
+        self._pay(line, times)
+
+    def _pay(self, line: Line, times: int) -> None:
         self._tokens += times * line.tokens
         self._usd += times * line.usd
 

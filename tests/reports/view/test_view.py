@@ -16,7 +16,7 @@ from agentgauge_reports.view.runs import Runs
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.core.types import Event
+from agentgauge.core.types import Event, Usage
 from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project, python
@@ -309,6 +309,28 @@ def test_a_resumed_run_counts_what_is_kept_and_what_runs_again(tmp_path):
     )  # after 7 seconds
     assert live.state(165.0)["per_minute"] == 2.0  # two of them ended within the last minute
     assert state["left"] == pytest.approx(12.0)  # one a second
+
+
+def test_what_an_unfinished_case_had_used_counts_once(tmp_path):
+    """The record of a later session has it, too."""
+    folder = RunFolder(tmp_path)
+    folder.create()
+    folder.write_plan({("toy.say", f"s{number}", 1): "x" for number in range(2)})
+
+    def unfinished(number, at, requests):
+        used = replace(record(0).transcript, usage=Usage(requests, 100 * requests, 0))
+        return replace(record(number), status="missing", score=None, transcript=used, finished=at)
+
+    appended(folder, "main", [unfinished(0, 1.0, 1), unfinished(1, 2.0, 1), unfinished(1, 50.0, 2)])
+    live = LiveRun(tmp_path)
+    live.read(started=100.0)
+    state = live.state(100.0)
+    assert (state["tokens"], state["counts"]) == (300, {"passed": 0, "wrong": 0, "broken": 0})
+    ended = replace(record(0).transcript, usage=Usage(3, 300, 0))
+    appended(folder, "gw0", [replace(record(0), transcript=ended, finished=101.0)])
+    live.read(started=100.0)
+    state = live.state(102.0)
+    assert (state["tokens"], state["counts"]) == (500, {"passed": 1, "wrong": 0, "broken": 0})
 
 
 def test_a_case_that_ran_again_counts_once_with_its_latest_record(tmp_path):
