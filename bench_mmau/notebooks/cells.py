@@ -111,10 +111,7 @@ def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, .
     for a code cell whose source is no text and no list of texts.
     """
     try:
-        if fixes.any_cells:
-            value = decoded(text, number, choose=_chosen)
-        else:
-            value = decoded(without_fences(text), number)
+        value = decoded(text, number, choose=_chosen) if fixes.any_cells else decoded(without_fences(text), number)
     except ValueError as error:
         raise NoCells(UNREADABLE) from error
     if fixes.any_cells:

@@ -31,6 +31,7 @@ def test_the_first_agent_solves_what_its_model_solves(tmp_path: Path) -> None:
     assert "3 planned · 3 passed" in result.output
     about = summary(tmp_path / "run")["run"]
     assert about["model"] == "minimal_agent (oracle)"
+    assert (about["agent_name"], about["asked_model"]) == ("minimal_agent", "oracle")
     for record in records(tmp_path / "run"):
         events = record["transcript"]["events"]
         assert [event["kind"] for event in events][:3] == ["model", "tool", "model"]
