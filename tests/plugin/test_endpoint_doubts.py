@@ -102,10 +102,8 @@ def test_an_agent_is_not_the_model_that_was_asked_for(run: dict[str, Any], title
     part = {"denied": {"gemma3-270m": 1}, "reported": {"gemma3-270m": 1}}
     tasks = {"toy": {"replies": {"--model": {"replies": 1}}}}
     (doubt,) = endpoint_doubts({"run": run, "tasks": tasks, "observed": {"--model": part}})
-    assert doubt.startswith(
-        f"--model {asked} was answered by gemma3-270m, as the endpoint itself reports, in 1 of 1 re"
-    )
-    assert "1 of 1 reply: serve" in doubt
+    assert doubt.startswith(f"--model {asked} was answered by gemma3-270m, ")
+    assert "as the endpoint itself reports, in 1 of 1 reply: serve" in doubt
 
 
 def test_a_name_stays_in_its_cell(tmp_path: Path) -> None:
