@@ -96,7 +96,7 @@ def read_answers(content: str | None, number: str = "", *, questions: int = 0, f
     plain = text if fixes.flat_answers else without_fences(text).replace("'", '"')
 
     def chosen(values: Sequence[Any]) -> Any:
-        lists = [one for one in values if isinstance(one, list) and all(isinstance(answer, str) for answer in one)]
+        lists = [one for one in values if isinstance(one, list) and {*map(type, one)} == {str}]
         return the_same([one for one in lists if len(one) == questions] or lists)
 
     try:

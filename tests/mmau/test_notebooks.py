@@ -474,6 +474,7 @@ def test_braces_in_cells_and_questions_stay() -> None:
         ('{"x": 1} has [0.5, "y"], so ["A", "B"]', ["A", "B"]),
         ('Row [[1, 2], ["a"]] says: ["A"]', ["A"]),
         ("The values are [1, 2].", None),
+        ('Not [], but ["A"].', ["A"]),
     ],
 )
 def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: Any) -> None:
