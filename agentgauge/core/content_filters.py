@@ -1,4 +1,4 @@
-"""Content filters: every form in which an endpoint says that one has answered in the model's place.
+"""Content filters: every form in which an endpoint reports that one has answered in the model's place.
 
 A filter's answer is a refusal: it would be the same at every retry and resume. The forms are those of the providers'
 documentation and of answers that users have published; docs/models.md names them.
@@ -34,7 +34,10 @@ _CODES = re.compile(
 )
 """Codes and types of errors, their letters alone; behind them may stand more, as in Volcengine's
 ``InputTextSensitiveContentDetected.PolicyViolation``."""
-_FAULTS = re.compile(r"notfound|invalid|unsupported|missing|config|unavailable|timeout|disabled|filtererror")
+_FAULTS = re.compile(
+    r"notfound|invalid|unsupported|missing|config|unavailable|timeout|disabled|quota|ratelimit"
+    r"|(?:filter|moderation|guardrails?|service|check)(?:error|fail)"
+)
 """In a code that names a filter: the filter's own setting or service is wrong."""
 
 _WORDS = re.compile(
@@ -50,14 +53,14 @@ _WORDS = re.compile(
     r"|unsafe or sensitive content|敏感(?:内容|信息|词)|审核(?:不|未)通过"  # Zhipu, iFlytek, Baidu
     r"|(?:in|out)put (?:new_)?sensitive|contains? sensitive words"  # MiniMax, New API, Baidu
     r"|content you provided or machine outputted is blocked|NSFW content"  # StepFun, Together
-    r"|requires moderation\b.*\bflagged|input was flagged"  # OpenRouter
+    r"|requires moderation\b.{0,200}\bflagged|input was flagged"  # OpenRouter
     r"|(?:prompt|response|request|input|output|content|candidate) (?:was |is |has been )?"
     r"(?:blocked|filtered) (?:due to|by|because of) (?:the |a |an |our )?(?:\w+ )?"  # Cloudflare, SAP, Google
     r"(?:safety|security config|DLP|guardrail|moderation|content polic|prohibited|recitation)"
     r"|PROHIBITED_CONTENT|prohibited content\b(?! type)"  # Google, SiliconFlow
     r"|violated (?:[\w-]+ ){0,3}(?:guardrail|moderation|safety|content) polic"  # LiteLLM's guardrails
     r"|guardrails? (?:was |were )?(?:violated|violation|intervened|triggered)|guardrail_intervened"  # Mistral, Bedrock
-    r"|guardrail checks? .*failed|flagged by (?:\w+ ){0,2}guardrail",  # Portkey, Databricks
+    r"|guardrail checks? .{0,200}failed|flagged by (?:\w+ ){0,2}guardrail",  # Portkey, Databricks
     re.IGNORECASE | re.DOTALL,
 )
 """Sentences of filters whose codes say less: xAI has one code for its filter and for a key without rights."""
@@ -73,6 +76,7 @@ _TEXT_FIELDS = frozenset({"message", "msg", "detail", "error", "error_message", 
 _FINISH_FIELDS = frozenset({"finish_reason", "finishReason", "stop_reason"})
 """Microsoft Foundry answers 400 with a chat completion that its filter has ended."""
 _DEEPEST = 12
+_LONGEST = 4000  # characters of a message that are read
 
 
 def is_filtered(finish_reason: str) -> bool:
@@ -101,6 +105,7 @@ def _names_filter(field: tuple[str, str]) -> bool:
 
 
 def _is_filters_text(text: str) -> bool:
+    text = text[:_LONGEST]
     return bool(_WORDS.search(text)) and not _ACCOUNT.search(text)
 
 

@@ -32,6 +32,7 @@ def checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = usable and not parts.netloc.endswith(":") and not re.search(r"\s", url)
     except ValueError:
         usable, parts = False, urlsplit("")
     if "@" in url or parts.query or parts.fragment:
@@ -45,7 +46,7 @@ def checked_url(url: str) -> str:
 
 
 def _advice(url: str) -> str:
-    if slip := re.match(r"(https?)(?::/?|//?)(?=[^/\d])", url):
+    if slip := re.match(r"(https?)(?::+/{0,3}|//?)(?=[^/:\d]|\d+\.)(?!https?:)", url):
         return f"write {slip[1]}://{url[slip.end() :]}"
     scheme, mark, rest = url.rpartition("://")
     if url.startswith(("unix:", "http+unix:", "/", "./")):
@@ -62,7 +63,7 @@ def _advice(url: str) -> str:
         secure = "http" if is_private(f"http://{rest}") or ":" in place else "https"
         return f"write {secure}://{rest if with_scheme.path.strip('/') else place + '/v1'}"
     if found and mark and scheme not in ("http", "https"):
-        return f"only http and https are spoken: give one such as {_EXAMPLE}"
+        return f"only http and https are supported: give one such as {_EXAMPLE}"
     return f"give one such as {_EXAMPLE}"
 
 

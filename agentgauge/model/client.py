@@ -26,9 +26,8 @@ from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
-from agentgauge.model.providers import quirks_after
 from agentgauge.model.rates import Rates
-from agentgauge.model.replay import Needs
+from agentgauge.model.replay import Learned
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.transport.addressing import standing_headers, url_of
@@ -85,12 +84,12 @@ class OpenAIModel:
         self.reported = spec.reported
         self.spec = spec
         self.tokens = 0
-        """Of all replies so far."""
+        """Completion tokens of all replies so far."""
         self._on_reply = on_reply
         self._requests = requests or OpenRequests()
         self._endpoint = Endpoint(spec, limiter, policy, environ, rates, outage)
         self._heavy = asyncio.Semaphore(HEAVY)
-        self._needs = Needs()  # what the endpoint has asked of replayed messages so far
+        self._learned = Learned(spec.quirks)
         self._inline = InlineFiles(spec)
         self._uploaded = UploadedFiles(spec, self._endpoint)
         look_up_early(spec.prices)
@@ -126,17 +125,15 @@ class OpenAIModel:
         async def send(body: Mapping[str, Any], sending: AbstractContextManager[None]) -> ChatReply | Failure:
             return await self._endpoint.post(form.PATH, body, read, headers=headers, sending=sending)
 
-        while True:
-            needs, spec = self._needs, self.spec
+        for _ in range(1 + Learned.ATTEMPTS):
+            needs, quirks = self._learned.needs, self._learned.quirks
+            spec = self.spec if quirks == self.spec.quirks else replace(self.spec, quirks=quirks)
             body = form.request_body(spec, request, needs)
             outcome: ChatReply | Failure = await self._requests.run(partial(send, body))
             if not isinstance(outcome, Failure):
                 break
-            learned, quirks = needs.after(outcome.answer, request.messages), quirks_after(outcome.answer, spec.quirks)
-            if learned == needs and quirks == spec.quirks:
+            if not self._learned.learn(outcome.answer, request.messages, needs, quirks):
                 break
-            self._needs |= learned
-            self.spec = replace(self.spec, quirks=quirks_after(outcome.answer, self.spec.quirks))
         if isinstance(outcome, Failure):
             if outcome.cause == FILTERED:
                 return ChatReply(refusal=outcome.message, finish_reason="content_filter", usage=paid)

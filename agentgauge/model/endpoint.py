@@ -164,9 +164,11 @@ class Endpoint:
         """One attempt, in a slot. None: it was not sent, because an outage began while it waited for the slot."""
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
-            with waiting_for_slot():
-                assumed = await rates.wait() if rates else 0.0
             if self._outage.is_on and not probes:
+                return None
+            with waiting_for_slot():
+                assumed = await rates.wait(unless=lambda: self._outage.is_on and not probes) if rates else 0.0
+            if assumed is None:
                 return None
             ticket.sent = asyncio.get_running_loop().time()
             answers = self._health.answers
@@ -240,9 +242,10 @@ class Endpoint:
             return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
         outcome = read(data)
         if isinstance(outcome, Failure):
-            is_lost = any(sign in outcome.message for sign in ("holds no choices", "/chat/completions"))
+            signs = ("holds no choices", "instead of a chat completion", "/chat/completions")
+            is_lost = any(sign in outcome.message for sign in signs)
             hint = _base_advice(self._spec) if is_lost else ""
-            return replace(outcome, message=_failure(outcome.cause, outcome.message + hint).message)
+            return replace(outcome, message=without_shapes(clean(outcome.message + hint)))
         return outcome
 
     def read_error(self, answer: Answer, path: str) -> Failure:

@@ -63,7 +63,7 @@ class _Parts:
 
 @lru_cache(maxsize=1024)
 def denies(reported: str, asked: str) -> bool:
-    """Whether a reported name says that another model has answered than the one that was asked for."""
+    """Whether a reported name shows that another model has answered than the one that was asked for."""
     theirs, ours = _parts(reported), _parts(asked)
     if _plain(reported) == CONSTANT and not ours.families & {"gpt", "openai-o"}:
         return False

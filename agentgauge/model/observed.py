@@ -1,8 +1,8 @@
 """What an answer shows of its endpoint besides the reply: token counts that are no counts, another model's name, and
 tools that did not arrive. A case's log holds it by request (``ChatReply.observed``):
 
-``estimated``: what the endpoint says instead of token counts, as text that may be empty. ``reported``: the name of the
-model, where it is another text than the one that was asked for. ``denied``: true where that is another model.
+``estimated``: what the endpoint reports instead of token counts, as text that may be empty. ``reported``: the name of
+the model, where it is another text than the one that was asked for. ``denied``: true where that is another model.
 ``tools``: for a request with tools whether the endpoint's count can hold them: ``{"seen": bool, "counted": tokens,
 "bytes": of the tools}``; left out where the count does not tell.
 """
@@ -38,7 +38,7 @@ def observed(reply: ChatReply, data: object, request: ChatRequest, spec: ModelSp
     found: dict[str, Any] = {}
     usage = completed(reply.usage, request, reply, spec.prices)
     if usage.estimated_requests:
-        found["estimated"] = excerpt(said) if (said := unread(data)) else ""
+        found["estimated"] = excerpt(counts) if (counts := unread(data)) else ""
     elif tools := _tools(request, usage):
         found["tools"] = tools
     if reply.model and reply.model != spec.model:
@@ -55,9 +55,9 @@ def _tools(request: ChatRequest, usage: Usage) -> dict[str, Any]:
     if not request.tools or None in messages:
         return {}
     size = sum(len(text) for text in messages if text)
-    told = sum(map(_length, _told(request.tools))) // FEWEST
+    least = sum(map(_length, _tool_texts(request.tools))) // FEWEST
     most = counted + usage.cached_tokens  # some gateways count cached tokens beside the prompt's
-    if told >= LEAST_TOOLS and most < told + sum(_length(text) for text in messages if text) // FEWEST:
+    if least >= LEAST_TOOLS and most < least + sum(_length(text) for text in messages if text) // FEWEST:
         if usage.cached_tokens == counted:  # cut to the prompt's: there were more
             return {}
         seen = False
@@ -69,7 +69,7 @@ def _tools(request: ChatRequest, usage: Usage) -> dict[str, Any]:
     return {"seen": seen, "counted": counted, "bytes": len(written.encode("utf-8", "replace"))}
 
 
-def _told(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _tool_texts(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The texts of tools that every chat template shows: names and descriptions of tools and of their parameters."""
     for tool in tools:
         function = tool.get("function")

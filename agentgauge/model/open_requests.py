@@ -49,6 +49,8 @@ class OpenRequests:
 
     def stop(self) -> None:
         """Send no further request, and end those that are not on their way."""
+        if self.is_stopped:
+            return
         self.is_stopped = True
         for scope in self._unsent:
             scope.reschedule(0)

@@ -61,8 +61,8 @@ def shows_outage(failure: Failure) -> bool:
 
 
 def _is_there(failure: Failure, seconds: float) -> bool:
-    """Whether a failure shows that there is an endpoint which has not answered yet: it says that it loads its model, or
-    it has worked on the request for ``seconds``."""
+    """Whether a failure shows that there is an endpoint which has not answered yet: it reports that it loads its model,
+    or it has worked on the request for ``seconds``."""
     is_loading = failure.retry_after is not None or "loading" in failure.message.lower()
     return (failure.cause == "http 503" and is_loading) or (failure.cause in _CUT and seconds >= WORKED_SECONDS)
 
@@ -202,12 +202,14 @@ class Outage:
     @contextmanager
     def _shared(self) -> Iterator[_Entry]:
         """The endpoint's part of the file. Where it cannot be written, each worker knows only what it has seen."""
-        with suppress(OSError), ExitStack() as stack:
-            try:
-                entries = stack.enter_context(shared_json(self._file)) if self._file else None
-            except OSError:
-                entries = None
+        entries, stack = None, ExitStack()
+        with suppress(OSError):
+            entries = stack.enter_context(shared_json(self._file)) if self._file else None
+        try:
             yield self._entry if entries is None else entries.setdefault(self._key, self._new())
+        finally:
+            with suppress(OSError):
+                stack.close()
 
 
 class Away(NamedTuple):

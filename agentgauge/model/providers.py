@@ -192,7 +192,7 @@ def quirks_after(refusal: str, quirks: Quirks) -> Quirks:
     without. ``refusal``: the endpoint's words. A temperature is none of them, because figures depend on it."""
     if not UNSUPPORTED.search(refusal):
         return quirks
-    seed, stop, max_tokens = (names(refusal, word) for word in ("seed", "stop", "max_tokens"))
+    seed, stop, max_tokens = (_refuses(refusal, word) for word in ("seed", "stop", "max_tokens"))
     return replace(
         quirks,
         seed=False if seed else quirks.seed,
@@ -201,6 +201,12 @@ def quirks_after(refusal: str, quirks: Quirks) -> Quirks:
         if max_tokens and "max_completion_tokens" in refusal
         else quirks.token_field,
     )
+
+
+def _refuses(refusal: str, parameter: str) -> bool:
+    """Whether the parameter is named as such: quoted, or behind a word for it, or alone behind a colon."""
+    before = r"""['"`]|\b(?:parameters?|arguments?|propert(?:y|ies)|fields?|inputs?)\b:? |: """
+    return re.search(rf"(?:{before}){parameter}(?!\w)(?! *\w)", refusal) is not None
 
 
 def names(text: str, word: str) -> bool:

@@ -48,10 +48,13 @@ class Rates:
         self._now = clock
         self._turn = asyncio.Lock()
 
-    async def wait(self) -> float:
-        """Wait until one more request may be sent. Returns the tokens that it counts as. Raises OSError."""
+    async def wait(self, unless: Callable[[], bool] = lambda: False) -> float | None:
+        """Wait until one more request may be sent. Returns the tokens that it counts as; None once ``unless`` is true,
+        which is asked before it counts. Raises OSError."""
         async with self._turn:  # one request of a worker looks, the others queue behind it
             while True:
+                if unless():
+                    return None
                 assumed, seconds = self.take()
                 if seconds <= 0:
                     return assumed

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.chat import ChatRequest, MadeId, Message
-from agentgauge.model.providers import UNSUPPORTED, Quirks, names
+from agentgauge.model.providers import UNSUPPORTED, Quirks, names, quirks_after
 
 RESPONSE_ITEMS = "response_items"
 """The field of a message that holds the items of the Responses API that it came in. Sent to that API only."""
 
 _SIGNS = string.ascii_letters + string.digits
+_LONGEST = 4000  # characters of a refusal that are read
 _LENGTH = 9
 """Signs of the ids that are made here: Mistral takes no others."""
 _ID = re.compile(rf"[a-zA-Z0-9]{{{_LENGTH}}}")
@@ -29,7 +30,10 @@ _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 _CALL = frozenset({"id", "type", "function"})
 _MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "refusal"})
 
-_EMPTY: Mapping[str, Any] = {"reasoning_details": [], "thinking_blocks": [], "extra_content": {}}
+THINKING_BLOCKS = "thinking_blocks"
+"""The field of a message that holds the signed thinking of Anthropic's models."""
+
+_EMPTY: Mapping[str, Any] = {"reasoning_details": [], THINKING_BLOCKS: [], "extra_content": {}}
 """The thinking of messages that come without any, where it is no text; a text must not be empty for every endpoint."""
 
 _NO_TEXT = "(empty)"
@@ -41,13 +45,16 @@ _SIGNATURE = "skip_thought_signature_validator"
 _MISSING = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"missing (?:the |a |required )*[`'\"]?(\w+)",
-        r"(\w+)[`'\"]?(?: field| property| parameter)? (?:is|are) (?:missing|required)",
-        r"(\w+)[`'\"]? in the thinking mode must be",
-        r"(\w+)[`'\"]? must be (?:passed|sent|provided|included)",
+        r"missing (?:(?:the|a|required|field|property|parameter)\b:? ?)*[`'\"]?(?:[\w.\[\]]*\.)?(\w+)",
+        r"\b(\w+)[`'\"]?(?: field| property| parameter)? (?:is|are) (?:missing|required)",
+        r"\b(\w+)[`'\"]?:?\s{1,4}field required",
+        r"\b(\w+)[`'\"]? in the thinking mode must be",
+        r"\b(\w+)[`'\"]? must be (?:passed|sent|provided|included)",
     )
 )
-_THINKING = re.compile("reason|think|thought|signature|extra_content")
+_THINKING = re.compile("reasoning|think|thought|signature|extra_content")
+_SETTING = re.compile("effort|budget|summary|tokens|mode|level|config|enable")
+"""In the name of a request's own field, which is no thinking of a message."""
 _BAD_ID = re.compile(r"tool[_ ]call[_ ]ids?\b.*\blength (?:of )?9\b", re.IGNORECASE | re.DOTALL)
 _BAD_TEXT = re.compile(
     r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))"
@@ -77,11 +84,11 @@ class Needs:
     def after(self, refusal: str, messages: Sequence[Message]) -> Needs:
         """The needs that a refused request shows; the same where ``refusal``, the endpoint's words, names none that
         these messages do not meet."""
-        refusal = re.sub(r"""\\+(?=["'])""", "", refusal)  # gateways pass the JSON of others on as a text
+        refusal = re.sub(r"""\\+(?=["'])""", "", refusal[:_LONGEST])  # gateways pass the JSON of others on as a text
         thinking, dropped = set[str](), set[str]()
         if any(message.get("role") == "assistant" for message in messages):
             found = (match[1] for pattern in _MISSING for match in pattern.finditer(refusal))
-            thinking = {name for name in found if _THINKING.search(name)}
+            thinking = {name for name in found if _THINKING.search(name) and not _SETTING.search(name)}
         if not thinking and UNSUPPORTED.search(refusal):
             dropped = {name for name in _extras(messages) | self.thinking if names(refusal, name)}
         is_bad_text = bool(_BAD_TEXT.search(refusal))
@@ -111,6 +118,24 @@ class Needs:
         )
 
 
+class Learned:
+    """What the refusals of an endpoint have shown of it, for all requests of a worker."""
+
+    ATTEMPTS = 8
+    """Refusals of one request that are learned from."""
+
+    def __init__(self, quirks: Quirks) -> None:
+        self.needs, self.quirks = Needs(), quirks
+
+    def learn(self, refusal: str, messages: Sequence[Message], needs: Needs, quirks: Quirks) -> bool:
+        """Learn from the refusal of a request that was written for ``needs`` and ``quirks``. Returns whether it shows
+        more, so that another attempt may be accepted."""
+        shown, found = needs.after(refusal, messages), quirks_after(refusal[:_LONGEST], quirks)
+        self.needs |= shown
+        self.quirks = quirks_after(refusal[:_LONGEST], self.quirks)
+        return (shown, found) != (needs, quirks)
+
+
 def _extras(messages: Sequence[Message]) -> set[str]:
     """The fields that messages of the assistant and their calls have beside those of the format."""
     found = set[str]()
@@ -136,7 +161,7 @@ def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list
     - Names of functions that are not on offer have letters that every endpoint accepts.
     """
     offered = {str(tool.get("function", {}).get("name")) for tool in request.tools}
-    messages: Iterator[Message] = (message for message in _with_ids(request.messages, needs) if _says(message))
+    messages: Iterator[Message] = (message for message in _with_ids(request.messages, needs) if _has_content(message))
     if not needs.repeated_role:
         messages = _merged(messages)
     if not (quirks.user_after_tool and needs.user_after_tool):
@@ -144,7 +169,7 @@ def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list
     return [_fitted(message, offered, needs) for message in messages]
 
 
-def _says(message: Message) -> bool:
+def _has_content(message: Message) -> bool:
     return message.get("role") != "assistant" or any(message.get(name) for name in message if name != "role")
 
 
@@ -272,5 +297,5 @@ def _merged(messages: Iterator[Message]) -> Iterator[Message]:
 
 
 def _is_text(message: Message) -> bool:
-    is_spoken = message.get("role") in ("user", "assistant")
-    return is_spoken and isinstance(message.get("content"), str) and not _calls(message)
+    is_chat = message.get("role") in ("user", "assistant")
+    return is_chat and isinstance(message.get("content"), str) and not _calls(message)

@@ -23,8 +23,8 @@ FailureKind = Literal["final", "again", "limit", "unreachable", "crowded", "away
 answer at all. ``crowded``: none in time, while other requests were answered. ``away``: in an outage of an endpoint that
 has answered before."""
 UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded", "away")
-_OTHERS: tuple[FailureKind, ...] = ("crowded", "away")
-"""Whose cause may be other requests."""
+_BY_OTHERS: tuple[FailureKind, ...] = ("crowded", "away")
+"""Kinds of failures that other requests may have caused."""
 
 RETRY_AFTER_CAP = 60.0
 """Seconds of the longest wait that an endpoint can request; a longer one is cut."""
@@ -46,7 +46,7 @@ class Failure:
     retry_after: float | None = None  # seconds, as the endpoint asked
     tries: int = 1  # requests that were made in total
     traceback: Sequence[Mapping[str, Any]] = ()  # of a mistake in a benchmark's code, which an embedded model ran
-    answer: str = field(default="", repr=False)  # all that the endpoint said, to be read by programs only
+    answer: str = field(default="", repr=False)  # the endpoint's whole answer, to be read by programs only
 
 
 def failure_kind(status: int) -> FailureKind:
@@ -182,7 +182,7 @@ async def persist(
         if outcome.kind not in UNANSWERED:
             health.answered()  # an error is an answer too
         same = same + 1 if outcome.cause == previous else 1
-        previous = "" if outcome.kind in _OTHERS else outcome.cause
+        previous = "" if outcome.kind in _BY_OTHERS else outcome.cause
         wait = policy.wait(outcome, tries)
         if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
             if outcome.kind == "unreachable" and health.answers == answers:
@@ -199,7 +199,7 @@ async def persist(
 def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
     if failure.kind == "final":
         return True
-    if failure.kind in _OTHERS:
+    if failure.kind in _BY_OTHERS:
         return tries > policy.max_retries
     if failure.kind == "limit":
         return tries > policy.max_retries * policy.limit_patience

@@ -62,7 +62,10 @@ def whole(answer: Answer) -> Answer | TransportError:
         if data is None:
             body.is_done = True
         elif isinstance(data, Mapping):
-            body.add(name, data)
+            try:
+                body.add(name, data)
+            except RecursionError:
+                return TransportError("garbled body", "an event of its stream is nested too deep")
     if not 200 <= answer.status < 300 and not body.is_error:
         return answer
     if not body.is_whole:
@@ -101,7 +104,7 @@ class _Body:
     """What has come of one reply."""
 
     def __init__(self) -> None:
-        self.is_done = False  # the endpoint has said so
+        self.is_done = False  # the endpoint has sent [DONE]
         self._fields: dict[str, Any] = {}
         self._choices: dict[int, dict[str, Any]] = {}
         self._error: Any = None
@@ -142,9 +145,10 @@ class _Body:
                 _merge(choice["message"], value if isinstance(value, Mapping) else {})
             elif key == "usage":  # Moonshot counts here
                 self._fields[key] = value or self._fields.get(key)
-            elif key == "message" and isinstance(value, Mapping):  # not in pieces after all
-                choice[key] = dict(value)
-                self.is_done = True
+            elif key == "message":  # not in pieces after all
+                if isinstance(value, Mapping):
+                    choice[key] = dict(value)
+                    self.is_done = True
             elif isinstance(value, Mapping) and isinstance(choice.get(key), dict):
                 _merge(choice[key], value)  # logprobs
             elif value and value != "null":  # as some servers write it until the end
@@ -172,7 +176,7 @@ def _merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
         if value is None:
             into.setdefault(key, None)
         elif key == "tool_calls" and isinstance(value, list):
-            into[key] = _list(before)
+            into[key] = [call for call in _list(before) if isinstance(call, dict)]
             for call in value:
                 _add_call(into[key], call)
         elif before is None:
@@ -256,9 +260,9 @@ def _add_call(calls: list[Any], piece: Any) -> None:
         return
     if not isinstance(call.get("function"), dict):
         call["function"] = {}
-    before, name = call["function"].get("name") or "", function.get("name") or ""
+    before, name = call["function"].get("name"), function.get("name")
     _merge(call["function"], function)
-    if before and name:
+    if before and name and isinstance(before, str) and isinstance(name, str):
         call["function"]["name"] = name if name.startswith(before) else before + name
 
 
@@ -270,7 +274,9 @@ def _begins(piece: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
         return False
     if piece.get("id") and call.get("id") and piece["id"] != call["id"]:
         return True
-    arguments = _joined(before.get("arguments"))
+    arguments, more = before.get("arguments"), function.get("arguments")
     if not arguments:
         return piece.get("index") is None and name != before["name"]
-    return bool(function.get("arguments")) and (not isinstance(arguments, str) or _is_json(arguments))
+    if not more or (isinstance(more, str) and not more.strip()):
+        return False
+    return not isinstance(arguments, str | _Text) or _is_json(_joined(arguments))

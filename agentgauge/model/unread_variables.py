@@ -23,7 +23,7 @@ _MORE_PREFIXES = {
 
 
 def unread_variables(spec: ModelSpec, environ: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each kind of variable that is set, says something else than what is used, and is not read."""
+    """A sentence for each kind of variable that is set to something else than what is used, and is not read."""
     if spec.kind == "baseline":  # the default: no model was named
         yield from _sentence(_differing(environ, ("OPENAI",), _MODELS, ()), "--model names the model")
         return

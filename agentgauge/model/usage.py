@@ -52,12 +52,16 @@ _MOST_PARTS = 32  # of a list of counts
 
 def usage_of(data: object, prices: PriceList) -> Usage:
     """The usage of the request that an answer is for, with its price. Without counts it is one request."""
-    return next((read_usage(fields, prices) for fields in _candidates(data) if _counts(fields)), Usage(requests=1))
+    return _named(data, prices) or Usage(requests=1)
 
 
 def unused_cost(data: object, prices: PriceList) -> Usage:
     """The usage of an answer that is no reply, where the answer names it."""
-    return next((read_usage(fields, prices) for fields in _candidates(data) if _counts(fields)), Usage())
+    return _named(data, prices) or Usage()
+
+
+def _named(data: object, prices: PriceList) -> Usage | None:
+    return next((read_usage(fields, prices) for fields in _candidates(data) if _counts(fields)), None)
 
 
 def unread(data: object) -> str:
@@ -80,7 +84,8 @@ def read_usage(usage: object, prices: PriceList) -> Usage:
     into, out = _mapping(fields, _DETAILS), _mapping(fields, _REPLY_DETAILS)
     written = _largest(fields, _WRITTEN)
     beside = _largest(fields, _READ) + written
-    if (any(fields.get(name) is not None for name in _BESIDE) and not into) or beside > prompt:
+    is_beside = any(fields.get(name) is not None for name in _BESIDE) and fields.get("prompt_tokens") is None
+    if (is_beside and not into) or beside > prompt:
         prompt += 0 if total and total == prompt + completion and beside <= prompt else beside
     prompt += _first(fields, ("tool_use_prompt_token_count",))
     cached = max(_largest(fields, _CACHED), _largest(into, _CACHED))
@@ -111,14 +116,18 @@ def completed(usage: Usage, request: ChatRequest, reply: ChatReply, prices: Pric
     """The usage of a request with estimates for what the endpoint did not count: no prompt is empty, and no reply with
     text has 0 tokens."""
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
-    written = reply_tokens(reply)
-    if prompt and (completion or not written):
+    if prompt and completion:
         return usage
-    if prompt or completion:
-        whole = replace(usage, prompt_tokens=prompt or prompt_tokens(request), completion_tokens=completion or written)
-    else:
-        whole = replace(usage, prompt_tokens=prompt_tokens(request), completion_tokens=written)
-    counted = replace(whole, usd=0.0, estimated_requests=1)
+    written = reply_tokens(reply)
+    if prompt and not written:
+        return usage
+    counted = replace(
+        usage,
+        prompt_tokens=prompt or prompt_tokens(request),
+        completion_tokens=completion or written,
+        usd=0.0,
+        estimated_requests=1,
+    )
     return replace(counted, usd=prices.dollars(counted))
 
 

@@ -161,7 +161,9 @@ def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Fa
         code = int(code)
     if isinstance(code, int) and 400 <= code < 600:
         message = f"the endpoint reported error {code}: {error_text(data)}"
-        return Failure(f"http {code}", message, failure_kind(code), answer=json.dumps(data, ensure_ascii=False))
+        return Failure(
+            f"http {code}", message, failure_kind(code), answer=redact(json.dumps(data, ensure_ascii=False))[:4000]
+        )
     if not isinstance(code, str) or not code:
         return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
     code = excerpt(code)

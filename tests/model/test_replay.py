@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, MadeId, Message
+from agentgauge.core.content_filters import is_filter_error
 from agentgauge.core.errors import ModelFault
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.presets import resolve
-from agentgauge.model.providers import Quirks
+from agentgauge.model.providers import Quirks, quirks_after
 from agentgauge.model.replay import Needs, fitted
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply, request_body
@@ -337,6 +339,59 @@ def test_a_parameter_that_is_refused_is_left_out(words: str, left_out: str, inst
         del expected[left_out]
         assert {key: server.requests[-1].body.get(key) for key in expected} == expected
     assert {reply.text for reply in replies} == {"So." if left_out == "stop" else "So.\nObservation: x"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "missing field `reasoning_content` at line 1 column 9",
+        "Missing required field: reasoning_content",
+        "missing property 'reasoning_content'",
+        "Missing required parameter: 'messages[1].reasoning_content'",
+        "messages.1.reasoning_content: Field required",
+    ],
+)
+def test_more_words_for_missing_thinking(words: str) -> None:
+    assert Needs().after(words, [{"role": "assistant", "content": "x"}]).thinking == {"reasoning_content"}
+
+
+@pytest.mark.parametrize(
+    "words", ["reasoning_effort is required", "A reason is required", "thinking_budget is missing"]
+)
+def test_what_a_request_lacks_is_no_thinking_of_a_message(words: str) -> None:
+    assert Needs().after(words, [{"role": "assistant", "content": "x"}]) == Needs()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Unsupported model. Please stop the server and retry",
+        "tool_choice not supported; finish_reason must be stop",
+        "logprobs is not supported with seed set",
+    ],
+)
+def test_a_word_that_is_no_parameter_changes_no_request(words: str) -> None:
+    assert quirks_after(words, Quirks()) == Quirks()
+
+
+@pytest.mark.parametrize("words", ["a" * 200_000, "missing " * 50_000, "requires moderation " * 50_000])
+def test_a_long_refusal_costs_little(words: str) -> None:
+    clock = time.process_time()
+    Needs().after(words, [{"role": "assistant", "content": "x"}])
+    is_filter_error(500, {"error": {"message": words}})
+    assert time.process_time() - clock < 2  # seconds; what looks from every character takes minutes
+
+
+def test_an_endpoint_whose_refusals_never_end_is_asked_a_few_times() -> None:
+    def choose(seen: Seen) -> Act:
+        words = f"missing field `reasoning_{chr(97 + len(server.requests))}`"
+        return data({"error": {"message": words}}, code=400)
+
+    request = ChatRequest((USER, calls("c"), result("c")), tools=(TOOL,))
+    with FaultServer(choose=choose) as server:
+        with pytest.raises(ModelFault, match="missing field"):
+            ask(replace(SPEC, url=server.url), request)
+        assert len(server.requests) == 9
 
 
 def test_a_temperature_that_is_refused_is_a_fault_that_says_what_to_set() -> None:

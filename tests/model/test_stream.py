@@ -247,6 +247,27 @@ def test_an_error_in_the_stream_is_no_reply(before: list[Any], last: bytes, caus
     assert isinstance(failure, Failure) and failure.cause.startswith(cause) and said in failure.message
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        [{"message": "hi"}],
+        [{"delta": {"tool_calls": [_call(0, "a", 5)]}}, {"delta": {"tool_calls": [_call(0, "a", 6)]}}],
+        [{"message": {"tool_calls": ["a"]}}, {"delta": {"tool_calls": [_call(0, "a", "f")]}}],
+        [{"delta": {"x": json.loads("[" * 900 + "]" * 900)}}],
+    ],
+    ids=["message", "names", "calls", "deep"],
+)
+def test_a_hostile_stream_is_an_answer_or_an_error(choices: list[Any]) -> None:
+    events = _events(*({"choices": [{"index": 0, "finish_reason": "stop", **choice}]} for choice in choices), DONE)
+    assert isinstance(_whole(events), dict | TransportError)
+
+
+def test_blanks_behind_arguments_are_no_call() -> None:
+    pieces = [_call(0, "a", "f", text) for text in ('{"a":', "1}", "\n")]
+    (call,) = _message(*_calling(*pieces))["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"a": 1}
+
+
 @pytest.mark.parametrize("in_response", [True, False])
 def test_streams_of_the_responses_api(in_response: bool) -> None:
     item = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}

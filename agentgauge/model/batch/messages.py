@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgauge.model.replay import THINKING_BLOCKS
 from agentgauge.model.wire import first
 
 DEFAULT_MAX_TOKENS = 8192
@@ -29,9 +30,6 @@ _STOPS = {
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 Block = dict[str, Any]
-
-THINKING = "thinking_blocks"
-"""The field of a message that holds the blocks of its thinking, which are signed and go back with its calls."""
 
 
 def messages_body(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def _messages(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Block], list[
             system += blocks
             continue
         if role == "assistant":
-            blocks = [*(message.get(THINKING) or ()), *blocks]
+            blocks = [*(message.get(THINKING_BLOCKS) or ()), *blocks]
             calls = [_call(call, number) for number, call in enumerate(message.get("tool_calls") or ())]
             open_calls = [call["id"] for call in calls]
             blocks += calls
@@ -150,7 +148,7 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
     if thinking := _joined(blocks, "thinking"):
         reply["reasoning_content"] = thinking
     if signed := [block for block in blocks if block.get("signature") or block.get("type") == "redacted_thinking"]:
-        reply[THINKING] = signed
+        reply[THINKING_BLOCKS] = signed
     if calls := [_tool_call(block) for block in blocks if block.get("type") == "tool_use"]:
         reply["tool_calls"] = calls
     elif reply["content"] is None:

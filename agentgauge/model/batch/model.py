@@ -30,8 +30,7 @@ from agentgauge.model.files.upload import MAX_INLINE, InlineFiles
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
-from agentgauge.model.providers import quirks_after
-from agentgauge.model.replay import Needs
+from agentgauge.model.replay import Learned, Needs
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
 from agentgauge.model.usage import unused_cost
@@ -71,7 +70,7 @@ class BatchModel:
         )
         self._requests = requests or OpenRequests()
         self._health = EndpointHealth()
-        self._needs = Needs()  # what the endpoint has asked of replayed messages so far
+        self._learned = Learned(self._spec.quirks)
         self._heavy = asyncio.Semaphore(HEAVY)
         self._inline = InlineFiles(spec)
 
@@ -93,17 +92,14 @@ class BatchModel:
             )
         paid: list[Usage] = []  # for answers that are of no use
         try:
-            while True:
-                needs, quirks = self._needs, self._spec.quirks
-                attempt = partial(self._attempt, request, needs, paid)
-                outcome = await self._requests.run(partial(self._persist, attempt))
+            for _ in range(1 + Learned.ATTEMPTS):
+                needs, quirks = self._learned.needs, self._learned.quirks
+                self._spec = replace(self._spec, quirks=quirks)
+                outcome = await self._requests.run(partial(self._persist, partial(self._attempt, request, needs, paid)))
                 if isinstance(outcome, ChatReply):
                     break
-                learned, shown = needs.after(outcome.answer, request.messages), quirks_after(outcome.answer, quirks)
-                if learned == needs and shown == quirks:
+                if not self._learned.learn(outcome.answer, request.messages, needs, quirks):
                     break
-                self._needs |= learned
-                self._spec = replace(self._spec, quirks=quirks_after(outcome.answer, self._spec.quirks))
         except OSError as error:
             raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
         usage = sum(paid, Usage())
