@@ -180,7 +180,8 @@ def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -
     messages, stops = usable(solution["reply"], scoring)
     content = contents(messages)[0]
     try:
-        answers = qa.read_answers(content, replies.record_id(record), fixes=fixes)
+        asked = len(record.get("questions", ()))
+        answers = qa.read_answers(content, replies.record_id(record), questions=asked, fixes=fixes)
     except StopsOnReply as stop:
         return None, stop.reason, stop.reason
     return answers, stops, "" if answers is not None else stops or _no_json(content or "", "a list of answers")

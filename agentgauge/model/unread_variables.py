@@ -27,6 +27,12 @@ def unread_variables(spec: ModelSpec, environ: Mapping[str, str]) -> Iterator[st
     if spec.kind == "baseline":  # the default: no model was named
         yield from _sentence(_differing(environ, ("OPENAI",), _MODELS, ()), "--model names the model")
         return
+    if spec.provider == "url":  # a bare --model-url: most programs that take one read the variables of OpenAI's package
+        addresses = _differing(environ, ("OPENAI",), _ADDRESSES, (spec.url or "",))
+        yield from _sentence([name for name in addresses if name != "OPENAI_BASE_URL"], "--model-url names the address")
+        models = _differing(environ, ("OPENAI",), _MODELS, (spec.model, spec.name))
+        yield from _sentence(models, "--model names the model")
+        return
     provider = known_providers().get(spec.provider)
     if provider is None:
         return

@@ -214,9 +214,10 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
     not_planned = not_applicable(settings)
+    agent = settings.agent
     return {
         "model": settings.tested,
-        **({"agent": settings.agent.digest} if settings.agent else {}),
+        **({"agent": agent.digest, "agent_name": agent.name, "asked_model": settings.model.name} if agent else {}),
         "model_fingerprint": settings.model.fingerprint,
         "dialect": settings.dialect,
         "scoring": settings.scoring,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,27 +79,29 @@ def without_fences(text: str) -> str:
     return text.replace("```json", "").replace("```", "").strip()
 
 
-def decoded(text: str, number: str, *, lenient: bool) -> Any:
+def decoded(text: str, number: str, *, choose: Callable[[list[Any]], Any] | None = None) -> Any:
     """The JSON value in a reply. Raises ValueError for a text that is no JSON.
 
     The published evaluator catches errors of JSON alone: it stops on a value that is nested too deeply, and on an
-    integer of more digits than Python converts. Unless ``lenient``, these raise StopsOnReply. With ``lenient``, the
-    only list or object of the text counts, thoughts, citations such as [1] and the usual mistakes of JSON apart.
+    integer of more digits than Python converts. Without ``choose``, these raise StopsOnReply.
+
+    ``choose``: which of the lists and objects in a text that is no JSON as a whole is meant, or a ValueError.
     """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        found = values_in(text) if lenient else []
-        found = [one for one in found if not _is_citation(one)] or found
-        if len(found) == 1:
-            return found[0]
-        if lenient or isinstance(error, json.JSONDecodeError):
+        if choose:
+            return choose(values_in(text))
+        if isinstance(error, json.JSONDecodeError):
             raise ValueError(str(error)) from error
         raise StopsOnReply(number, f"the JSON in the reply cannot be decoded ({error})") from error
 
 
-def _is_citation(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, int) for one in value)
+def the_same(found: Sequence[Any]) -> Any:
+    """What all of them are. Raises ValueError where they differ, and where there are none."""
+    if not found or any(one != found[0] for one in found):
+        raise ValueError(f"one value is needed, possibly repeated; the reply holds {len(found)} that may be meant")
+    return found[0]
 
 
 def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, ...]:
@@ -109,7 +111,7 @@ def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, .
     for a code cell whose source is no text and no list of texts.
     """
     try:
-        value = decoded(text if fixes.any_cells else without_fences(text), number, lenient=fixes.any_cells)
+        value = decoded(text, number, choose=_chosen) if fixes.any_cells else decoded(without_fences(text), number)
     except ValueError as error:
         raise NoCells(UNREADABLE) from error
     if fixes.any_cells:
@@ -119,6 +121,22 @@ def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, .
         raise StopsOnReply(number, f"the reply is the JSON value {shown} where a list of cells is needed")
     # an object gives its keys, a text its characters [Q27]
     return tuple(_prepared(cell, place, number, fixes) for place, cell in enumerate(value))
+
+
+def _chosen(values: Sequence[Any]) -> Any:
+    """What holds cells among the lists and objects of a reply: several that are one cell each, or the only list or
+    notebook. Raises ValueError."""
+    found = [value for value in values if _holds_cells(value)]
+    if found and all("cell_type" in value for value in found):
+        return found
+    return the_same(found)
+
+
+def _holds_cells(decoded: Any) -> bool:
+    try:
+        return bool(_cells_in(decoded))
+    except NoCells:
+        return False
 
 
 def _cells_in(decoded: Any) -> list[Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.notebooks.cells import Solution, decoded, without_fences
+from bench_mmau.notebooks.cells import Solution, decoded, the_same, without_fences
 from bench_mmau.notebooks.execute import Execution
 from bench_mmau.notebooks.outputs import NoFigure, NoPicture, Render, Shown, organise
 from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
@@ -86,15 +86,20 @@ def _content(record: Mapping[str, Any], shown: Shown) -> str | list[dict[str, An
     ]
 
 
-def read_answers(content: str | None, number: str = "", *, fixes: Fixes = PARITY) -> Any:
+def read_answers(content: str | None, number: str = "", *, questions: int = 0, fixes: Fixes = PARITY) -> Any:
     """The decoded answers, in any shape; None if the reply is no JSON, which counts as unanswered.
 
     In parity single quotes count as double ones, and StopsOnReply is raised for a reply without content and for JSON
-    that cannot be decoded.
+    that cannot be decoded. ``questions``: how many there are; 0 if unknown.
     """
     text = text_of(content, number, fixes)
     plain = text if fixes.flat_answers else without_fences(text).replace("'", '"')
+
+    def chosen(values: Sequence[Any]) -> Any:
+        lists = [one for one in values if isinstance(one, list) and {*map(type, one)} == {str}]
+        return the_same([one for one in lists if len(one) == questions] or lists)
+
     try:
-        return decoded(plain, number, lenient=fixes.flat_answers)
+        return decoded(plain, number, choose=chosen if fixes.flat_answers else None)
     except ValueError:
         return None

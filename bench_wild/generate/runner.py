@@ -40,17 +40,21 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
             await _cover(sequence, settings, ledger, clients, progress)
 
     workers = [asyncio.ensure_future(worker()) for _ in range(min(settings.in_flight, len(todo)))]
-    shown = asyncio.ensure_future(progress.show())
     with _signals(clients, workers):
         try:
-            await asyncio.gather(*workers)
+            pending = {*workers}
+            while pending:
+                ended, pending = await asyncio.wait(pending, timeout=PLAIN_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
+                for task in ended:
+                    task.result()
+                progress.show()
         except asyncio.CancelledError:
             if clients.stopped != INTERRUPTED:
                 raise
         finally:
-            for task in (shown, *workers):
+            for task in workers:
                 task.cancel()
-            await asyncio.gather(shown, *workers, return_exceptions=True)
+            await asyncio.gather(*workers, return_exceptions=True)
             await clients.close()
     return clients.stopped, clients.usage
 
@@ -76,7 +80,7 @@ async def _cover(
             ledger.note(Failed(name, attempt, miss.cause, str(miss)))  # nothing was tried, so it is not written down
             return  # a further attempt cannot be in the cassette either
         except (DialogueError, Fault) as failure:
-            failed = Failed(name, attempt, failure.cause, _line(str(failure)), tuple(replies))
+            failed = Failed(name, attempt, failure.cause, _on_one_line(str(failure)), tuple(replies))
             ledger.fail(failed)
             progress.failed(failed)
         else:
@@ -85,13 +89,13 @@ async def _cover(
             return
 
 
-def _line(text: str) -> str:
+def _on_one_line(text: str) -> str:
     """A message as one line: the names in it are a model's, and must steer neither the table nor the terminal."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 class _Progress:
-    """A line for each failure, for a few of each cause, and every ten seconds one about the whole."""
+    """A line for each failure, for a few of each cause, and every ten seconds and at the end one about the whole."""
 
     SHOWN = 5
 
@@ -99,27 +103,19 @@ class _Progress:
         self._total, self._tell, self._clients, self._count = total, tell, clients, 0
         self._causes: Counter[str] = Counter()
 
-    async def show(self) -> None:
-        """Until it is cancelled."""
-        while True:
-            await asyncio.sleep(PLAIN_SECONDS)
-            self._tell(self._line())
-
-    def _line(self) -> str:
+    def show(self) -> None:
         usage, running, failed = self._clients.usage, self._clients.running, self._causes.total()
         parts = [
             f"{self._count} of {self._total} dialogues",
-            f"{running} {'request' if running == 1 else 'requests'} running",
+            f"{running} {'request' if running == 1 else 'requests'} running" if running else "",
             f"{failed} failed {'attempt' if failed == 1 else 'attempts'}" if failed else "",
             f"{short_count(usage.prompt_tokens + usage.completion_tokens)} tokens",
             f"${usage.usd:.2f}" if usage.usd else "",
         ]
-        return " · ".join(filter(None, parts))
+        self._tell(" · ".join(filter(None, parts)))
 
     def done(self) -> None:
         self._count += 1
-        if self._count * 10 // self._total > (self._count - 1) * 10 // self._total:
-            self._tell(f"{self._count} of {self._total} dialogues are written")
 
     def failed(self, failed: Failed) -> None:
         self._causes[failed.cause] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import SAME, PublishedRows, options_of
@@ -105,8 +105,9 @@ def end_screen(summary: Mapping[str, Any], width: int = WIDTH, *, full: bool = F
     if len(tasks) > 1:
         yield from aligned(_by_task(summary, tasks) if full else overview(summary))
     is_overview = not full and len(benchmarks) > 1
-    reasons_why = list(_without_figure(summary)) if is_overview and not alarm(summary) else []
-    reasons_why = reasons_why or list(uncounted(summary))
+    lacking = list(_without_figure(summary)) if is_overview and not alarm(summary) else []
+    named_there = {name for names, _ in lacking for name in names}
+    reasons_why = [*(why for _, why in lacking), *uncounted(summary, but=named_there)]
     for why in reasons_why:
         yield from fill("", why, width, hanging="  ")
     if len(tasks) > 1 or reasons_why:
@@ -152,28 +153,33 @@ def _by_benchmark(summary: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def uncounted(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Which tasks have no headline figure although cases ended, because the published rule counts none of them."""
+def uncounted(summary: Mapping[str, Any], but: Collection[str] = ()) -> Iterator[str]:
+    """Which tasks, without those of ``but``, have no headline figure although cases ended, because the published rule
+    counts none of them."""
     names = []
     for name, part in summary["tasks"].items():
         figure = task_headline(summary, [find_task(name)])
-        if figure and figure.value is None and not figure.n and not figure.why and part["passed"] + part["wrong"]:
+        is_empty = figure and figure.value is None and not figure.n and not figure.why
+        if is_empty and part["passed"] + part["wrong"] and name not in but:
             names.append(name)
     if names:
         whose = "its" if len(names) == 1 else "their"
         yield f"no value for {', '.join(names)}: by the published rule none of {whose} replies counts"
 
 
-def _without_figure(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Why a headline over all tasks of a benchmark is incomplete although its tasks ran, or one over groups."""
+def _without_figure(summary: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    """Why a headline over all tasks of a benchmark is incomplete although its tasks ran, or one over groups, and the
+    names of the tasks in question."""
+    tasks = by_benchmark(summary)
     for benchmark, parts in summary["capabilities"].items():
         scores = [score for part in parts.values() for score in part.values()]
         if ran := scores[-1].get("without_figure") if scores else None:
-            yield f"{benchmark} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
+            names = [task.name for task in tasks[benchmark] if {task.name, task.name.rpartition(".")[2]} & {*ran}]
+            yield names, f"{benchmark} is incomplete: no reply of {', '.join(ran)} has an answer that counts"
     if len(summary["tasks"]) > FEW:  # else each task's own figures say it
         for name, part in summary["tasks"].items():
             if note := group_note(part.get("groups")):
-                yield f"{name}: {note}"
+                yield [name], f"{name}: {note}"
 
 
 def _costs(

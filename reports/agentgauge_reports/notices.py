@@ -66,7 +66,7 @@ def _cut(found: Mapping[str, int], replies: int, whose: str) -> str:
     """``found``: limit → replies that were cut at it."""
     limits = {limit_words(int(limit) if limit else None): count for limit, count in found.items()}
     total = sum(limits.values())
-    what = f"{total} of {replies} {'reply' if replies == 1 else 'replies'}{whose} {'was' if total == 1 else 'were'} cut"
+    what = f"{total} of {_replies_in_words(replies)}{whose} {'was' if total == 1 else 'were'} cut"
     if len(limits) == 1:
         return f"{what} at {next(iter(limits))}"
     return f"{what}: {', '.join(f'{count} at {words}' for words, count in limits.items())}"
@@ -81,21 +81,19 @@ def _remedy(tested: bool, found: Mapping[str, int]) -> str:
 def model_title(run: Mapping[str, Any]) -> str:
     """The name of what was tested, for a row or a page. A model that the endpoint denies is only what was asked for.
     ``run``: of a summary."""
-    agent, asked = _agent_and_model(run)
     answered = run.get("answered_by")
     if not answered:
         return str(run["model"])
-    others = ", ".join(answered["models"])
-    known = f"{others}, asked as {asked}" if answered["all"] else f"{asked}, partly answered by {others}"
-    if agent:
-        return f"{agent} ({known})"
+    asked, others = _model_asked_for(run), ", ".join(answered["models"])
+    if "agent_name" in run:
+        known = f"{others}, asked as {asked}" if answered["all"] else f"{asked}, partly answered by {others}"
+        return f"{run['agent_name']} ({known})"
     return f"{others} (asked as {asked})" if answered["all"] else f"{asked} (partly answered by {others})"
 
 
-def _agent_and_model(run: Mapping[str, Any]) -> tuple[str, str]:
-    """The names of the agent in the model's place, empty without one, and of the model that was asked for."""
-    agent, bracket, model = run["model"].removesuffix(")").partition(" (") if "agent" in run else ("", "", "")
-    return (agent, model) if bracket else ("", run["model"])
+def _model_asked_for(run: Mapping[str, Any]) -> str:
+    """``model`` is the agent with its model where an agent is in the model's place."""
+    return str(run.get("asked_model", run["model"]))
 
 
 def endpoint_doubts(summary: Summary) -> Iterator[str]:
@@ -105,9 +103,9 @@ def endpoint_doubts(summary: Summary) -> Iterator[str]:
         if denied := part.get("denied"):
             yield _other_model(_asked(summary, role), denied, _replies(summary, role))
         elif differing := _differing([*part.get("reported", {})]):
-            counts = " and ".join(f"{name} ({part['reported'][name]} replies)" for name in differing)
+            counts = " and ".join(f"{name} ({_replies_in_words(part['reported'][name])})" for name in differing)
             yield (
-                f"the endpoint of {_asked(summary, role)} says that different models have answered: {counts}; the"
+                f"the endpoint of {_asked(summary, role)} reports that different models have answered: {counts}; the"
                 " figures are of a mixture"
             )
         tools = part.get("tools", {})
@@ -124,9 +122,13 @@ def endpoint_doubts(summary: Summary) -> Iterator[str]:
 def _other_model(asked: str, denied: Mapping[str, int], replies: int) -> str:
     others = ", ".join(sorted(denied, key=lambda name: (-denied[name], name)))
     return (
-        f"{asked} was answered by {others}, as the endpoint itself says, in {sum(denied.values())} of {replies}"
-        " replies: serve the model that was asked for, or name the one that answers"
+        f"{asked} was answered by {others}, as the endpoint itself reports, in {sum(denied.values())} of"
+        f" {_replies_in_words(replies)}: serve the model that was asked for, or name the one that answers"
     )
+
+
+def _replies_in_words(count: int) -> str:
+    return f"{count} {'reply' if count == 1 else 'replies'}"
 
 
 def _differing(names: Sequence[str]) -> Sequence[str]:
@@ -136,7 +138,7 @@ def _differing(names: Sequence[str]) -> Sequence[str]:
 
 def _asked(summary: Summary, role: str) -> str:
     run = summary["run"]
-    name = _agent_and_model(run)[1] if role == TESTED else run.get("options", {}).get(role, "")
+    name = _model_asked_for(run) if role == TESTED else run.get("options", {}).get(role, "")
     return f"{role} {name}".rstrip()
 
 
@@ -153,7 +155,7 @@ def estimated_tokens(summary: Summary) -> Iterator[str]:
             instead = f" (its usage is {part['instead']})" if part["instead"] else ""
             yield (
                 f"the endpoint of {_asked(summary, role)} gave no usable token counts for {count} of"
-                f" {replies} {'reply' if replies == 1 else 'replies'}{instead}: their tokens, and what depends on them"
+                f" {_replies_in_words(replies)}{instead}: their tokens, and what depends on them"
                 f" (cost, --budget), are estimated at {BYTES_PER_TOKEN} bytes a token"
             )
 

@@ -16,7 +16,18 @@ from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.run.launch_settings import LaunchOptions
 from tests.batch.stand_in import COMPLETION, PROMPT, StandIn
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn
-from tests.plugin.project import PYTEST, ROOT, Project, Result, interrupt, python, records, summary, without_times
+from tests.plugin.project import (
+    OFTEN,
+    PYTEST,
+    ROOT,
+    Project,
+    Result,
+    interrupt,
+    python,
+    records,
+    summary,
+    without_times,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -194,12 +205,7 @@ def test_progress_says_what_is_where(tmp_path):
     with OpenAIStandIn() as server:
         server.ends = {0: "never"}
         project = toy(tmp_path, server)
-        conftest = tmp_path / "conftest.py"
-        conftest.write_text(
-            conftest.read_text()
-            + "from agentgauge.run import prefetcher, progress\nprefetcher.WATCH_SECONDS = 0.05\n"
-            + "progress.PLAIN_SECONDS = 0.1\n"
-        )
+        project.add_to_conftest(OFTEN)
         process = project.start("--model", "m", "--batch", "--run-dir", "run", env=KEY)
         assert process.stdout is not None
         for line in process.stdout:

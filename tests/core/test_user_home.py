@@ -29,12 +29,12 @@ NOBODY = 65534
 def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No HOME and no passwd entry. Returns the folder of temporary files."""
 
-    def nobody(number: int) -> pwd.struct_passwd:
+    def no_entry(number: int) -> pwd.struct_passwd:
         raise KeyError(f"getpwuid(): uid not found: {number}")
 
     for name in ("HOME", "XDG_CACHE_HOME", "LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(pwd, "getpwuid", no_entry)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tmp").mkdir()
@@ -76,8 +76,8 @@ def test_a_folder_that_others_may_write_is_not_taken(homeless: Path) -> None:
 def test_a_tilde_that_means_nothing_is_refused(homeless: Path) -> None:
     with pytest.raises(UsageProblem, match="there is no home folder that ~ could mean"):
         resolve("scripted:~/replies.json", environ={})
-    with pytest.raises(UsageProblem, match="there is no home folder that ~nobody-here could mean"):
-        data_folder(Path("~nobody-here/data"))
+    with pytest.raises(UsageProblem, match="there is no home folder that ~no-such-user could mean"):
+        data_folder(Path("~no-such-user/data"))
     assert data_folder(Path("data")) == Path("data")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.model.fault_server import Act, FaultServer, Seen, answer
+from tests.model.fault_server import FaultServer
+from tests.plugin.conftest import after_the_stop
 from tests.plugin.project import ROOT, records, run_gta, run_mmau, run_wild, summary
 
 pytestmark = pytest.mark.slow  # each runs pytest, most of them with the tool server
@@ -31,6 +30,7 @@ def test_the_first_agent_solves_what_its_model_solves(tmp_path: Path) -> None:
     assert "3 planned · 3 passed" in result.output
     about = summary(tmp_path / "run")["run"]
     assert about["model"] == "minimal_agent (oracle)"
+    assert (about["agent_name"], about["asked_model"]) == ("minimal_agent", "oracle")
     for record in records(tmp_path / "run"):
         events = record["transcript"]["events"]
         assert [event["kind"] for event in events][:3] == ["model", "tool", "model"]
@@ -157,19 +157,10 @@ while True:
         pass
 """
 
-    def choose(request: Seen) -> Act:
-        def later(connection: Any, seen: Seen, stopped: threading.Event) -> bool:
-            while not (tmp_path / "run" / "stop").exists() and not stopped.is_set():
-                time.sleep(0.01)
-            stopped.wait(0.5)
-            return answer("on")(connection, seen, stopped)
-
-        return later
-
     began = time.monotonic()
-    with FaultServer(choose=choose) as server:
-        model = ("--model=m", f"--model-url={server.url}", "--budget=3s", "--limit=1", "--run-dir=run")
-        result = run_wild(agent(tmp_path, code), *model, cwd=tmp_path, status=1)
+    with FaultServer(choose=after_the_stop(tmp_path, 1)) as server:
+        model = ("--model=m", f"--model-url={server.url}", "--budget=1s", "--limit=1", "--run-dir=run")
+        result = run_wild("-p", "tests.plugin.late_budget", agent(tmp_path, code), *model, cwd=tmp_path, status=1)
         sent = len(server.requests)
     found = summary(tmp_path / "run")
     assert found["usage"]["requests"] == sent > 0, result.output

@@ -58,6 +58,8 @@ def texts(found: execute.Execution) -> str:
 
 # -- cells of a reply
 
+A_CELL = '{"cell_type": "code", "source": ["a"]}'
+
 
 @pytest.mark.parametrize(
     ("reply", "parity", "strict"),
@@ -82,6 +84,11 @@ def texts(found: execute.Execution) -> str:
         ("sorry", None, None),
         ('See [1]:\n```json\n[{"cell_type": "code", "source": ["a"]}]\n```', None, [["a\n"]]),
         ('[{"cell_type": "x", "source": ["```b"]}]', [["b"]], [["```b"]]),
+        (f'Uses columns ["x"] and {{"y": []}}:\n[{A_CELL}]', None, [["a\n"]]),
+        (f"{A_CELL}\nthen\n{A_CELL.replace('a', 'b')}", None, [["a\n"], ["b\n"]]),
+        (f"[{A_CELL}]\n\nAgain:\n[{A_CELL}]", None, [["a\n"]]),
+        (f'[{A_CELL}]\n\nOr:\n{{"cells": [{A_CELL}, {A_CELL}]}}', None, None),
+        ("The list [] is empty", None, None),
         ("[" * 100_000, NotScorable, None),
         ("", None, None),
     ],
@@ -461,10 +468,17 @@ def test_braces_in_cells_and_questions_stay() -> None:
         ("['A'] or ['B']", None),
         ("As [1] and [2, 3] say:\n```json\n['A']\n```", ["A"]),
         ('Answers:\n["a ``` b"]', ["a ``` b"]),
+        ('["A", "B"]\n\nSo the answer is ["A", "B"].', ["A", "B"]),
+        ('Columns ["x", "y", "z"]. Answer: ["A", "B"]', ["A", "B"]),
+        ('Columns ["x", "y"]. Answer: ["A", "B"]', None),
+        ('{"x": 1} has [0.5, "y"], so ["A", "B"]', ["A", "B"]),
+        ('Row [[1, 2], ["a"]] says: ["A"]', ["A"]),
+        ("The values are [1, 2].", None),
+        ('Not [], but ["A"].', ["A"]),
     ],
 )
 def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: Any) -> None:
-    assert qa.read_answers(reply, fixes=STRICT) == expected
+    assert qa.read_answers(reply, questions=2, fixes=STRICT) == expected
     assert qa.read_answers(reply) is None
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.content_filters import is_filter_error, is_filtered
 from agentgauge.core.errors import ModelFault
 from agentgauge.model import responses
-from agentgauge.model.client import OpenAIModel
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import Failure
 from tests.model.fault_server import FaultServer, completion, data
+from tests.model.talking import spec_at, talk_to
 
 SPEC = resolve("m", url="http://localhost:1/v1", environ={})
-HELLO = ChatRequest(({"role": "user", "content": "Hello"},))
 
 
 def error(message: Any, code: Any = None, **more: Any) -> dict[str, Any]:
@@ -94,7 +90,7 @@ ERRORS = {
 @pytest.mark.parametrize(("status", "body"), ERRORS.values(), ids=ERRORS)
 def test_a_filter_is_a_refusal_and_is_asked_once(status: int, body: Any) -> None:
     with FaultServer([data(body, code=status)]) as server:
-        reply = _ask(server)
+        reply = talk_to(spec_at(server.url))
         assert len(server.requests) == 1
     assert reply.refusal and not reply.text and is_filtered(reply.finish_reason)
     assert reply.words == ""
@@ -111,7 +107,7 @@ def test_an_empty_reply_that_a_filter_ended_is_a_refusal(finish: str, content: s
     made = completion(content, refusal=None)
     made["choices"][0]["finish_reason"] = finish
     with FaultServer([data(made)]) as server:
-        reply = _ask(server)
+        reply = talk_to(spec_at(server.url))
         assert len(server.requests) == 1
     assert (reply.refusal, reply.finish_reason) == ("the endpoint's content filter ended the reply", finish)
     assert reply.usage.prompt_tokens == 10, "it is paid for"
@@ -121,7 +117,7 @@ def test_a_filtered_reply_under_an_error_status_is_paid_for() -> None:
     made = completion("")
     made["choices"][0]["finish_reason"] = "content_filter"
     with FaultServer([data(made, code=400)]) as server:
-        reply = _ask(server)
+        reply = talk_to(spec_at(server.url))
     assert (reply.refusal, reply.usage.prompt_tokens) == ("the endpoint's content filter ended the reply", 10)
 
 
@@ -129,7 +125,7 @@ def test_a_text_that_a_filter_has_cut_stays() -> None:
     made = completion("half")
     made["choices"][0]["finish_reason"] = "content_filter"
     with FaultServer([data(made)]) as server:
-        reply = _ask(server)
+        reply = talk_to(spec_at(server.url))
     assert (reply.text, reply.refusal, reply.words) == ("half", None, "half")
 
 
@@ -154,7 +150,7 @@ FAULTS = {
 def test_other_errors_stay_faults(status: int, body: Any) -> None:
     assert not is_filter_error(status, body)
     with FaultServer([data(body, code=status)]) as server, pytest.raises(ModelFault, match=f"HTTP {status}"):
-        _ask(server)
+        talk_to(spec_at(server.url))
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "tool_calls", "function_call_filter: MALFORMED_CALL", ""])
@@ -167,14 +163,3 @@ def test_the_responses_api() -> None:
     found = responses.read_reply({"status": "failed", **error(words, "invalid_prompt"), "output": []}, SPEC)
     assert isinstance(found, Failure)
     assert (found.cause, found.kind) == ("content filter", "final")
-
-
-def _ask(server: FaultServer) -> ChatReply:
-    async def main() -> ChatReply:
-        model = OpenAIModel(replace(SPEC, url=server.url), environ={})
-        try:
-            return await model.complete(HELLO)
-        finally:
-            await model.close()
-
-    return asyncio.run(main())

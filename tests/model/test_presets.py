@@ -379,11 +379,22 @@ def test_a_fine_tuned_model_can_do_what_its_base_can(name: str, reasons: bool) -
         ("ollama/m", {"OLLAMA_HOST": "gpu", "OLLAMA_BASE_URL": "http://gpu:11434"}, []),
         ("baseline", {"OPENAI_MODEL": "gpt-4o"}, ["OPENAI_MODEL is set"]),
         ("oracle", {"OPENAI_MODEL": "gpt-4o"}, []),
+        ("m http://gpu:8000/v1", {"OPENAI_MODEL": "m", "OPENAI_API_BASE": "http://gpu:8000"}, []),
+        ("m http://gpu:8000/v1", {"OPENAI_BASE_URL": "http://h/v1", "ANTHROPIC_MODEL": "n"}, []),
+        (
+            "m http://gpu:8000/v1",
+            {"OPENAI_MODEL": "n", "OPENAI_API_BASE": "http://h/v1", "OPENAI_ORGANIZATION": "o"},
+            [
+                "OPENAI_API_BASE is set in the environment and not read: --model-url names the address",
+                "OPENAI_MODEL is set in the environment and not read: --model names the model",
+            ],
+        ),
     ],
 )
 def test_variables_that_are_not_read_are_named(name: str, variables: dict[str, str], said: list[str]) -> None:
     environ = {**ALL_KEYS, "AZURE_OPENAI_ENDPOINT": AZURE, **variables}
-    lines = list(unread_variables(resolve(name, environ=environ), environ))
+    name, _, url = name.partition(" ")
+    lines = list(unread_variables(resolve(name, url=url or None, environ=environ), environ))
     assert len(lines) == len(said) and all(map(str.startswith, lines, said)), lines
 
 

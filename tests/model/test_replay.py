@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
@@ -24,6 +23,7 @@ from agentgauge.model.replay import Needs, fitted
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply, request_body
 from tests.model.fault_server import Act, FaultServer, Seen, answer, data, tool_call
+from tests.model.talking import talk_to
 
 USER = {"role": "user", "content": "q"}
 TOOL = {"type": "function", "function": {"name": "find.it", "parameters": {"type": "object"}}}
@@ -45,7 +45,7 @@ def sent(*messages: Message, needs: Needs = Needs()) -> list[dict[str, Any]]:  #
 
 
 def ids(messages: list[dict[str, Any]]) -> list[str]:
-    """Of each call, and after it of each result."""
+    """Each call's, and after it each result's."""
     found = [[call["id"] for call in message.get("tool_calls", ())] for message in messages]
     return [id for message, own in zip(messages, found, strict=True) for id in own or [message["tool_call_id"]]]
 
@@ -271,14 +271,11 @@ def test_the_words_of_a_template_about_ids() -> None:
 
 
 def ask(spec: ModelSpec, *requests: ChatRequest) -> list[ChatReply]:
-    async def main() -> list[ChatReply]:
-        model = OpenAIModel(spec, environ={})
-        try:
-            return [await model.complete(request) for request in requests]
-        finally:
-            await model.close()
+    async def talk(model: OpenAIModel) -> list[ChatReply]:
+        return [await model.complete(request) for request in requests]
 
-    return asyncio.run(main())
+    replies: list[ChatReply] = talk_to(spec, talk)
+    return replies
 
 
 def refusing(rule: Callable[[Mapping[str, Any]], str], **message: Any) -> Callable[[Seen], Act]:
@@ -304,7 +301,7 @@ def refusing(rule: Callable[[Mapping[str, Any]], str], **message: Any) -> Callab
     ],
     ids=["thinking", "signature", "unsupported", "ids"],
 )  # fmt: skip
-def test_a_refusal_is_heeded_at_once_and_ever_after(rule: Callable[[Mapping[str, Any]], str]) -> None:
+def test_what_a_refusal_asks_for_is_done_at_once_and_from_then_on(rule: Callable[[Mapping[str, Any]], str]) -> None:
     request = ChatRequest((USER, calls("my_own", reasoning="hm"), result("my_own")), tools=(TOOL,))
     with FaultServer(choose=refusing(rule)) as server:
         replies = ask(replace(SPEC, url=server.url), request, request)

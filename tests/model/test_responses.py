@@ -100,7 +100,7 @@ def test_thoughts_go_back_before_the_calls_that_they_led_to() -> None:
     assert "include" not in responses.request_body(plain, asked)
 
 
-def test_a_thought_that_nobody_has_kept_does_not_go_back() -> None:
+def test_a_thought_without_its_encrypted_content_does_not_go_back() -> None:
     lost = {**THOUGHT, "encrypted_content": None}
     kept = [{"type": "function_call", "call_id": "call_1", "name": "OCR", "arguments": '{"n": 1}'}]
     assert _sent_back(SPEC, lost, _called(1)) == kept

@@ -22,7 +22,7 @@ from agentgauge.model.transport import aiohttp_client, openai_client
 from agentgauge.model.transport.base import Answer, TransportError
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer, Seen
-from tests.model.talking import spec_at, talk_to
+from tests.model.talking import HELLO, spec_at, talk_to
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 DONE = "[DONE]"
@@ -312,7 +312,7 @@ def _events_act(*data: Any, keep: int | None = None) -> Act:
 
 
 @both
-def test_a_stream_that_nobody_asked_for_is_read() -> None:
+def test_a_stream_that_was_not_asked_for_is_read() -> None:
     with FaultServer([_events_act(*ENDED, {"choices": [], "usage": USAGE}, DONE)]) as server:
         reply = talk_to(spec_at(server.url))
     assert (reply.text, reply.usage.prompt_tokens) == ("Hello", 7)
@@ -328,8 +328,6 @@ def test_an_endpoint_that_only_streams_is_asked_for_streams_from_then_on(message
     with FaultServer(choose=choose) as server:
 
         async def twice(model: Any) -> list[str]:
-            from tests.model.talking import HELLO
-
             return [(await model.complete(HELLO)).text for _ in range(2)]
 
         assert talk_to(spec_at(server.url), twice) == ["Hello", "Hello"]

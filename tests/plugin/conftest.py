@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.model.fault_server import FaultServer, Seen, answer
+from tests.model.fault_server import Act, FaultServer, Seen, answer
+from tests.plugin.late_budget import WORKS
 from tests.plugin.project import ROOT, Project, summary, without_times
 
 
@@ -32,6 +37,26 @@ def slow(seconds: float):
         def later(connection, seen, stopped):
             stopped.wait(seconds)
             return act(connection, seen, stopped)
+
+        return later
+
+    return choose
+
+
+def after_the_stop(folder: Path, requests: int, seconds: float = 0.5) -> Callable[[Seen], Act]:
+    """Answers come once the run in ``folder``/run is to stop, and a while later. The run is started with
+    `late_budget`, so that so many requests have come by then."""
+    count = itertools.count(1)
+
+    def choose(request: Seen) -> Act:
+        if next(count) == requests:
+            (folder / WORKS).touch()
+
+        def later(connection: socket.socket, seen: Seen, stopped: threading.Event) -> bool:
+            while not (folder / "run" / "stop").exists() and not stopped.is_set():
+                time.sleep(0.01)
+            stopped.wait(seconds)
+            return answer("yes")(connection, seen, stopped)
 
         return later
 

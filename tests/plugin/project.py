@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import codecs
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import termios
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,6 +70,13 @@ announce(Toy())
 pytest_plugins = ["agentgauge.pytest_plugin"]
 """
 
+OFTEN = """
+from agentgauge.run import prefetcher, progress
+prefetcher.WATCH_SECONDS = 0.05
+progress.PLAIN_SECONDS = progress.LIVE_SECONDS = 0.1
+"""
+"""For a project's conftest: the progress line is drawn often."""
+
 CASES = """
 from agentgauge.pytest_plugin import benchmark_task
 
@@ -89,6 +102,10 @@ class Project:
         lines = [json.dumps({"id": f"s{number}", "say": f"word{number}"}) for number in range(samples)]
         (path / "toy" / "toy.jsonl").write_text("\n".join(lines) + "\n")
         return Project(path)
+
+    def add_to_conftest(self, code: str) -> None:
+        with (self.path / "conftest.py").open("a") as stream:
+            stream.write(code)
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         ours = ("PYTEST_", "AGENTGAUGE_", "GITHUB_")
@@ -121,6 +138,28 @@ class Project:
             text=True,
             start_new_session=True,
         )
+
+
+def on_a_terminal(
+    *arguments: str, project: Project, seen: Callable[[str], object] = lambda written: None, width: int = 0
+) -> str:
+    """What a run that succeeds writes on a terminal, of ``width`` columns unless 0. ``seen`` gets all that has been
+    written, each time that there is more."""
+    ours, theirs = pty.openpty()
+    if width:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, width, 0, 0))
+    command = [sys.executable, *PYTEST, "--data", "toy", *arguments]
+    environment = {name: value for name, value in project.environment().items() if name != "COLUMNS"}
+    decoder, written = codecs.getincrementaldecoder("utf-8")(), ""
+    with subprocess.Popen(command, cwd=project.path, env=environment, stdout=theirs) as process:
+        os.close(theirs)
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65536):
+                written += decoder.decode(part)
+                seen(written)
+    os.close(ours)
+    assert process.returncode == 0, written
+    return written
 
 
 GTA = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / "bench_gta"))

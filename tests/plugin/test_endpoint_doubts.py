@@ -56,7 +56,7 @@ def test_another_model_is_named_before_the_figures_and_on_every_row(tmp_path: Pa
     with FaultServer() as server:
         server.choose = says(model="gemma3-270m")
         result = run(tmp_path, server)
-    sentence = "--model Qwen3-8B was answered by gemma3-270m, as the endpoint itself says, in 3 of 3 replies"
+    sentence = "--model Qwen3-8B was answered by gemma3-270m, as the endpoint itself reports, in 3 of 3 replies"
     assert sentence in result.output
     assert result.output.index(sentence) < result.output.index("3 planned")
     folder, title = tmp_path / "run", "gemma3-270m (asked as Qwen3-8B)"
@@ -82,7 +82,16 @@ def test_another_model_is_named_before_the_figures_and_on_every_row(tmp_path: Pa
     [
         ({"model": "Qwen3-8B"}, "gemma3-270m (asked as Qwen3-8B)", "Qwen3-8B"),
         ({"model": "my (odd)"}, "gemma3-270m (asked as my (odd))", "my (odd)"),
-        ({"model": "agent (Qwen3-8B)", "agent": "digest"}, "agent (gemma3-270m, asked as Qwen3-8B)", "Qwen3-8B"),
+        (
+            {"model": "agent (Qwen3-8B)", "agent": "digest", "agent_name": "agent", "asked_model": "Qwen3-8B"},
+            "agent (gemma3-270m, asked as Qwen3-8B)",
+            "Qwen3-8B",
+        ),
+        (
+            {"model": "my agent (beta) (gpt-4)", "agent_name": "my agent (beta)", "asked_model": "gpt-4"},
+            "my agent (beta) (gemma3-270m, asked as gpt-4)",
+            "gpt-4",
+        ),
         ({"model": "agent", "agent": "digest"}, "gemma3-270m (asked as agent)", "agent"),
     ],
 )
@@ -90,9 +99,11 @@ def test_an_agent_is_not_the_model_that_was_asked_for(run: dict[str, Any], title
     found = {"models": ["gemma3-270m"], "all": True}
     assert model_title({**run, "answered_by": found}) == title
     assert model_title(run) == run["model"]
-    part = {"denied": {"gemma3-270m": 2}, "reported": {"gemma3-270m": 2}}
-    (doubt,) = endpoint_doubts({"run": run, "tasks": {}, "observed": {"--model": part}})
+    part = {"denied": {"gemma3-270m": 1}, "reported": {"gemma3-270m": 1}}
+    tasks = {"toy": {"replies": {"--model": {"replies": 1}}}}
+    (doubt,) = endpoint_doubts({"run": run, "tasks": tasks, "observed": {"--model": part}})
     assert doubt.startswith(f"--model {asked} was answered by gemma3-270m, ")
+    assert "as the endpoint itself reports, in 1 of 1 reply: serve" in doubt
 
 
 def test_a_name_stays_in_its_cell(tmp_path: Path) -> None:
@@ -112,7 +123,8 @@ def test_a_model_that_answers_now_and_then_is_named(tmp_path: Path) -> None:
         server.choose = choose
         result = run(tmp_path, server, "--in-flight=1")
     assert (
-        "--model Qwen3-8B was answered by gpt-4o-mini, as the endpoint itself says, in 1 of 3 replies" in result.output
+        "--model Qwen3-8B was answered by gpt-4o-mini, as the endpoint itself reports, in 1 of 3 replies"
+        in result.output
     )
     board = (tmp_path / "run" / "leaderboard.md").read_text()
     assert board.startswith("# Qwen3-8B (partly answered by gpt-4o-mini)\n")
@@ -138,9 +150,15 @@ def test_models_that_follow_each_other_under_an_alias_are_named(tmp_path: Path) 
     with FaultServer() as server:
         server.choose = choose
         result = run(tmp_path, server, "--in-flight=1", model="my-alias")
-    words = "the endpoint of --model my-alias says that different models have answered: gemma3-270m (2 replies) and"
+    words = "the endpoint of --model my-alias reports that different models have answered: gemma3-270m (2 replies) and"
     assert words in result.output
     assert (tmp_path / "run" / "leaderboard.md").read_text().startswith("# my-alias\n")
+
+
+def test_one_reply_is_a_reply() -> None:
+    part = {"reported": {"gemma3-270m": 1, "qwen3-8b": 2}}
+    (doubt,) = endpoint_doubts({"run": {"model": "mine"}, "tasks": {}, "observed": {"--model": part}})
+    assert "reports that different models have answered: gemma3-270m (1 reply) and qwen3-8b (2 replies); the" in doubt
 
 
 def test_dropped_tools_are_named_with_figures(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import time
 
 import pytest
 
-from agentgauge.model.outage import FILE
+from agentgauge.model import outage
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow, undisturbed
-from tests.plugin.project import Project, records, summary, without_times
+from tests.plugin.project import OFTEN, Project, records, summary, without_times
 from tests.plugin.test_faults import wait_for_records
 
+IN_FLIGHT = 4
+DOWN_SECONDS = 2.0
 BOTH = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
 
@@ -26,42 +28,34 @@ def _project(path, url: str, patience: float) -> Project:
 
 
 def _start(project: Project, *workers: str):
-    process = project.start("--model", "m", "--in-flight", "4", *workers, "--run-dir", "run")
+    process = project.start("--model", "m", "--in-flight", str(IN_FLIGHT), *workers, "--run-dir", "run")
     wait_for_records(project.path / "run", 6)
     return process
-
-
-SHORT = """
-from agentgauge.run import prefetcher, progress
-prefetcher.WATCH_SECONDS = 0.05
-progress.PLAIN_SECONDS = 0.2
-"""
 
 
 @BOTH
 def test_a_server_that_restarts_breaks_no_case(tmp_path, workers):
     with faults.FaultServer(choose=slow(0.1)) as endpoint:
         project = _project(tmp_path, endpoint.url, 6000)
-        with (project.path / "conftest.py").open("a") as stream:
-            stream.write(SHORT)
+        project.add_to_conftest(OFTEN)
         process = _start(project, *workers)
         endpoint.stop()
         time.sleep(2.5)
         endpoint.start()
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
-        assert len(endpoint.requests) <= 40 + 2 * 4  # those that were cut, and probes that came early
+        assert len(endpoint.requests) <= 40 + 2 * IN_FLIGHT  # those that were cut, and probes that came early
     assert f"no answer from 127.0.0.1:{endpoint.port} for " in output and "; waiting up to 60 s" in output, output
     assert f"127.0.0.1:{endpoint.port} was away for " in output, output
     assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
-    assert not (project.path / "run" / FILE).exists()
+    assert not (project.path / "run" / outage.FILE).exists()
 
 
 def test_a_gateway_without_its_server_gets_few_requests(tmp_path):
     down = []
 
     def choose(seen):
-        if not down or time.monotonic() > down[0] + 2:
+        if not down or time.monotonic() > down[0] + DOWN_SECONDS:
             return slow(0.1)(seen)
         down.append(seen)
         return faults.status(503, "no healthy upstream")
@@ -73,7 +67,8 @@ def test_a_gateway_without_its_server_gets_few_requests(tmp_path):
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
-    assert len(down) - 1 <= 2 * 4 + 22  # each request once or twice; then one probe of the run in 0.2 s or less often
+    probes = 2 * (DOWN_SECONDS / outage.LOOK_SECONDS + 1)  # each of the two workers looks so often
+    assert len(down) - 1 <= 2 * IN_FLIGHT + probes  # before them each request once or twice
 
 
 @BOTH
@@ -122,6 +117,6 @@ def test_what_ends_the_run_ends_the_wait(tmp_path, how, workers):
         else:
             (project.path / "run" / "stop").write_text("enough")
         output, _ = process.communicate(timeout=60)
-    assert process.returncode in (1, 2), output
+    assert process.returncode == (1 if how == "stop file" else 2), output
     task = summary(project.path / "run")["tasks"]["toy.say"]
     assert task["missing"] > 0 and task["broken"] == 0, task

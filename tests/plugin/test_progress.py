@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 import threading
 
 import pytest
@@ -19,13 +12,7 @@ from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.coordination.waiting_requests import WaitingRequests
 from agentgauge.run.progress import Progress, Rate, RunLine, fitted
 from tests.plugin.conftest import say
-from tests.plugin.project import PYTEST, interrupt
-
-OFTEN = """
-from agentgauge.run import prefetcher, progress
-prefetcher.WATCH_SECONDS = 0.05
-progress.PLAIN_SECONDS = progress.LIVE_SECONDS = 0.1
-"""
+from tests.plugin.project import OFTEN, interrupt, on_a_terminal
 
 
 @pytest.fixture
@@ -49,8 +36,7 @@ def first_waits(endpoint):
 
 @pytest.fixture
 def project(project):
-    conftest = project.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + OFTEN)
+    project.add_to_conftest(OFTEN)
     return project
 
 
@@ -109,47 +95,27 @@ def test_a_run_whose_reports_have_all_come_explains_nothing(project, model):
     assert "6/6 · passed 5 · wrong 1" in scored and "pytest counted" not in scored
 
 
+def at_the_fifth(event):
+    """Sets the event once the progress line shows five cases that have ended."""
+    return lambda written: event.set() if "\r5/6 · 1 request running" in written else None
+
+
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_a_terminal_is_redrawn_while_the_first_case_runs(project, model, first_waits, options):
-    ours, theirs = pty.openpty()
-    command = [sys.executable, *PYTEST, "--data", "toy", *model, *options]
-    with subprocess.Popen(command, cwd=project.path, env=project.environment(), stdout=theirs) as process:
-        os.close(theirs)
-        written = b""
-        try:
-            while part := os.read(ours, 65536):
-                written += part
-                if "\r5/6 · 1 request running".encode() in written:
-                    first_waits.set()
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert process.returncode == 0, written
-    assert "\r6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens".encode() in written
+    written = on_a_terminal(*model, *options, project=project, seen=at_the_fifth(first_waits))
+    assert "\r6/6 · passed 5 · wrong 1 · broken 0 · 90 tokens" in written
 
 
 @pytest.mark.parametrize(("width", "shown"), [(34, ""), (200, " · 75 tokens")])
 def test_the_line_has_the_width_of_the_terminal_while_output_is_captured(project, model, first_waits, width, shown):
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, width, 0, 0))
-    environment = {name: value for name, value in project.environment().items() if name != "COLUMNS"}
-    with subprocess.Popen(
-        [sys.executable, *PYTEST, "--data", "toy", *model], cwd=project.path, env=environment, stdout=theirs
-    ) as process:
-        os.close(theirs)
-        written = ""
-        try:
-            while part := os.read(ours, 65536):
-                written += part.decode("utf-8", "replace")
-                if "\r5/6 · 1 request running" in written:
-                    first_waits.set()
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert process.returncode == 0, written
+    written = on_a_terminal(*model, project=project, seen=at_the_fifth(first_waits), width=width)
     line = next(line for line in written.split("\r") if line.startswith("5/6 · 1 request running"))
     assert len(line.rstrip()) < width
     assert shown in line
+
+
+def test_the_header_begins_on_a_line_of_its_own_on_a_terminal_beside_xdist(project, model):
+    assert "\nagentgauge: model m" in on_a_terminal(*model, "-n", "2", project=project)
 
 
 def test_without_a_terminal_plugin_nothing_is_shown(project, model):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +11,9 @@ import pytest
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import StopFile
-from tests.model.fault_server import FaultServer, Seen, answer, status
+from tests.model.fault_server import FaultServer, answer, completion, data, status
+from tests.plugin.conftest import after_the_stop
+from tests.plugin.late_budget import WORKS
 from tests.plugin.project import PYTEST, Result, python, records, summary
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
@@ -54,33 +54,17 @@ def write(folder: Path, code: str = ONE_BY_ONE, cases: int = 12) -> None:
 
 def run(folder: Path, *options: str, code: str = ONE_BY_ONE, cases: int = 12) -> Result:
     write(folder, code, cases)
-    return python(*PYTEST, "turns.py", *options, cwd=folder)
-
-
-def after_the_stop(folder: Path, seconds: float = 1.5) -> Callable[[Seen], object]:
-    """Answers come when the run in ``run`` was stopped, and a while later."""
-
-    def choose(request: Seen) -> object:
-        def later(connection, seen, stopped):
-            while not (folder / "run" / "stop").exists() and not stopped.is_set():
-                time.sleep(0.01)
-            stopped.wait(seconds)
-            return answer("yes")(connection, seen, stopped)
-
-        return later
-
-    return choose
+    return python(*PYTEST, "-p", "tests.plugin.late_budget", "turns.py", *options, cwd=folder)
 
 
 @WORKERS
 @pytest.mark.parametrize("code", [ONE_BY_ONE, AT_ONCE, SWALLOWS], ids=["one by one", "at once", "swallows"])
 def test_paid_answers_are_awaited_and_counted_and_no_further_request_is_sent(tmp_path, workers, code):
-    with FaultServer() as server:
-        server.choose = after_the_stop(tmp_path)
+    sent = 4
+    with FaultServer(choose=after_the_stop(tmp_path, sent, 1.5)) as server:
         model = ("--model=m", f"--model-url={server.url}")
-        result = run(tmp_path, *model, "--budget=1s", "--in-flight=4", "--run-dir=run", *workers, code=code)
-        assert result.status == 1, result.output
-        sent = len(server.requests)
+        result = run(tmp_path, *model, "--budget=1s", f"--in-flight={sent}", "--run-dir=run", *workers, code=code)
+        assert (result.status, len(server.requests)) == (1, sent), result.output
         assert f"the budget of 1s is used up: waiting for {sent} running requests, at most 10 min" in result.output
         found = summary(tmp_path / "run")
         task = found["tasks"]["turns"]
@@ -101,13 +85,12 @@ def test_paid_answers_are_awaited_and_counted_and_no_further_request_is_sent(tmp
 
 @WORKERS
 def test_a_case_that_needs_no_further_request_is_scored(tmp_path, workers):
-    with FaultServer() as server:
-        server.choose = after_the_stop(tmp_path, 0.5)
+    with FaultServer(choose=after_the_stop(tmp_path, 4)) as server:
         model = ("--model=m", f"--model-url={server.url}")
         result = run(tmp_path, *model, "--budget=1s", "--in-flight=4", "--run-dir=run", *workers, code=ONCE)
-        sent = len(server.requests)
+        assert len(server.requests) == 4
     task = summary(tmp_path / "run")["tasks"]["turns"]
-    assert (task["passed"], task["missing"], result.status) == (sent, 12 - sent, 1), result.output
+    assert (task["passed"], task["missing"], result.status) == (4, 8, 1), result.output
 
 
 def test_tokens_that_are_not_counted_use_up_a_budget(tmp_path):
@@ -123,27 +106,28 @@ def test_tokens_that_are_not_counted_use_up_a_budget(tmp_path):
 
 
 def without_usage(connection, seen, stopped):
-    from tests.model.fault_server import completion, data
-
     return data({**completion("yes"), "usage": None})(connection, seen, stopped)
 
 
 def test_requests_that_only_wait_are_not_sent(tmp_path):
     """They would wait for half a minute, and none has been answered."""
-    with FaultServer() as server:
-        server.choose = lambda seen: status(429, {"error": {"message": "later"}}, headers={"Retry-After": "50"})
+
+    def choose(seen):
+        (tmp_path / WORKS).touch()
+        return status(429, {"error": {"message": "later"}}, headers={"Retry-After": "50"})
+
+    with FaultServer(choose=choose) as server:
         model = ("--model=m", f"--model-url={server.url}")
         result = run(tmp_path, *model, "--budget=2s", "--run-dir=run")
         sent = len(server.requests)
     task = summary(tmp_path / "run")["tasks"]["turns"]
-    assert (task["broken"], task["missing"], sent <= 12) == (0, 12, True), result.output
+    assert (task["broken"], task["missing"], 0 < sent <= 12) == (0, 12, True), result.output
     assert "50.0" not in result.output
 
 
 def test_a_resumed_run_begins_a_new_budget(tmp_path):
     """What unfinished cases have used in the session before is not counted again."""
-    with FaultServer() as server:
-        server.choose = after_the_stop(tmp_path, 0.3)
+    with FaultServer(choose=after_the_stop(tmp_path, 8)) as server:
         model = ("--model=m", f"--model-url={server.url}")
         run(tmp_path, *model, "--budget=1s", "--in-flight=8", "--run-dir=run", cases=8)
         assert summary(tmp_path / "run")["usage"]["prompt_tokens"] == 80

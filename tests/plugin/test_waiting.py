@@ -9,6 +9,7 @@ from agentgauge.run.coordination import waiting_requests as waiting
 from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
 from agentgauge.run.progress import late_requests
 from tests.plugin.conftest import slow
+from tests.plugin.project import OFTEN
 
 
 def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
@@ -59,11 +60,9 @@ def test_where_the_requests_of_batches_are(counts, text):
     assert str(counts) == text
 
 
-SHORT = """
-from agentgauge.run import case_runner, prefetcher, progress
+SOON_OLD = """
+from agentgauge.run import case_runner
 from agentgauge.run.coordination import waiting_requests
-prefetcher.WATCH_SECONDS = 0.05
-progress.PLAIN_SECONDS = 0.2
 waiting_requests.OLD = case_runner.OLD = 0.5
 """
 
@@ -73,8 +72,7 @@ def test_a_run_names_them(project, endpoint, workers):
     """With a shorter time than two minutes."""
     assert waiting.OLD == 120
     endpoint.choose = slow(2.5)
-    conftest = project.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + SHORT)
+    project.add_to_conftest(OFTEN + SOON_OLD)
     result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
     assert result.status == 0, result.output
     assert "0/6 · 6 requests running · 6 requests wait for more than" in result.output, result.output

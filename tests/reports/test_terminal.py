@@ -152,6 +152,12 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
     assert (
         list(end_screen(several(capabilities=made)))[3] == "Toy is incomplete: no reply of x has an answer that counts"
     )
+    without = several(capabilities=made)
+    made["Toy"]["all"]["Sum"] |= {"missing": ["say"], "without_figure": ["say"]}
+    for name in ("toy.say", "other.say"):
+        without["tasks"][name] = part({"Acc": metric(None, n=0)})
+    reasons = "\n".join(end_screen(without)).partition("Toy is incomplete: no reply of say")[2].splitlines()[:2]
+    assert reasons[1] == "no value for other.say: by the published rule none of its replies counts"
     whole = "\n".join(end_screen(several(), full=True))
     assert "Column 8" in whole and "bundled samples instead" in whole and "other.say  " in whole
 

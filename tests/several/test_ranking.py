@@ -16,6 +16,11 @@ class Published(Toy):
         return [{"edition": "first", "model": "theirs", "Acc": 60.0}]
 
 
+class Elsewhere(Toy):
+    name = "other.say"
+    benchmark = "Other"
+
+
 def summary(
     acc: float | None, *, official: bool = True, usd: float = 0.0, broken: int = 0, missing: int = 0
 ) -> dict[str, Any]:
@@ -64,6 +69,30 @@ def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
     assert rows == ["| model | Acc |", "| **a** | 70.00 |", "| **b** | 50.00 |", "| theirs | 60.00 |"]
     assert "| **mini** | 90.00 |" in apart and "**a**" not in apart
     assert "- `mini`: 10 cases, 0 broken, 0 missing; **not comparable:** bundled samples instead of" in before
+
+
+@pytest.mark.parametrize(("every", "words"), [(True, "answered by"), (False, "partly answered by")])
+def test_a_run_that_another_model_has_answered_says_how_far(task, every, words):
+    run = summary(70.0)
+    run["run"]["answered_by"] = {"models": ["other"], "all": every}
+    assert overview({"a": run})[1].startswith(f"a ({words} other)  ")
+    assert f"| **a ({words} other)** | 70.00 |" in joint_leaderboard({"a": run})
+
+
+def test_what_holds_for_a_whole_run_is_said_once(task, monkeypatch):
+    monkeypatch.setitem(known_tasks(), Elsewhere.name, Elsewhere())
+    run = summary(70.0)
+    for part in (run["tasks"], run["run"]["data"]):
+        part["other.say"] = part["toy.say"]
+    run |= {"observed": {"--model": {"reported": {"gemma3": 2, "qwen3": 1}, "estimated": 3, "said": "", "instead": ""}}}
+    run["run"]["model"] = "alias"
+    page = joint_leaderboard({"a": run, "b": summary(50.0)})
+    head = page[: page.index("\n## ")]
+    assert head.startswith(
+        "# a, b\n\n- `a`: the endpoint of --model alias reports that different models have answered: "
+    )
+    assert "- `b`" not in head and page.count("## ") >= 2
+    assert page.count("reports that different models") == page.count("gave no usable token counts") == 1
 
 
 def test_without_published_rows_all_runs_are_in_one_table(monkeypatch):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Usage
-from bench_wild.generate.dialogue.dialogue_state import Ask, Part
+from bench_wild.generate.dialogue.dialogue_state import Ask, DialogueError, Part
 from bench_wild.generate.sequences import Tasks, name_of
 from bench_wild.generate.settings import Settings
 
@@ -56,7 +56,7 @@ class GeneratorClients:
 
     def ask_for(self, sequence: Tasks, attempt: int, replies: list[Mapping[str, str]]) -> Ask:
         """The function that asks the models for one dialogue, and adds what they reply to ``replies``. It raises
-        Stopped, and the Faults of the models."""
+        Stopped, the Faults of the models, and DialogueError where one refuses."""
         turns = count()
 
         async def ask(part: Part, name: str, messages: tuple[Message, ...]) -> str:
@@ -72,11 +72,13 @@ class GeneratorClients:
                 raise
             finally:
                 self.running -= 1
-            replies.append({"part": part, "model": name, "reply": reply.text})
+            replies.append({"part": part, "model": name, "reply": reply.text or reply.refusal or ""})
             self.usage += reply.usage
             budget = self._settings.budget
             if budget and (why := budget.spent(self.usage, time.monotonic() - self._begin)):
                 self.stop(why)
+            if reply.refusal and not reply.text:
+                raise DialogueError("refusal", f"{name} refused: {reply.refusal}")
             return reply.text
 
         return ask

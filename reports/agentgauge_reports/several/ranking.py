@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.task import Task
@@ -78,6 +78,8 @@ def _rows(summaries: Summaries, found: Headlines, names: Sequence[str], *, with_
 def joint_leaderboard(summaries: Summaries) -> str:
     """A Markdown page with the rows of all runs beside the published ones, a section for each benchmark."""
     parts = [f"# {', '.join(summaries)}", ""]
+    if notes := list(_notes_of_runs(summaries)):
+        parts += [*notes, ""]
     for benchmark, of_runs in headlines(summaries).items():
         tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
         boards = {
@@ -107,7 +109,9 @@ def _row_name(name: str, summary: Mapping[str, Any], tasks: Sequence[Task]) -> s
 def _answered(name: str, summary: Mapping[str, Any]) -> str:
     """The name of a run, with the models that have answered instead of its own."""
     others = summary["run"].get("answered_by")
-    return f"{name} (answered by {', '.join(others['models'])})" if others else name
+    if not others:
+        return name
+    return f"{name} ({'' if others['all'] else 'partly '}answered by {', '.join(others['models'])})"
 
 
 def _figures_of(summaries: Summaries, tasks: Mapping[str, Sequence[Task]], names: Sequence[str]) -> list[str]:
@@ -121,6 +125,13 @@ def _figures_of(summaries: Summaries, tasks: Mapping[str, Sequence[Task]], names
     return table(list(dict.fromkeys(column for row in rows for column in row["values"])), rows)
 
 
+def _notes_of_runs(summaries: Summaries) -> Iterator[str]:
+    """What a reader must know of all figures of a run, one item for each run that has such notes."""
+    for name, summary in summaries.items():
+        if notes := [*endpoint_doubts(summary), *estimated_tokens(summary)]:
+            yield f"- `{name}`: {'; '.join(notes)}."
+
+
 def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[str]:
     """What a reader must know before comparing the rows, one item for each run."""
     found = []
@@ -130,7 +141,6 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
         notes = [f"{counts['planned']} cases, {counts['broken']} broken, {counts['missing']} missing"]
         notes += [note for task, part in zip(own, parts, strict=True) for note in task_notes(task, part)]
         notes += cut_replies(summaries[name], [task.name for task in own])
-        notes += [*endpoint_doubts(summaries[name]), *estimated_tokens(summaries[name])]
         if reasons := list(not_comparable(summaries[name], own)):
             notes.append(f"**not comparable:** {', '.join(reasons)}")
         found.append(f"- `{name}`: {'; '.join(notes)}.")

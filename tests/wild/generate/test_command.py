@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.types import Usage
 from bench_wild.generate.command import COVERAGE, main
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
 from bench_wild.generate.ledger import FAILURES
@@ -109,7 +111,7 @@ def test_a_killed_run_loses_no_finished_dialogue_and_the_same_command_ends_it(tm
             stream.write(b'{"sequence": ["ST"')  # as a kill in the middle of a write leaves it
         done = run(out, server.url, "--layer-num-total", "2")
     assert done.returncode == 0, done.stderr
-    assert f"{16 - len(finished)} of {16 - len(finished)} dialogues are written" in done.stderr
+    assert f"{16 - len(finished)} of {16 - len(finished)} dialogues · " in done.stderr
     after = (out / DIALOGUES).read_bytes()
     assert all(line in after.splitlines() for line in before.splitlines())
     assert len(covered(out)) == len(set(covered(out))) == 16
@@ -351,7 +353,36 @@ def test_progress_is_shown_while_no_dialogue_ends(
 
     monkeypatch.setattr("bench_wild.generate.runner.PLAIN_SECONDS", 0.05)
     assert generate(tmp_path / "out", "--sequences", "ST-ST,CC-CC", model=Slow) == 0
-    assert "0 of 2 dialogues · 2 requests running · 0 tokens\n" in capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines()
+    assert "0 of 2 dialogues · 2 requests running · 0 tokens" in lines
+    (end,) = [line for line in lines if line.startswith("2 of 2 dialogues")]
+    assert end == lines[-1] and "running" not in end and "written" not in "".join(lines)
+
+
+def test_a_progress_that_cannot_be_shown_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(text: str) -> None:
+        raise ValueError("I/O operation on closed file")
+
+    class Endless(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr("bench_wild.generate.runner.PLAIN_SECONDS", 0.05)
+    monkeypatch.setattr("bench_wild.generate.command._tell", closed)
+    with pytest.raises(ValueError, match="closed file"):
+        generate(tmp_path / "out", "--sequences", "ST-ST", model=Endless)
+
+
+@pytest.mark.parametrize("reason", ["stop", "content_filter"])
+def test_a_refusal_fails_the_attempt_and_is_kept(reason: str, tmp_path: Path) -> None:
+    class Refusing(PlayerModel):
+        async def complete(self, request: Any) -> Any:
+            return ChatReply(refusal="I cannot help with that.", finish_reason=reason, usage=Usage(1, 10, 5))
+
+    assert generate(tmp_path / "out", "--sequences", "ST-ST", "--attempts", "1", model=Refusing) == 1
+    failed = json.loads((tmp_path / "out" / FAILURES).read_text())
+    assert (failed["cause"], failed["message"]) == ("refusal", "p refused: I cannot help with that.")
+    assert [one["reply"] for one in failed["replies"]] == ["I cannot help with that."]
 
 
 def test_the_replies_of_a_failed_attempt_are_kept_whole(tmp_path: Path) -> None:
