@@ -138,7 +138,7 @@ def test_a_resumed_run_begins_a_new_budget(tmp_path):
 
 def test_damaged_records_of_unfinished_cases_end_no_resumed_run(tmp_path):
     with FaultServer() as server:
-        server.choose = after_the_stop(tmp_path, 0.3)
+        server.choose = after_the_stop(tmp_path, requests=3)
         model = ("--model=m", f"--model-url={server.url}")
         run(tmp_path, *model, "--budget=1s", "--in-flight=8", "--run-dir=run", cases=3)
         file = tmp_path / "run" / "records.jsonl"
@@ -163,7 +163,7 @@ STAGES = """import os
 def test_what_a_checkpoint_has_cost_counts_also_if_the_case_was_unfinished_before(tmp_path):
     """A session stops in the middle of a stage, the next one is killed behind it, and the third is finished."""
     with FaultServer() as server:
-        server.choose = after_the_stop(tmp_path, 0.3)
+        server.choose = after_the_stop(tmp_path, requests=1)
         model = ("--model=m", f"--model-url={server.url}")
         run(tmp_path, *model, "--budget=1s", "--run-dir=run", code=STAGES, cases=1)
         server.choose = lambda seen: answer("yes")
