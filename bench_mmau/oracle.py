@@ -17,6 +17,8 @@ from bench_mmau.tool_use.replies import format_target
 _HUGE = re.compile(r"e[+-]?\d{4}")
 """A power of ten that would take long to write out, as a model may answer."""
 
+_FRAMED = re.compile(r"^\[begin (\w+)\]\n(.*?)\n\[end \1\]$", re.DOTALL | re.MULTILINE)
+
 _ANSWER = re.compile(re.escape(MARKER) + r":?\s*(.*?)(?=\\n|\\t|['\"]|\n|$)")
 
 
@@ -52,10 +54,12 @@ def mathematics(record: Mapping[str, Any], request: ChatRequest) -> ChatReply:
 
 def _agrees(asked: str, truth: str) -> bool:
     """Whether the answer that a judge is asked about is the true one, as text or as a number."""
-    # the answer stands before the truth, whose label comes last
-    found = _ANSWER.findall(asked.rpartition("#Ground Truth#")[0])
-    given = found[-1] if found else asked.rpartition("#Answer#:")[2].partition("#Ground Truth#")[0].strip()
-    return _plain(given) == _plain(truth)
+    if framed := _FRAMED.search(asked):
+        text = "\n".join(line.removeprefix("> ") for line in framed[2].split("\n"))
+    else:  # the answer stands before the truth, whose label comes last
+        text = asked.rpartition("#Ground Truth#")[0].rpartition("#Answer#:")[2]
+    found = _ANSWER.findall(text)
+    return _plain(found[-1] if found else text) == _plain(truth)
 
 
 def _plain(text: str) -> Fraction | str:

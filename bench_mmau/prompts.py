@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.conversation import fill
+from agentgauge.agent.framing import UNFRAMED
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text
 from bench_mmau.contests.prompts import SOLVER
-from bench_mmau.mathematics import GRADER
+from bench_mmau.mathematics import GRADER, has_frame
 
 MATH_PLAN = """Below is a mathematics problem. Do not solve it. Write a plan for solving it: a few numbered steps, \
 each with what is to be computed and how, so that somebody who follows them reaches the answer. Compute nothing \
@@ -62,7 +63,9 @@ def load(folder: Path | None) -> dict[str, str]:
 
 def version(folder: Path | None) -> str:
     """A fingerprint: runs with different texts are not the same run."""
-    return hashlib.sha256("\0".join(load(folder).values()).encode()).hexdigest()[:12]
+    texts = load(folder)
+    digest = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()[:12]
+    return digest if has_frame(texts["math_judge"]) else f"{digest}{UNFRAMED}"
 
 
 def plan_request(record: Mapping[str, Any], template: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.framing import framing_note
 from agentgauge.core.capabilities import (
     SAME,
     Agent,
@@ -156,6 +157,9 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
 
     def prompt_version(self, folder: Path | None) -> str:
         return prompts.version(folder)
+
+    def prompt_note(self, version: str, chosen: Chosen) -> str:
+        return framing_note(version) if JUDGES in self.options and chosen[JUDGE] != "oracle" else ""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_mmau.files import score_file

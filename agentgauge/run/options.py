@@ -78,6 +78,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--replay": described(
         "FILE", "answer from a cassette; an exchange that the cassette lacks is an error, never a live call"
     ),
+    "--prompts": described(
+        "DIR",
+        "folder of texts that replace AgentGauge's own prompts, such as a judge's (default: [prompts] of"
+        " agentgauge.toml)",
+    ),
     "--allow-unsafe-code": described(
         None, "run code that a model wrote even where this machine cannot confine it (default: refuse)"
     ),

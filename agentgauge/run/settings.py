@@ -122,6 +122,8 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     file = load_config(root=root)
     register_tool_secrets(file)
     tasks = known_tasks()
+    if option.prompts:
+        file = replace(file, prompts=_folder_of_prompts(Path(option.prompts).absolute()))
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
     earlier: Mapping[str, Any] = recorded_settings(Path(option.replay)) if option.replay else about.get("settings", {})
@@ -197,6 +199,14 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         max_tokens=max_tokens,
         shared=shared,
     )
+
+
+def _folder_of_prompts(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageProblem(f"--prompts: there is no folder {folder}; give a folder of texts, such as workflow_judge.txt")
+    if not any(folder.glob("*.txt")):
+        raise UsageProblem(f"--prompts: {folder} holds no .txt file; docs/options.md lists names of texts")
+    return folder
 
 
 def register_tool_secrets(file: FileConfig) -> None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentgauge.agent.dialects.registry import FAMILIES
+from agentgauge.agent.framing import framing_note
 from agentgauge.core.capabilities import (
     Agent,
     Artifact,
@@ -275,6 +276,9 @@ class Workflow(
 
     def prompt_version(self, folder: Path | None) -> str:
         return f"{load_prompts(folder).version}-{prompts.version(prompts.load_template(folder))}"
+
+    def prompt_note(self, version: str, chosen: Chosen) -> str:
+        return framing_note(version) if chosen[JUDGE.name] != RULES else ""
 
     def check_options(self, root: Path) -> None:
         """The embedded judge needs conditions at every leaf, and official data has none."""

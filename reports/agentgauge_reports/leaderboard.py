@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from agentgauge.core.capabilities import Leaderboard, PublishedRows, RealTools, Similarity, presentation_of
+from agentgauge.core.capabilities import Leaderboard, Prompts, PublishedRows, RealTools, Similarity, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
@@ -144,6 +144,7 @@ def _notes(summary: Mapping[str, Any], tasks: Sequence[Task]) -> Iterator[str]:
         yield from (f"- **{doubt}.**" for doubt in presentation_of(task).doubts(part))
         yield f"- `{task.name}`: {counts}."
         yield from (f"- {note}" for note in task_notes(task, part))
+        yield from (f"- {note}" for note in wording_notes(task, summary["run"]))
         if spent := cost(part.get("usage", {})):  # runs of earlier versions do not have it by task
             yield f"- `{task.name}`: {spent}."
         yield from (f"- **Not comparable:** {reason}." for reason in not_comparable(summary, [task]))
@@ -173,6 +174,13 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
             f"{task.name}: {cases} in no figure: counting them as the original does failed ({uncounted['why']})"
         )
     return found
+
+
+def wording_notes(task: Task, run: Mapping[str, Any]) -> list[str]:
+    """What a reader of the task's published table must know of the run's prompts."""
+    version = run["prompts"].get(task.name)  # a run that was put together from others may lack it
+    note = task.prompt_note(version, run["options"]) if isinstance(task, Prompts) and version else ""
+    return [f"{task.name}: {note}"] if note else []
 
 
 def not_applicable(left_out: Mapping[str, Any]) -> str:

@@ -83,9 +83,12 @@ def replies(*texts: str) -> list[Any]:
 
 
 def content(server: FilesServer, number: int = 0) -> list[dict[str, Any]]:
-    """The parts of the n-th request of the Responses API."""
+    """The parts of the n-th request of the Responses API, without the frame around the files."""
     found = server.asked[number].body["input"][0]["content"]
-    return [{"type": "input_text", "text": found}] if isinstance(found, str) else found
+    if isinstance(found, str):
+        return [{"type": "input_text", "text": found}]
+    assert found[1]["text"].startswith("[begin ") and found[-1]["text"].startswith("[end ")
+    return [found[0], *found[2:-1]]
 
 
 def test_each_leaf_is_one_request_with_the_task_the_answer_and_its_own_requirement(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from agentgauge.core.capabilities.own_options import Chosen
+
 
 class Prompts(ABC):
     """Capability: the task's wording has a version, so that records of two wordings are not mixed."""
@@ -12,6 +14,10 @@ class Prompts(ABC):
     @abstractmethod
     def prompt_version(self, folder: Path | None) -> str:
         """Fingerprint of the texts that are sent; ``folder`` replaces some. Raises UsageProblem for unusable ones."""
+
+    def prompt_note(self, version: str, chosen: Chosen) -> str:
+        """What a reader of the figures must know of the wording with this version, one sentence; "": nothing."""
+        return ""
 
 
 def prompt_version(task: object, folder: Path | None) -> str:

@@ -12,11 +12,12 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from stat import S_ISREG
 
+from agentgauge.agent.framing import begin, end, mark_of
 from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.path_placeholders import with_placeholders
@@ -26,7 +27,7 @@ from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, Kept, key_of
 from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
-from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer, leaf_fields
+from bench_gta.workflow.judging.prompts import AFTER_FILES, NO_ANSWER, filled, final_answer, has_frames, leaf_fields
 from bench_gta.workflow.judging.replies import Verdict, flaw_of, median, read_reply
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions
@@ -42,7 +43,7 @@ TRIES = 3  # times that a judge is asked for a reply that counts
 
 AT_ONCE = 8  # concurrent votes of one task: each holds the task's files in memory
 
-_KEY = "gta_workflow judgement 1"  # to be raised when what a judge is shown of equal files changes
+_KEY = "gta_workflow judgement 2"  # to be raised when what a judge is shown of equal files changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,10 @@ class ModelJudge(Judge):
         nodes = leaves(root)
         files = await asyncio.to_thread(_known_files, delivery)
         shown = _Shown(delivery, files, scratch, released=self._released)
-        asked = [_Vote(self._prompt(node, delivery), vote) for node in nodes for vote in range(self._votes)]
         shown_files = [[known.name, known.digest] for known in files]
+        asked = [
+            _Vote(*self._prompt(node, delivery, shown_files), vote) for node in nodes for vote in range(self._votes)
+        ]
         rests_on = [_KEY, self._identity, self._released, programs.found(), shown_files]
         for one in asked:
             one.key = key_of([*rests_on, with_placeholders(one.prompt, delivery.tokens), one.number])
@@ -170,9 +173,11 @@ class ModelJudge(Judge):
         groups = [asked[start : start + self._votes] for start in range(0, len(asked), self._votes)]
         return [_judged(node, group) for node, group in zip(nodes, groups, strict=True)]
 
-    def _prompt(self, node: Node, delivery: Delivery) -> str:
+    def _prompt(self, node: Node, delivery: Delivery, files: Json) -> tuple[str, str]:
+        """The prompt, and the mark of its frames; without a mark there are none."""
         fields = leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)
-        return self._template.format(task=fields.task, answer=fields.final_answer, requirement=fields.requirement)
+        mark = mark_of([with_placeholders(asdict(fields), delivery.tokens), files])
+        return filled(self._template, fields, mark), mark if has_frames(self._template) else ""
 
     async def _recall(self, votes: Sequence[_Vote]) -> None:
         """Take the replies that this very judge has given before."""
@@ -191,7 +196,7 @@ class ModelJudge(Judge):
         async def ask(one: _Vote) -> None:
             async with free:
                 parts = await shown.parts()
-                content = [{"type": "text", "text": one.prompt}, *parts] if parts else one.prompt
+                content = [{"type": "text", "text": one.prompt}, *_framed(parts, one.mark)] if parts else one.prompt
                 reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
             one.last, one.end = reply.text, reply.finish_reason
             one.beside = " beside its reasoning" if reply.reasoning else ""
@@ -217,6 +222,7 @@ class _Vote:
     """One reply on one leaf, wanted or given."""
 
     prompt: str
+    mark: str
     number: int  # among the votes of its leaf, from 0
     key: str = ""
     reply: str | None = None
@@ -224,6 +230,14 @@ class _Vote:
     last: str = ""  # the last reply, readable or not
     end: str = ""  # why it ended
     beside: str = ""  # what came with it, for a message
+
+
+def _framed(parts: Sequence[Part], mark: str) -> Sequence[Part]:
+    """The parts of the files, which the agent has named and written, with the last word behind them."""
+    if not mark:
+        return parts
+    first, last = begin(mark), f"{end(mark)}\n\n{AFTER_FILES}"
+    return [{"type": "text", "text": first}, *parts, {"type": "text", "text": last}]
 
 
 _CUT = ", cut at the judge's token limit; give it a higher max_tokens"

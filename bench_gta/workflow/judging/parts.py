@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
+from agentgauge.agent.framing import quoted
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
 
@@ -29,7 +30,6 @@ MOST_FILES = 50  # shown to the judge; more are only named
 MOST_TEXT = 120_000  # characters of all texts of files together
 MOST_NAMED = 200  # files in the closing list
 
-_MARK = "----- content of"
 UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -167,8 +167,8 @@ def _title(name: str, path: str, number: int) -> str:
 
 
 def _framed(name: str, text: str) -> str:
-    """Content between lines that it cannot fake, so that it is not taken for a word to the judge."""
-    return f"{_MARK} {name} begins -----\n{text.replace(_MARK, '- content of')}\n{_MARK} {name} ends -----"
+    """Content that is not taken for a word to the judge."""
+    return f"[File {name} as text, with > before each line:]\n{quoted(text)}\n[End of {name}]"
 
 
 def _text(text: str) -> Part:

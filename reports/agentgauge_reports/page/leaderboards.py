@@ -18,6 +18,7 @@ from agentgauge_reports.leaderboard import (
     number,
     our_columns,
     task_notes,
+    wording_notes,
 )
 from agentgauge_reports.leaderboards import mostly_broken, published_table
 from agentgauge_reports.notices import limit_of
@@ -48,7 +49,11 @@ def _leaderboard(benchmark: str, tasks: Sequence[Task], summary: Mapping[str, An
         "top": [_top(figure) for figure in headlines(summary, benchmark, tasks) if figure],
         "editions": editions,
         "made": [[part, name, _made(score)] for part, scores in combined.items() for name, score in scores.items()],
-        "notes": [note for task in tasks for note in task_notes(task, summary["tasks"][task.name])],
+        "notes": [
+            note
+            for task in tasks
+            for note in (*task_notes(task, summary["tasks"][task.name]), *wording_notes(task, summary["run"]))
+        ],
         "reasons": [
             ["every task" if len(named) == len(tasks) else ", ".join(named), reason]
             for reason, named in not_comparable(summary, tasks).items()
