@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
 from bench_mmau import layout
@@ -209,7 +210,7 @@ def _checked(file: Path, entry: Entry, kind: Kind) -> str:
 def load(index: Index, row: Row, task: str) -> Sample:
     """Read one record. Raises DataProblem where the file changed since it was indexed."""
     try:
-        record, _ = layout.official(json.loads(index.read(row)))
+        record, _ = layout.official(parse_json(index.read(row)))
     except ValueError:
         raise DataProblem(
             f"{index.file} changed while it was used: record {row.id!r} is not where it was; start the run again"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.hub import Hub
 from bench_mmau import data
@@ -87,7 +87,7 @@ def _records(file: Path) -> Iterator[Any]:
     with file.open(encoding="utf-8") as stream:
         for line in stream:
             try:
-                yield json.loads(line)
+                yield parse_json(line)
             except ValueError:
                 return  # reported by the index
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
 
@@ -28,7 +29,7 @@ def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:
     # a value may hold U+2028, at which splitlines would break it
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         try:
-            tools = json.loads(line)
+            tools = parse_json(line)
         except ValueError as error:
             raise DataProblem(
                 f"{file.name}, line {number}: not valid JSON: {error}; each line is a JSON list of tools"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.parsing import read_toml
 from tool_impls.options import as_table, read_table
 from tool_impls.ray_serve.placement import PLACEMENT
 from tool_impls.registry import BACKENDS, TOOLS
@@ -17,10 +16,10 @@ from tool_impls.settings import TOP, ToolSettings
 def load(path: Path) -> ToolSettings:
     """Read the ``[tools]`` table of a TOML file; all defaults where it has none. Raises UsageProblem."""
     try:
-        document = tomllib.loads(read_text(path))
+        document = read_toml(path)
     except OSError as error:
         raise UsageProblem(f"the settings file {path} cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageProblem(f"the settings file {path} is not valid TOML: {error}") from None
     return parse(document.get("tools", {}), path.resolve().parent)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -61,6 +62,6 @@ def _without_processes(words: Sequence[str]) -> tuple[int, list[str]]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-n", "--numprocesses", default="0")
     found, others = parser.parse_known_args(words)
-    if not found.numprocesses.isdigit():
+    if not re.fullmatch(r"\d{1,4}", found.numprocesses, re.ASCII):
         raise UsageProblem(f"-n {found.numprocesses} must be a whole number: the processes of each shard, such as -n 2")
     return int(found.numprocesses), others

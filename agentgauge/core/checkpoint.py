@@ -6,11 +6,11 @@ not cost the first one again when the run is resumed.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.types import Event, Json, Usage
 
@@ -38,7 +38,7 @@ class CheckpointFile:
         if self._fresh:
             return None
         try:
-            data = json.loads(self._path.read_bytes())
+            data = parse_json(self._path.read_bytes())
             if data["config"] != self._config:
                 return None
             data = self._placeholders.to_paths(data)

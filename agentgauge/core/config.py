@@ -7,14 +7,13 @@ key is refused before anything runs.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.parsing import read_toml
 from agentgauge.core.types import Usage
 
 CONFIG_NAME = "agentgauge.toml"
@@ -23,6 +22,7 @@ _SECRET_KEY = re.compile(r"^(api_?key|key|token|secret|password|auth|authorizati
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"^(sk-|gsk_|hf_|xai-|AIza|r8_|Bearer\s|Basic\s)\S{6,}")
 _HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_LARGEST = 1e12  # of the numbers of settings
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
 
 
@@ -143,13 +143,12 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         if not path.is_file():
             return Config()
     try:
-        data = tomllib.loads(read_text(path))
+        data = read_toml(path)
     except OSError as error:
         raise UsageProblem(
             f"the configuration {path} cannot be read ({error.strerror}); give the path of an {CONFIG_NAME}"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # The text of a TOML error names line and column, not the line's content, so it shows no secret.
+    except ValueError as error:
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
     reader = _Reader(path)
     tables = ("models", "tools", "prompts", "scoring", "agent", "tests")
@@ -249,6 +248,8 @@ class _Reader:
             # bool is an int to Python, and never a number to a reader of the file.
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise UsageProblem(f"{self.path}: {where} {key} must be {_words(kinds)}, not {_words((type(value),))}")
+            if isinstance(value, int | float) and not abs(value) <= _LARGEST:  # NaN is not, either
+                raise UsageProblem(f"{self.path}: {where} {key} must be a number up to {_LARGEST:g}")
             if texts and value not in texts:
                 raise UsageProblem(f"{self.path}: {where} {key} is {value!r}; accepted are {', '.join(texts)}")
         return dict(data)

@@ -87,6 +87,9 @@ class SchemaTool(Tool):
         """
 
 
+OutputType = Literal["text", "image", "audio", "video", "file"]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
@@ -94,7 +97,7 @@ class ToolOutput:
     ``cached``: None for a new result; for a stored result, the seconds that the tool needed in the earlier, equal call.
     """
 
-    type: Literal["text", "image", "audio", "video", "file"]
+    type: OutputType
     content: str
     cached: float | None = field(default=None, compare=False)
 

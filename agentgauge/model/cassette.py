@@ -7,22 +7,25 @@ a replay ends in the same statuses.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from agentgauge.core.case import NOT_SENT
-from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest, ToolCall
-from agentgauge.core.errors import ModelFault, ReplayMiss, ToolError, ToolFault
-from agentgauge.core.tools import Tool, ToolBox, ToolOutput
-from agentgauge.core.types import Usage
+from agentgauge.core.chat import ChatModel, ChatReply, ChatRequest
+from agentgauge.core.errors import AgentGaugeError, ModelFault, ReplayMiss, ToolError, ToolFault
+from agentgauge.core.tools import OutputType, Tool, ToolBox, ToolOutput
 from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, Key, Parts, digest
 from agentgauge.model.files.references import by_content
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
 _CATALOG: Key = ("catalog", "")
+_MOST = 1e12  # tokens or dollars of a request
 
 
 class RecordingModel:
@@ -68,20 +71,37 @@ class ReplayModel:
         outcome = self._cassette.outcome(
             *_exchange(request, self._cassette), f"a reply for {words or 'a request without a case'}"
         )
-        if "fault" in outcome:
-            raise ModelFault(outcome["fault"], cause=outcome["cause"])
-        data = dict(outcome["reply"])
-        data["tool_calls"] = tuple(_call(call) for call in data["tool_calls"] if call.get("flaw") != "function")
-        data["usage"] = Usage(**data["usage"])
-        return ChatReply(**data)
+        with self._cassette.reading():
+            if "fault" in outcome:
+                fault = ModelFault(str(outcome["fault"]), cause=str(outcome["cause"]))
+            else:
+                return _reply(outcome["reply"])
+        raise fault
 
     async def close(self) -> None:
         """Nothing to do: the caller has opened the cassette and closes it."""
 
 
-def _call(data: Mapping[str, Any]) -> ToolCall:
+def _reply(data: Mapping[str, Any]) -> ChatReply:
+    """Raises ValueError and TypeError for what is no reply."""
     # cassettes of earlier versions have a field ``flaw`` for what they made up of a call
-    return ToolCall(**{name: value for name, value in data.items() if name != "flaw"})
+    calls = [call for call in data["tool_calls"] if call.get("flaw") != "function"]
+    form, problems = _form()
+    try:
+        reply: ChatReply = form.validate_python({**data, "tool_calls": calls})
+    except problems as problem:
+        first = problem.errors(include_url=False)[0]
+        raise ValueError(f"its {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if not all(0 <= count <= _MOST for count in astuple(reply.usage)):
+        raise ValueError(f"its usage has a number that is not from 0 to {_MOST:g}")
+    return reply
+
+
+@cache
+def _form() -> tuple[TypeAdapter[ChatReply], type[ValidationError]]:
+    from pydantic import TypeAdapter, ValidationError  # takes 0.1 s, and only a replay needs it
+
+    return TypeAdapter(ChatReply), ValidationError
 
 
 def _exchange(request: ChatRequest, cassette: CassetteWriter | CassetteReader) -> tuple[Key, Parts]:
@@ -161,7 +181,8 @@ class ReplayToolBox:
             raise ReplayMiss(
                 f"the cassette {self._cassette.path} holds no list of tools; record it with a task that uses tools"
             )
-        return {name: Tool.from_json(data) for name, data in outcome["tools"].items()}
+        with self._cassette.reading():
+            return {str(name): Tool.from_json(data) for name, data in outcome["tools"].items()}
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
@@ -170,18 +191,23 @@ class ReplayToolBox:
         key, parts = self._counter.exchange(name, arguments, folder)
         place, _, number = key[1].rpartition("/")
         outcome = self._cassette.outcome(key, parts, f"tool call {int(number) + 1} ({name}) of {place}")
-        if "error" in outcome:
-            raise ToolError(outcome["error"])
-        if "fault" in outcome:
-            raise ToolFault(outcome["fault"], cause=outcome["cause"])
-        return tuple(self._restored(data, folder) for data in outcome["outputs"])
+        with self._cassette.reading():
+            if "error" in outcome:
+                failure: AgentGaugeError = ToolError(str(outcome["error"]))
+            elif "fault" in outcome:
+                failure = ToolFault(str(outcome["fault"]), cause=str(outcome["cause"]))
+            else:
+                return tuple(self._restored(data, folder) for data in outcome["outputs"])
+        raise failure
 
     async def close(self) -> None:
         """Nothing to do: the caller has opened the cassette and closes it."""
 
     def _restored(self, data: Mapping[str, Any], folder: Path) -> ToolOutput:
+        if data["type"] not in get_args(OutputType):
+            raise ValueError(f"a result has the type {str(data['type'])[:40]!r}")
         if "data" not in data:
-            return ToolOutput(data["type"], data["content"])
+            return ToolOutput(data["type"], str(data["content"]))
         target = folder / data["file"]
         # A cassette is untrusted: its file names must not lead out of the case's folder.
         if not target.resolve().is_relative_to(folder.resolve()):
@@ -189,12 +215,7 @@ class ReplayToolBox:
                 f"the cassette {self._cassette.path} names the file {data['file']!r} outside of its case's folder; do"
                 " not use it"
             )
-        try:
-            content = base64.b64decode(data["data"], validate=True)
-        except binascii.Error:
-            raise ReplayMiss(
-                f"the cassette {self._cassette.path} holds a damaged file {data['file']!r}; record it again"
-            ) from None
+        content = base64.b64decode(data["data"], validate=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
         return ToolOutput(data["type"], str(target))

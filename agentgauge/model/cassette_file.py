@@ -6,20 +6,25 @@ kernel does not interleave. Requests are stored as digests of their parts, enoug
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.errors import ReplayMiss, UsageProblem
+from agentgauge.core.errors import DataProblem, ReplayMiss, UsageProblem
+from agentgauge.core.parsing import DEEPEST, parse_json, refuse_extremes
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
 
 FORMAT = 1
+
+_LONGEST = 16 << 20  # bytes of a header
+_DEEPEST = DEEPEST + 20  # levels of an outcome, in which a reply has as many as are kept of one
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -62,22 +67,35 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
 def recorded_settings(path: Path) -> dict[str, Any]:
     """The settings of the recorded run. Raises UsageProblem when the file is missing or no cassette of this format."""
     try:
+        if path.exists() and not path.is_file():
+            raise UsageProblem(
+                f"the cassette {path} is {_kind(path)}, and only a file can be read at any place; save it as a file"
+            )
         with path.open("rb") as stream:
-            line = stream.readline()
-    except OSError as error:
-        raise UsageProblem(f"the cassette {path} cannot be read ({error.strerror}); make one with --record") from None
+            line = stream.readline(_LONGEST)
+    except (OSError, ValueError) as error:  # the latter for a name with a NUL
+        why = getattr(error, "strerror", None) or error
+        raise UsageProblem(f"the cassette {path} cannot be read ({why}); make one with --record") from None
     try:
-        data = json.loads(line)
+        data = parse_json(line)
     except ValueError:
         data = None
-    if not isinstance(data, dict) or "cassette" not in data:
+    if not isinstance(data, dict) or "cassette" not in data or not isinstance(data.get("settings") or {}, dict):
         raise UsageProblem(f"{path}, line 1: this is not a cassette; make one with --record")
     if data["cassette"] != FORMAT:
         raise UsageProblem(
             f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it"
             " again"
         )
+    try:
+        refuse_extremes(data)
+    except ValueError as problem:
+        raise UsageProblem(f"{path}, line 1: {problem}; record the cassette again") from None
     return dict(data.get("settings") or {})
+
+
+def _kind(path: Path) -> str:
+    return "a folder" if path.is_dir() else "a pipe" if path.is_fifo() else "a device or socket"
 
 
 def _line(value: Mapping[str, Json]) -> bytes:
@@ -129,9 +147,12 @@ class CassetteReader:
         offset = len(stream.readline())
         for number, line in enumerate(stream, start=2):
             try:
-                entry = json.loads(line)
-                key: Key = (entry["kind"], entry["key"])
-                parts, _ = entry["parts"], entry["outcome"]
+                entry = parse_json(line)
+                refuse_extremes(entry["parts"])
+                key: Key = (str(entry["kind"]), str(entry["key"]))  # type: ignore[assignment]
+                parts, outcome = entry["parts"], entry["outcome"]
+                if not (isinstance(parts, dict) and isinstance(outcome, dict)):
+                    raise TypeError
             except (ValueError, KeyError, TypeError):
                 if not line.endswith(b"\n"):
                     break
@@ -144,18 +165,39 @@ class CassetteReader:
             offset += len(line)
 
     def find(self, key: Key, parts: Parts) -> Mapping[str, Any] | None:
-        """The recorded outcome with real paths, or None."""
+        """The recorded outcome with real paths, or None. Raises ReplayMiss for one that cannot be used."""
         place = self._places.get(key, {}).get(digest(parts))
         if place is None:
             return None
         with self.path.open("rb") as stream:
             stream.seek(place[0])
-            entry = json.loads(stream.read(place[1]))
-        outcome: Mapping[str, Any] = self.placeholders.to_paths(entry["outcome"])
-        return outcome
+            outcome = json.loads(stream.read(place[1]))["outcome"]
+        try:
+            refuse_extremes(outcome, deepest=_DEEPEST)
+        except ValueError as problem:
+            raise self.damaged(str(problem)) from None
+        found: Mapping[str, Any] = self.placeholders.to_paths(outcome)
+        return found
+
+    def damaged(self, why: str) -> ReplayMiss:
+        return ReplayMiss(f"the cassette {self.path} holds a damaged exchange ({why}); record it again")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """What fails in here, where an outcome becomes a reply or result, is the outcome's fault: a ReplayMiss."""
+        try:
+            yield
+        except KeyError as missing:
+            raise self.damaged(f"it lacks {missing}") from None
+        except (TypeError, AttributeError, ValueError, DataProblem) as problem:
+            raise self.damaged(" ".join(str(problem).split())[:200]) from None
+        except OSError as error:
+            if error.errno not in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR):
+                raise
+            raise self.damaged(f"it has a file of an unusable name: {error.strerror}") from None
 
     def outcome(self, key: Key, parts: Parts, what: str) -> Mapping[str, Any]:
-        """As ``find``. Raises ReplayMiss, whose message says which part of ``what`` differs from the recording."""
+        """As ``find``. Where there is none, a ReplayMiss says which part of ``what`` differs from the recording."""
         outcome = self.find(key, parts)
         if outcome is None:
             raise ReplayMiss(

@@ -8,7 +8,6 @@ server that works on a request is there.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from typing import NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
 from agentgauge.core.case import NOT_SENT
+from agentgauge.core.parsing import parse_json
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.shared_json import shared_json
 from agentgauge.model.spec import ModelSpec
@@ -224,7 +224,7 @@ class Away(NamedTuple):
 def outages(folder: Path, now: float) -> list[Away]:
     """The outages of a run's endpoints, up to now."""
     try:
-        entries: dict[str, _Entry] = json.loads((folder / FILE).read_bytes())
+        entries: dict[str, _Entry] = parse_json((folder / FILE).read_bytes())
     except (OSError, ValueError):  # none, or torn because the disk was full
         return []
     found = []

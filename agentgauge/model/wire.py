@@ -37,6 +37,7 @@ _KINDS: dict[str, FailureKind] = {
     "insufficient_quota": "final",
 }
 """Kind of failure by error code, for codes that are words."""
+_LARGEST = 10**300  # of the numbers that a server sends beside texts
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
 
@@ -257,10 +258,12 @@ def model_name(value: object) -> str:
 
 
 def clean_all(value: Any, depth: int = _DEEPEST) -> Any:
-    """A JSON value whose texts are clean. Values below ``depth`` levels become None, because they could not be written
-    again."""
+    """A JSON value whose texts are clean. Values below ``depth`` levels, NaN, and infinite or huge numbers become None,
+    because they could not be written or computed with again."""
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, float | int) and not abs(value) <= _LARGEST:  # NaN is not, either
+        return None
     if not isinstance(value, list | Mapping):
         return value
     if not depth:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.explanations import cut
 from agentgauge.core.types import Usage
 
 Unit = Literal["usd", "tok", "s"]
@@ -41,10 +42,10 @@ class Budget:
 def parse_budget(text: str) -> Budget:
     """``5usd``, ``2Mtok``, ``300ktok``, ``30min``, ``2h``, ``90s``. Raises UsageProblem."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
-    if match is None or match[2].lower() not in _UNITS or float(match[1]) <= 0:
+    if match is None or match[2].lower() not in _UNITS or not 0 < float(match[1]) < 1e15:
         raise UsageProblem(
-            f"--budget {text!r} cannot be read; write a positive number and one of {', '.join(_UNITS)}, such as 5usd,"
-            " 2Mtok or 30min"
+            f"--budget {cut(text)!r} cannot be read; write a positive number and one of {', '.join(_UNITS)}, such as"
+            " 5usd, 2Mtok or 30min"
         )
     unit, factor = _UNITS[match[2].lower()]
     return Budget(text.strip(), unit, float(match[1]) * factor)

@@ -22,6 +22,7 @@ from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.explanations import cut
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
@@ -31,7 +32,7 @@ from agentgauge.model.batch.providers import check_batches, with_batch_prices
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import LIMITS
+from agentgauge.model.wire import LIMITS, first
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.exclusive_options import refuse_together
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
@@ -126,7 +127,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         file = replace(file, prompts=_folder_of_prompts(Path(option.prompts).absolute()))
     dialects = tuple(dict.fromkeys(["native", *(name for task in tasks.values() for name in task.dialects)]))
     about = _earlier_run(option)
-    earlier: Mapping[str, Any] = recorded_settings(Path(option.replay)) if option.replay else about.get("settings", {})
+    earlier: Mapping[str, Any] = _recorded(Path(option.replay)) if option.replay else about.get("settings", {})
     resumed = earlier if option.resume else {}  # what only the same run has again
     dialect = _one_of("--dialect", option.dialect or earlier.get("dialect") or "native", dialects)
     scoring = _one_of("--scoring", option.scoring or earlier.get("scoring") or "parity", ("parity", "strict"))
@@ -173,10 +174,10 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         official=official | dict.fromkeys(made_here, True),
         similarity=dict.fromkeys(made_here, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
-        attempts=_at_least_one("--attempts", option.attempts) or earlier.get("attempts") or 1,
+        attempts=_at_least_one("--attempts", first(option.attempts, earlier.get("attempts")), most=10_000) or 1,
         limit=_at_least_one("--limit", option.limit),
         shard=chosen_shard(option, about),
-        in_flight=_at_least_one("--in-flight", option.in_flight) or _usual_in_flight(resumed, batch=batch),
+        in_flight=_at_least_one("--in-flight", option.in_flight, most=10**6) or _usual_in_flight(resumed, batch=batch),
         batch=batch,
         tool_server=server and checked_address("--tool-server", server, _NO_ADDRESS),
         run_dir=run_dir,
@@ -203,7 +204,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
 
 def _folder_of_prompts(folder: Path) -> Path:
     if not folder.is_dir():
-        raise UsageProblem(f"--prompts: there is no folder {folder}; give a folder of texts, such as workflow_judge.txt")
+        raise UsageProblem(
+            f"--prompts: there is no folder {folder}; give a folder of texts, such as workflow_judge.txt"
+        )
     if not any(folder.glob("*.txt")):
         raise UsageProblem(f"--prompts: {folder} holds no .txt file; docs/options.md lists names of texts")
     return folder
@@ -313,6 +316,28 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
     return about
 
 
+def _recorded(path: Path) -> Mapping[str, Any]:
+    """The settings of a recorded run. Raises UsageProblem for a file that is no cassette."""
+    found = recorded_settings(path)
+    kinds: Mapping[type, Sequence[str]] = {
+        dict: ("model", "tools", "options"),
+        str: ("dialect", "data", "scoring"),
+        int: ("attempts",),
+    }
+    try:
+        is_whole = (
+            all(isinstance(found.get(name, kind()), kind) for kind, names in kinds.items() for name in names)
+            and isinstance(ModelFacts(**found["model"]).name, str)
+            and all(isinstance(value, str | bool) for value in found.get("options", {}).values())
+            and all(isinstance(one, dict) for one in found["tools"].values())
+        )
+    except (KeyError, TypeError):
+        is_whole = False
+    if not is_whole:
+        raise UsageProblem(f"{path}, line 1: the settings of the recorded run are damaged; record the cassette again")
+    return found
+
+
 def _model(
     option: Namespace,
     earlier: Mapping[str, Any],
@@ -362,7 +387,9 @@ def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
     return value
 
 
-def _at_least_one(option: str, value: int | None) -> int | None:
+def _at_least_one(option: str, value: int | None, *, most: int = 10**12) -> int | None:
     if value is not None and value < 1:
         raise UsageProblem(f"{option} {value} is too small; give a whole number from 1")
+    if value is not None and value > most:
+        raise UsageProblem(f"{option} {cut(str(value))} is too large; give a whole number up to {most:,}")
     return value

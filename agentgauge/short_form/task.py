@@ -28,6 +28,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.explanations import shown_call
 from agentgauge.core.function_tools.functions import Function, as_json, tools_of
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.task import Task
 from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json, Sample, Score, Scoring
@@ -175,7 +176,7 @@ def _rows(file: Path, name: str, columns: Sequence[str]) -> list[Mapping[str, An
     """Raises UsageProblem."""
     form = f"a list of objects with a model and figures of {', '.join(columns)}"
     try:
-        rows = json.loads(read_text(file))
+        rows = parse_json(read_text(file))
     except (OSError, ValueError) as error:
         raise UsageProblem(f"the published rows {file} of {name} cannot be read ({error}); write {form}") from None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.index import Entry, Index, Row, build_index, object_entries
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
@@ -73,7 +73,7 @@ def load(index: Index, row: Row, task: str) -> Sample:
 def read_sample(index: Index, row: Row, task: str, official: Callable[[Json, Path], tuple[Json, list[str]]]) -> Sample:
     """Read one sample, in the official layout. Raises DataProblem where the file changed since it was indexed."""
     try:
-        payload, _ = official(json.loads(index.read(row)), index.root)
+        payload, _ = official(parse_json(index.read(row)), index.root)
     except ValueError:
         raise DataProblem(
             f"{index.file} changed while it was used: sample {row.id!r} is not where it was; start the run again"

@@ -94,7 +94,7 @@ def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
 
 def _task(file: Path, entry: Entry, position: int) -> SetTask:
     where = f"{file}: task {entry.key!r}"
-    if not (entry.key.isascii() and entry.key.isdigit()):
+    if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
         raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
     task = entry.value
     dialogs = task.get("dialogs") if isinstance(task, dict) else None

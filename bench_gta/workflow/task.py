@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from agentgauge.core.config import load_config
 from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import MetricFormula
+from agentgauge.core.explanations import cut
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
@@ -355,8 +357,8 @@ def _leaves(entry: Entry) -> list[Node]:
 
 
 def _whole(name: str, text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 25:
-        raise UsageProblem(f"{name} must be a whole number from 1 to 25; got {text!r}")
+    if not re.fullmatch(r"\d{1,2}", text) or not 1 <= int(text) <= 25:
+        raise UsageProblem(f"{name} must be a whole number from 1 to 25; got {cut(text)!r}")
     return int(text)
 
 

@@ -6,7 +6,6 @@ line that failed. Each line is one write to a file opened with O_APPEND, so that
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.parsing import parse_json
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue
 from bench_wild.generate.dialogue.dialogue_state import KeptRequest
 from bench_wild.generate.sequences import name_of
@@ -79,7 +79,7 @@ class Ledger:
                 place, length = self.done[name]
                 stream.seek(place)
                 line = stream.read(length)
-                value = json.loads(line)
+                value = parse_json(line)
                 prompts, requests = value["prompts"], value["requests"]
                 kept = [KeptRequest(**{**request, "prompt": prompts[request["prompt"]]}) for request in requests]
                 yield Dialogue.from_json(value), kept, line
@@ -126,7 +126,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                value = json.loads(line)
+                value = parse_json(line)
                 value["sequence"]
             except (ValueError, KeyError, TypeError):
                 raise DataProblem(f"{path}, line {number} is damaged; take the line out and run again") from None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, get_args
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget
@@ -135,7 +135,7 @@ def _refuse(asked: Mapping[str, Any], known: Mapping[str, Any], what: str, give:
 def _read(file: Path) -> tuple[str, Mapping[str, Any]]:
     """When the folder was begun, and with which settings."""
     try:
-        match json.loads(file.read_text(encoding="utf-8")):
+        match parse_json(file.read_text(encoding="utf-8")):
             case {"started": str(started), "settings": dict(known)}:
                 return started, known
     except (OSError, ValueError):

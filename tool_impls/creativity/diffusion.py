@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from agentgauge.core.parsing import parse_json
 from tool_impls.base import READY, first_line, missing_package, unavailable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def folder_state(source: Path | str, table: str, option: str) -> str:
 def pipeline_name(folder: Path) -> str:
     """The class that the folder was saved from, empty if it is unknown."""
     try:
-        name = json.loads((folder / "model_index.json").read_text("utf-8"))["_class_name"]
+        name = parse_json((folder / "model_index.json").read_text("utf-8"))["_class_name"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return name if isinstance(name, str) else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable
+from agentgauge.core.parsing import parse_json
 from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.batching import Batched
 
@@ -32,7 +32,7 @@ def folder_state(source: Path | str, table: str) -> str:
     if isinstance(source, str):
         return READY
     try:
-        config = json.loads((source / "config.json").read_text("utf-8"))
+        config = parse_json((source / "config.json").read_text("utf-8"))
         kind = config["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
         must = "must name a folder of a transformers model"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.parsing import parse_json
 from tool_impls import base
 from tool_impls.endpoints import png
 from tool_impls.options import Option
@@ -112,7 +112,7 @@ def result_of(status: int, body: str) -> str:
     if status == 429:
         raise ToolFault("Mathpix takes no more requests for now (HTTP 429)", cause="http 429")
     try:
-        reply: Any = json.loads(body)
+        reply: Any = parse_json(body)
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
@@ -145,7 +145,7 @@ def bare(answer: str) -> str:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        parse_json(text)
     except ValueError:
         return False
     return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import math
 import os
 import re
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
@@ -189,7 +189,7 @@ def _read(parameter: Parameter, value: Any, allowed: Sequence[Path]) -> bytes:
 
 def _decoded(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        return parse_json(body)
     except ValueError:
         raise ProtocolError(f"it answered {body[:80]!r}, which is not JSON") from None
 
@@ -197,7 +197,7 @@ def _decoded(body: bytes) -> Any:
 def _detail_of(body: bytes) -> Any:
     """The body of a failure, decoded where it is JSON, else its first characters."""
     try:
-        return json.loads(body)
+        return parse_json(body)
     except ValueError:
         return body[:500].decode("utf-8", "replace")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.redaction import redacted, register
 from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from tool_impls.base import UNAVAILABLE
@@ -68,7 +69,7 @@ def _get(url: str, token: str | None) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
     try:
         with opener.open(request, timeout=ANSWER_SECONDS) as reply:
-            return redacted(json.load(reply))
+            return redacted(parse_json(reply.read()))
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 404:

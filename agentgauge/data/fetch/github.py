@@ -96,7 +96,11 @@ class RawFile(Source):
             if answer.status_code == 200:
                 break
         length = answer.headers.get("Content-Length", "")
-        size = int(length) if length.isdecimal() and not answer.headers.get("Content-Encoding") else None
+        size = (
+            int(length)
+            if length.isdecimal() and len(length) < 20 and not answer.headers.get("Content-Encoding")
+            else None
+        )
         return Listing(self.identity, self.ref, (RemoteFile(self.name, url, mirrored(url, mirror), size),))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.data.fetch.dataset import Verified
 
 _FORMAT = 1
@@ -54,7 +55,7 @@ def read_lock(path: Path) -> dict[str, dict[str, Entry]]:
             f"the lock file {path} cannot be read: {error}; restore it from your version control"
         ) from None
     try:
-        data = json.loads(content)
+        data = parse_json(content)
         if data["format"] != _FORMAT:
             raise DataProblem(f"the lock file {path} has format {data['format']!r}; this version reads {_FORMAT}")
         return {
@@ -140,7 +141,7 @@ class Marker:
 def read_marker(root: Path) -> Marker | None:
     """The note in a fetched data set; None without a readable note, because the data is then the user's own."""
     try:
-        data = json.loads((root / NAME).read_bytes())
+        data = parse_json((root / NAME).read_bytes())
         return Marker(**{**data, "files": {name: LockedFile(**file) for name, file in data["files"].items()}})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.data.fetch.net import BUSY, RetrySettings, refused, unreachable
 from agentgauge.data.fetch.progress import Progress
 from agentgauge.data.fetch.source import RemoteFile
@@ -31,7 +32,7 @@ _CHUNK = 1 << 20
 _MOST_REQUESTS = 200
 """For one file in one process: bounds the time with a server that sends a few bytes at a time."""
 
-_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
+_RANGE = re.compile(r"bytes (?:(\d{1,19})-\d+|\*)/(\d{1,19}|\*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class _Part:
 
     def _noted(self) -> dict[str, Any]:
         try:
-            note = json.loads(self.note.read_bytes())
+            note = parse_json(self.note.read_bytes())
         except (OSError, ValueError):
             return {}
         return note if isinstance(note, dict) and isinstance(note.get("belongs"), dict) else {}
@@ -183,7 +184,7 @@ def _request(client: httpx2.Client, wanted: RemoteFile, part: _Part, progress: P
             _restart(part, progress)
             coded = answer.headers.get("Content-Encoding", "identity") != "identity"
             length = answer.headers.get("Content-Length", "")
-            if part.total is None and length.isdecimal() and not coded:
+            if part.total is None and length.isdecimal() and len(length) < 20 and not coded:
                 part.total = int(length)
             part.begin(answer, coded=coded)
         with part.path.open("ab", buffering=0) as stream:

@@ -149,9 +149,9 @@ def seconds_of(moment: object) -> float:
     if isinstance(moment, str):
         try:
             return datetime.fromisoformat(moment).timestamp()
-        except ValueError:
+        except (ValueError, OverflowError):
             return float("inf")
-    return float(moment) if isinstance(moment, int | float) else float("inf")
+    return float(moment) if isinstance(moment, int | float) and abs(moment) < 1e12 else float("inf")
 
 
 ENDINGS: Mapping[str, Ending] = {

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.parsing import parse_json
+
 FILE = "batches.jsonl"
 
 
@@ -94,7 +96,7 @@ def _read(path: Path) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for text in content.splitlines():
         try:
-            line = json.loads(text)
+            line = parse_json(text)
         except ValueError:
             continue
         if isinstance(line, dict) and "batch" in line:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.chat import completed
+from agentgauge.core.parsing import parse_json
 from agentgauge.model.replay import THINKING_BLOCKS
 from agentgauge.model.wire import first
 
@@ -102,7 +103,7 @@ def _source(url: str) -> Block:
 def _call(call: Mapping[str, Any], number: int) -> Block:
     function = call["function"]
     try:
-        given = json.loads(completed(function.get("arguments") or ""))
+        given = parse_json(completed(function.get("arguments") or ""))
     except ValueError:
         given = function["arguments"]
     # arguments that are no object stay visible to the model

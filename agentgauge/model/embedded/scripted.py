@@ -23,6 +23,7 @@ from typing import Any
 
 from agentgauge.core.chat import CaseKey, ChatReply, ToolCall
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.parsing import parse_json, refuse_extremes
 from agentgauge.core.text_files import read_text
 
 
@@ -35,7 +36,8 @@ class Script:
     def load(path: Path) -> Script:
         """Read and check. Raises UsageProblem that says where the file is wrong."""
         try:
-            data = json.loads(read_text(path))
+            data = parse_json(read_text(path))
+            refuse_extremes(data)
         except OSError as error:
             raise UsageProblem(
                 f"the script {path} cannot be read ({error.strerror}); give scripted:FILE an existing file"

@@ -6,13 +6,13 @@ Reads native function calling and ReAct, whose system prompt holds the tools.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.chat import ChatRequest, Message
+from agentgauge.core.parsing import parse_json
 
 _TICKED = re.compile(r"`([^`\n]*/[^`\n]*)`")
 _FILES_NOTE = re.compile(r"[^`]*(?:`[^`]*/[^`]*`(?:, )?)+")
@@ -127,7 +127,7 @@ def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
 
 def _function(line: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(line) if line.startswith('{"name"') else None
+        value = parse_json(line) if line.startswith('{"name"') else None
     except ValueError:
         return None
     return value if isinstance(value, dict) and isinstance(value.get("parameters"), dict) else None

@@ -3,7 +3,6 @@ runs."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import product
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.text_files import read_text
+from agentgauge.core.parsing import read_toml
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, RunGroup, named
@@ -67,12 +66,12 @@ class Sweep:
 def read_sweep(path: Path) -> Sweep:
     """Raises UsageProblem for a file that cannot be read, and for what is wrong in it."""
     try:
-        data = tomllib.loads(read_text(path))
+        data = read_toml(path)
     except OSError as error:
         raise UsageProblem(
             f"the sweep {path} cannot be read ({error.strerror}); give the path of a TOML file"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
     known = [field.name for field in fields(Sweep)]
     for key, value in data.items():

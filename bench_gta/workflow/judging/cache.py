@@ -11,6 +11,7 @@ from typing import NamedTuple
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import cache_folder
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.types import Json
 
 USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept
@@ -35,7 +36,7 @@ class Judgements:
         if self._folder is None:
             return None
         try:
-            stored = json.loads(_file(self._folder, key).read_bytes())
+            stored = parse_json(_file(self._folder, key).read_bytes())
             kept = Kept(stored["reply"], stored["model"])
         except (OSError, ValueError, KeyError, TypeError):
             return None  # it is asked for again

@@ -17,7 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from stat import S_ISREG
 
-from agentgauge.agent.framing import begin, end, mark_of
+from agentgauge.agent import framing
 from agentgauge.core.chat import ChatReply, Message
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.path_placeholders import with_placeholders
@@ -176,7 +176,7 @@ class ModelJudge(Judge):
     def _prompt(self, node: Node, delivery: Delivery, files: Json) -> tuple[str, str]:
         """The prompt, and the mark of its frames; without a mark there are none."""
         fields = leaf_fields(node.raw, delivery.trace, delivery.origin_prompt)
-        mark = mark_of([with_placeholders(asdict(fields), delivery.tokens), files])
+        mark = framing.mark_of([with_placeholders(asdict(fields), delivery.tokens), files])
         return filled(self._template, fields, mark), mark if has_frames(self._template) else ""
 
     async def _recall(self, votes: Sequence[_Vote]) -> None:
@@ -236,7 +236,7 @@ def _framed(parts: Sequence[Part], mark: str) -> Sequence[Part]:
     """The parts of the files, which the agent has named and written, with the last word behind them."""
     if not mark:
         return parts
-    first, last = begin(mark), f"{end(mark)}\n\n{AFTER_FILES}"
+    first, last = framing.begin(mark), f"{framing.end(mark)}\n\n{AFTER_FILES}"
     return [{"type": "text", "text": first}, *parts, {"type": "text", "text": last}]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.parsing import parse_json
 
 TaskType = Literal["ST", "MT", "CQ", "CC"]
 TYPES: tuple[TaskType, ...] = get_args(TaskType)
@@ -171,7 +172,7 @@ def read_dialogues(path: Path) -> Iterator[Dialogue]:
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield Dialogue.from_json(json.loads(line))
+                yield Dialogue.from_json(parse_json(line))
             except (ValueError, KeyError, TypeError) as error:
                 if not line.endswith(b"\n"):
                     return

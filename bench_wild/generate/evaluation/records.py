@@ -4,7 +4,7 @@ a person has accepted."""
 from __future__ import annotations
 
 import argparse
-import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.task_registry import find_task
 from agentgauge.data.find import find_data
 from bench_wild.data import FILES
@@ -184,7 +185,7 @@ def _records(out: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for number, line in enumerate(file.read_bytes().split(b"\n") if file.is_file() else (), 1):
         try:
-            one = json.loads(line) if line.strip() else None
+            one = parse_json(line) if line.strip() else None
         except ValueError as error:
             raise DataProblem(f"{file}, line {number}: is not JSON: {error}; correct the line") from None
         if one is not None and not isinstance(one, dict):
@@ -209,7 +210,7 @@ def _numbers(text: str, count: int) -> list[int]:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
+        if not re.fullmatch(r"\d{1,9}(-\d{0,9})?", part.strip()):
             raise UsageProblem(
                 f"--sessions {text!r}: {part.strip()!r} is neither a number nor a range; write 0,3-7 or all"
             )

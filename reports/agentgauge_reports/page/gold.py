@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
@@ -32,7 +33,7 @@ def side_by_side(output: Json) -> list[Row]:
 
 def _logged(log: Mapping[str, Json]) -> Iterator[Row]:
     """A log of steps, each with candidates of what is right and with what came."""
-    for key in sorted((key for key in log if key[:5] == "step_" and key[5:].isdecimal()), key=lambda key: int(key[5:])):
+    for key in sorted(filter(re.compile(r"step_\d{1,6}").fullmatch, log), key=lambda key: int(key[5:])):
         step = log[key]
         answers = step.get("inference_answer")
         found = answers.values() if isinstance(answers, Mapping) else ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from agentgauge.core.parsing import parse_json
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "shapes.pt"
 OPEN_CLASSES = (b"WorldModel", b"YOLOEModel")  # of ultralytics: names in the pickle of a checkpoint
@@ -59,7 +60,7 @@ def _of_folder(config: dict[str, Any]) -> Vocabulary:
     labels = config.get("id2label")
     if not isinstance(labels, dict):
         return Vocabulary()
-    numbers = sorted(labels, key=lambda key: int(key) if key.isdigit() else 0)
+    numbers = sorted(labels, key=lambda key: int(key) if key.isdecimal() and len(key) < 10 else 0)
     return Vocabulary(False, tuple(str(labels[number]) for number in numbers))
 
 
@@ -77,7 +78,7 @@ def _of_checkpoint(weights: Path) -> Vocabulary:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,0 +1,67 @@
+"""JSON and TOML that others wrote: everything that is wrong with a text is a ValueError with a sentence."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgauge.core.text_files import read_text
+from agentgauge.core.types import Json
+
+DEEPEST = 100
+"""Levels of lists and tables of what people write by hand. Deeper ones can be read, but not walked through."""
+
+_LARGEST = 10**300
+"""No number of a file is larger: many uses of one make it a float."""
+
+_TOO_DEEP = "it is nested too deep"
+
+
+def parse_json(text: str | bytes) -> Json:
+    """As ``json.loads``. Raises ValueError, also for what Python does not read: levels above a thousand or so, and
+    numbers of more than 4,300 digits."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        raise ValueError("it has a number of more than 4300 digits") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file of people. Raises OSError and, as ``parse_json``, ValueError; its message shows no value of the
+    file."""
+    try:
+        data = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        raise ValueError("it has a number of more than 4300 digits") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    refuse_extremes(data)
+    return data
+
+
+def refuse_extremes(value: Json, *, deepest: int = DEEPEST) -> None:
+    """Raises ValueError for what cannot be worked with, though it can be read: more levels than ``deepest``, and whole
+    numbers of more than 300 digits."""
+    level = [value]
+    for _ in range(deepest):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+            elif isinstance(one, int) and abs(one) > _LARGEST:
+                raise ValueError("it has a number of more than 300 digits")
+        if not inner:
+            return
+        level = inner
+    raise ValueError(_TOO_DEEP)
