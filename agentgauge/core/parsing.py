@@ -33,6 +33,24 @@ def parse_json(text: str | bytes) -> Json:
         raise ValueError(_TOO_DEEP) from None
 
 
+def parse_reply(text: str | bytes) -> Json:
+    """As ``parse_json``, for what a server sends: a whole number of more than 4,300 digits is infinite, because it must
+    not cost the rest."""
+    try:
+        return parse_json(text)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        try:
+            return json.loads(text, parse_int=_whole)
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+
+
+def _whole(digits: str) -> float:
+    return int(digits) if len(digits) < 4300 else float(digits)
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file of people. Raises OSError and, as ``parse_json``, ValueError; its message shows no value of the
     file."""

@@ -114,11 +114,14 @@ class OpenAIModel:
 
         def read(data: object) -> ChatReply | Failure:
             nonlocal paid
-            reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
+            try:
+                reply: ChatReply | Failure = form.read_reply(data, spec, request.stop)
+                reply = reply if isinstance(reply, Failure) else observed(reply, data, request, spec)
+            except RecursionError:
+                reply = Failure("invalid json", "the endpoint's answer cannot be used: it is nested too deep")
             if isinstance(reply, Failure):
                 paid += unused_cost(data, spec.prices)
-                return reply
-            return observed(reply, data, request, spec)
+            return reply
 
         headers = {CASE_HEADER: case_header(request.case)} if spec.embedded and request.case else None
 

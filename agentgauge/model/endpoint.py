@@ -18,6 +18,7 @@ from agentgauge.core.case_clock import waiting_for_slot
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.parsing import parse_reply
 from agentgauge.core.redaction import register
 from agentgauge.core.types import Usage
 from agentgauge.model.limits import AdaptiveLimiter
@@ -230,16 +231,16 @@ class Endpoint:
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
         try:
-            data = json.loads(answer.content)
-        except ValueError:
+            data = parse_reply(answer.content)
+        except (json.JSONDecodeError, UnicodeDecodeError):
             text = repr(excerpt(answer.text()))
             kind = excerpt(answer.headers.get("content-type", "").split(";")[0]).lower() or "no content type"
             if kind.endswith("json"):
                 return _failure("invalid json", f"the endpoint's answer is not valid JSON: {text}")
             message = f"the endpoint answered with {kind} instead of JSON: {text}{_base_advice(self._spec)}"
             return _failure(f"not json ({kind})", message)
-        except RecursionError:
-            return _failure("invalid json", "the endpoint's answer is JSON nested too deep")
+        except ValueError as problem:
+            return _failure("invalid json", f"the endpoint's answer cannot be used: {problem}")
         outcome = read(data)
         if isinstance(outcome, Failure):
             signs = ("holds no choices", "instead of a chat completion", "/chat/completions")
@@ -252,8 +253,8 @@ class Endpoint:
         """The Failure in an answer with an error status."""
         status = answer.status
         try:
-            data = json.loads(answer.content)
-        except (ValueError, RecursionError):
+            data = parse_reply(answer.content)
+        except ValueError:
             data = answer.text()
         if isinstance(data, list) and len(data) == 1:
             data = data[0]  # Google's

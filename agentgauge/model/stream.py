@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from agentgauge.core.parsing import parse_reply
 from agentgauge.model import responses, wire
 from agentgauge.model.transport.base import MAX_STREAM, Answer, Outgoing, TransportError, is_event_stream
 
@@ -24,6 +25,7 @@ _IDS = frozenset(("id", "call_id"))
 _STREAM = re.compile(rb"(?<!up)(?<!down)stream", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_TOO_DEEP = TransportError("garbled body", "an event of its stream is nested too deep")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -49,8 +51,8 @@ def whole(answer: Answer) -> Answer | TransportError:
     body, events = _Body(), list(_events(answer.content))
     for place, (name, text) in enumerate(events, 1):
         try:
-            data = None if text.strip() == "[DONE]" else json.loads(text)
-        except (ValueError, RecursionError):
+            data = None if text.strip() == "[DONE]" else parse_reply(text)
+        except ValueError as problem:
             if name == "error":
                 body.add(name, {"message": text})
                 break
@@ -58,19 +60,23 @@ def whole(answer: Answer) -> Answer | TransportError:
                 break
             if place == len(events) and not answer.content.endswith(_EVENT_ENDS):
                 return TransportError("truncated body")
-            return TransportError("garbled body", f"an event of its stream is not JSON: {wire.excerpt(text)!r}")
+            why = "is not JSON" if isinstance(problem, json.JSONDecodeError) else f"cannot be used, {problem}"
+            return TransportError("garbled body", f"an event of its stream {why}: {wire.excerpt(text)!r}")
         if data is None:
             body.is_done = True
         elif isinstance(data, Mapping):
             try:
                 body.add(name, data)
             except RecursionError:
-                return TransportError("garbled body", "an event of its stream is nested too deep")
+                return _TOO_DEEP
     if not 200 <= answer.status < 300 and not body.is_error:
         return answer
     if not body.is_whole:
         return TransportError("truncated body")
-    return replace(answer, content=json.dumps(_joined(body.content())).encode())
+    try:
+        return replace(answer, content=json.dumps(_joined(body.content())).encode())
+    except RecursionError:
+        return _TOO_DEEP
 
 
 def _events(content: bytes) -> Iterator[tuple[str, str]]:

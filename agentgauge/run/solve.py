@@ -179,11 +179,9 @@ class Solver:
         try:
             output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored
-        except Exception as error:
-            if not (isinstance(error, Fault) or case.is_unfinished):
-                raise
-            cause = error.cause if isinstance(error, Fault) else None
-            record = replace(record, error=str(error), cause=cause, traceback=mistake_behind(error))
+        except Exception as error:  # what the case has used counts, whatever ended it
+            text, cause = (str(error), None) if case.is_unfinished else _why_broken(error)
+            record = replace(record, error=text, cause=cause, traceback=mistake_behind(error))
         except asyncio.CancelledError as error:
             if not (_is_cancelled(error) and case.usage.requests):
                 raise

@@ -1,0 +1,95 @@
+"""JSON and TOML of others: one sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.config import load_config
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.parsing import parse_json, parse_reply, read_toml, refuse_extremes
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (nested(100_000), "nested too deep"),
+        ('{"a":' * 100_000, "nested too deep"),
+        ("9" * 4301, "a number of more than 4300 digits"),
+        ("{", "Expecting"),
+        (b"\xff", "utf-8"),
+        ("", "Expecting value"),
+    ],
+)
+def test_json_that_cannot_be_read(text: str | bytes, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        parse_json(text)
+
+
+def test_a_servers_long_number_costs_nothing_else() -> None:
+    assert parse_reply('{"a": ' + "9" * 4301 + ', "b": -5}') == {"a": math.inf, "b": -5}
+    assert parse_reply('{"a": 1, "b": ' + "9" * 4299 + "}") == {"a": 1, "b": int("9" * 4299)}
+    with pytest.raises(ValueError, match="nested too deep"):
+        parse_reply("[" + "9" * 4301 + "," + nested(100_000) + "]")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_extreme"),
+    [
+        ({"a": [1, {"b": 10**300}]}, False),
+        ({"a": [10**301]}, True),
+        ([-(10**301)], True),
+        (1e308, False),
+        ("9" * 500, False),
+    ],
+)
+def test_extreme_numbers(value: Any, is_extreme: bool) -> None:
+    if not is_extreme:
+        return refuse_extremes(value)
+    with pytest.raises(ValueError, match="more than 300 digits"):
+        refuse_extremes(value)
+
+
+def test_extreme_depths() -> None:
+    refuse_extremes(parse_json(nested(99)))
+    for levels in (101, 900):
+        with pytest.raises(ValueError, match="nested too deep"):
+            refuse_extremes(parse_json(nested(levels)))
+
+
+SETTINGS = [
+    ("a = " + nested(100_000), "nested too deep"),
+    ("a = " + "{ b = " * 5000 + "1" + "}" * 5000, "nested too deep"),
+    (".".join("a" * 3000) + " = 1", "nested too deep"),
+    ("[" + ".".join("a" * 3000) + "]\nb = 1", "nested too deep"),
+    ("[models.m]\nmodel = 'm'\nextra_body = { a = " + nested(500) + " }", "nested too deep"),
+    ("[models.m]\nmax_tokens = " + "9" * 4301, "a number of more than 4300 digits"),
+    ("[models.m]\nmax_tokens = " + "9" * 4299, "a number of more than 300 digits"),
+    ("[models.m]\nextra_body = { top_k = " + "9" * 4299 + " }", "a number of more than 300 digits"),
+    ("[models.m]\nmax_tokens = " + "9" * 200, "max_tokens must be a number up to 1e+12"),
+    ("[models.m]\ntimeout = nan", "timeout must be a number up to 1e+12"),
+    ("[models.m]\ntimeout = inf", "timeout must be a number up to 1e+12"),
+    ("[models.m]\nprices = { prompt = inf }", "prompt must be a number up to 1e+12"),
+    ("[agent]\nmemory_mb = " + "9" * 100, "memory_mb must be a number up to 1e+12"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), SETTINGS, ids=range(len(SETTINGS)))
+def test_settings_that_cannot_be_used(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "agentgauge.toml").write_text(text)
+    with pytest.raises(UsageProblem) as problem:
+        load_config(root=tmp_path)
+    assert says in str(problem.value) and str(tmp_path / "agentgauge.toml") in str(problem.value)
+    assert "\n" not in str(problem.value) and len(str(problem.value)) < 400
+
+
+def test_toml_that_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a = [[1, 2], [{ b = inf }]]\nc.d.e = 5")
+    assert read_toml(tmp_path / "a.toml") == {"a": [[1, 2], [{"b": math.inf}]], "c": {"d": {"e": 5}}}

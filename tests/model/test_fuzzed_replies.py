@@ -1,0 +1,288 @@
+"""Answers of endpoints with any JSON anywhere: every one gives a scored case, or a broken one with one true sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgauge.core.case import CaseSettings
+from agentgauge.core.config import Prices
+from agentgauge.core.task_registry import find_task
+from agentgauge.core.tools import Tool, ToolOutput
+from agentgauge.core.types import Record
+from agentgauge.model import endpoint
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.presets import resolve
+from agentgauge.model.retry import RetryPolicy
+from agentgauge.model.transport.base import Answer, Outgoing
+from agentgauge.run.solve import Planned, Solver
+from agentgauge.store import RunFolder
+
+pytestmark = pytest.mark.slow
+
+SEED = 41
+TASKS = (
+    *("gta_atomic.step", "gta_atomic.e2e", "wild", "mmau.tool_single", "mmau.dag_planning", "mmau.math_standard"),
+    *("mmau.contest_parsing", "mmau.ds_oracle"),
+)
+DIALECTS = ("native", "native", "native", "react", "qwen", "llama")
+
+TEXTS = (
+    "ok",
+    "#ANSWER#: 42",
+    "Thought: x\nFinal Answer: 42",
+    "Action: OCR\nAction Input: {}",
+    '<tool_call>\n{"name": "OCR", "arguments": {}}\n</tool_call>',
+    "Chosen Plan: 1",
+    "```json\n[]\n```",
+    "",
+)
+
+RAW = {
+    "@nan": "NaN",
+    "@inf": "-Infinity",
+    "@large": "9" * 4299,
+    "@larger": "9" * 4301,
+    "@float": "1e400",
+    "@half": '"\\ud800"',
+    **{f"@list{depth}": "[" * depth + "]" * depth for depth in (90, 400, 700, 960, 5000)},
+    **{f"@object{depth}": '{"a":' * depth + "1" + "}" * depth for depth in (90, 400, 700, 960, 5000)},
+}
+"""What cannot be written by ``json.dumps``, or not so."""
+
+VALUES = (
+    *(None, True, False, 0, -1, 1, 5, 10**18, 0.5, -0.0, 1e308, "", "x", "\0", " \u2028\x0b", "null", "9" * 4301),
+    *([], {}, [[]], [None], [{}], {"": None}, {"text": 5}, ["a", {"text": "b"}], *RAW),
+)
+
+
+def reply(chance: random.Random, name: str) -> dict[str, Any]:
+    """The message of a model that is well."""
+    message: dict[str, Any] = {"role": "assistant", "content": chance.choice(TEXTS)}
+    if chance.random() < 0.5:
+        function = {"name": name, "arguments": chance.choice(('{"a": 1}', "{}", "{", ""))}
+        message["tool_calls"] = [{"id": f"call_{n}", "type": "function", "function": function} for n in (1, 2)]
+    if chance.random() < 0.3:
+        message |= chance.choice(({"reasoning_content": "hm"}, {"refusal": "no"}, {"extra_content": {"google": {}}}))
+    return message
+
+
+def completion(chance: random.Random, name: str) -> dict[str, Any]:
+    choice = {"index": 0, "message": reply(chance, name), "finish_reason": "stop", "logprobs": None}
+    return {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": dict(USAGE)}
+
+
+RESPONSE_USAGE = {"input_tokens": 7, "output_tokens": 3, "input_tokens_details": {"cached_tokens": 2}}
+USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "prompt_tokens_details": {"cached_tokens": 2}}
+
+
+def response(chance: random.Random, name: str) -> dict[str, Any]:
+    """As the Responses API answers."""
+    message = reply(chance, name)
+    output = [
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": message["content"]}]},
+        *({"type": "function_call", "call_id": c["id"], **c["function"]} for c in message.get("tool_calls", ())),
+    ]
+    about = {"id": "r", "object": "response", "status": "completed", "model": "m"}
+    return {**about, "output": output, "usage": dict(RESPONSE_USAGE)}
+
+
+def pieces(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of a stream that a body could have come in."""
+    (choice,) = body["choices"]
+    message, events = choice["message"], []
+    for key, value in message.items():
+        parts = [value[:2], value[2:]] if isinstance(value, str) else [value]
+        events += [{"choices": [{"index": 0, "delta": {key: part}}]} for part in parts]
+    return [*events, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": body["usage"]}]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*path, key))
+
+
+def mutated(chance: random.Random, body: Any) -> Any:
+    body = copy.deepcopy(body)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        found = [path for path in places(body) if "usage" not in path] or [()]
+        if chance.random() < 0.1:
+            found = list(places(body)) or [()]
+        path = chance.choice(found)
+        if not path or chance.random() < 0.02:
+            return chance.choice(VALUES)
+        holder = body
+        for key in path[:-1]:
+            holder = holder[key]
+        match chance.randrange(7):
+            case 0:
+                del holder[path[-1]]
+            case 1:
+                holder[path[-1]] = [holder[path[-1]]]
+            case 2:
+                holder[path[-1]] = {"a": holder[path[-1]]}
+            case 3 if isinstance(holder, list):
+                holder.append(copy.deepcopy(holder[path[-1]]))
+            case 4 if isinstance(holder, dict):
+                holder[chance.choice(("error", "code", "type", "index", "message", "delta", "x"))] = value(chance)
+            case _:
+                holder[path[-1]] = value(chance)
+    return body
+
+
+def value(chance: random.Random) -> Any:
+    return copy.deepcopy(chance.choice(VALUES))
+
+
+def written(body: Any) -> str:
+    text = json.dumps(body)
+    for name, raw in RAW.items():
+        text = text.replace(json.dumps(name), raw)
+    return text
+
+
+def answer(chance: random.Random, name: str, api: str) -> Answer:
+    kind, code = "application/json", chance.choice((200,) * 19 + (400,))
+    if api == "responses":
+        text = written(mutated(chance, response(chance, name)))
+    elif chance.random() < 0.4:
+        kind = "text/event-stream"
+        events = mutated(chance, pieces(completion(chance, name)))
+        events = events if isinstance(events, list) else [events]
+        text = "".join(f"data: {written(event)}\n\n" for event in events) + chance.choice(("data: [DONE]\n\n", ""))
+    else:
+        text = written(mutated(chance, completion(chance, name)))
+    return Answer(code, "", {"content-type": kind}, text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass
+class Fuzz:
+    """A transport whose endpoint is not well."""
+
+    chance: random.Random
+    api: str
+    sent: list[Answer] = field(default_factory=list)
+
+    async def send(self, request: Outgoing) -> Answer:
+        asked = json.loads(request.content)  # what is sent is always JSON
+        json.dumps(asked, allow_nan=False)
+        tools = [tool.get("function", tool)["name"] for tool in asked.get("tools", ())]
+        self.sent.append(answer(self.chance, self.chance.choice([*tools, "OCR"]), self.api))
+        return self.sent[-1]
+
+    async def close(self) -> None: ...
+
+
+class Box:
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
+        self._tools = tools
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    async def call(self, name: str, arguments: Mapping[str, Any], **where: Any) -> tuple[ToolOutput, ...]:
+        return (ToolOutput("text", "7"),)
+
+    async def close(self) -> None: ...
+
+
+def planned(name: str, chance: random.Random) -> Planned:
+    task = find_task(name)
+    index = task.data.index(task.data.bundled)
+    return Planned(task, index, chance.choice(list(index.rows)), 1)
+
+
+def solved(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Planned, Record, Fuzz, str]:
+    chance = random.Random(f"{SEED} {seed}")
+    case, dialect = planned(chance.choice(TASKS), chance), chance.choice(DIALECTS)
+    dialect = dialect if dialect in case.task.dialects else "native"
+    api = chance.choice(("chat", "chat", "chat", "responses"))
+    scoring = chance.choice(("parity", "strict"))
+    fuzz = Fuzz(chance, api)
+    monkeypatch.setattr(endpoint, "open_transport", lambda *_: fuzz)
+    spec = resolve("m", url="http://127.0.0.1:9/v1", environ={})
+    spec = replace(spec, api=api, prices=Prices(1.0, 1.0), max_retries=1)
+
+    async def main() -> Record:
+        async def sleep(seconds: float) -> None: ...
+
+        policy = RetryPolicy(max_retries=1, sleep=sleep, chance=lambda: 0.0)
+        model = OpenAIModel(spec, AdaptiveLimiter(4), policy=policy, environ={})
+        solver = Solver(
+            settings=CaseSettings(dialect=dialect, scoring=scoring),
+            folder=RunFolder(folder),
+            worker="main",
+            similarity={case.task.name: "trigram"},
+            configs={case.task.name: "c"},
+            models=lambda *role: model,
+            boxes=lambda task: Box(tools_of(case)),
+            agent=None,
+            stored={},
+            asks=True,
+            earlier=False,
+        )
+        return await asyncio.wait_for(solver.solve(case), 60)
+
+    return case, asyncio.run(main()), fuzz, scoring
+
+
+def tools_of(case: Planned) -> Mapping[str, Tool]:
+    from bench_gta.atomic.data import read_tools
+
+    return read_tools(case.index.root) if case.task.name.startswith("gta_atomic") else {}
+
+
+def check(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, record, fuzz, scoring = solved(seed, folder, monkeypatch)
+    told = f"seed {seed}, {case.task.name}, {record.error!r}, {[one.content[:2000] for one in fuzz.sent]}"
+    assert record.status in ("passed", "wrong", "broken"), told
+    if record.status == "broken":
+        assert record.error and record.cause not in (None, "internal error"), told
+        assert "\n" not in record.error and len(record.error) < 2000, told
+        assert not any(word in record.error for word in ("Recursion", "Exceeds", "Traceback", "object has no")), told
+    counted = sum(map(tokens, fuzz.sent))
+    assert record.transcript is not None and record.transcript.usage.prompt_tokens >= counted, told
+    appender = RunFolder(folder).appender(f"w{seed}")
+    stored = appender.append(record).read()
+    appender.close()
+    assert stored.transcript is not None and stored.transcript.usage == record.transcript.usage, told
+    if record.status != "broken":
+        sample = case.task.data.load(case.index, case.row, case.task.name)
+        again = case.task.score(sample, stored.transcript.output, scoring, "trigram")
+        assert record.score is not None and again.values == record.score.values, told
+
+
+def tokens(sent: Answer) -> int:
+    """The prompt's tokens that an answer in one piece names."""
+    try:
+        body = json.loads(sent.content)
+    except (ValueError, RecursionError):
+        return 0
+    usage = body.get("usage") if isinstance(body, dict) and sent.status == 200 else None
+    return 7 if usage in (USAGE, RESPONSE_USAGE) else 0
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_no_answer_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(part * 40, part * 40 + 40):
+        check(seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("part", range(1, 41))
+def test_no_answer_of_many_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(part * 1000, part * 1000 + 500):
+        check(seed, tmp_path / str(seed), monkeypatch)
