@@ -47,6 +47,8 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
     A last line that a killed run left incomplete is taken off. Raises UsageProblem for a cassette of something else.
     """
     header = {"cassette": FORMAT, "settings": dict(settings)}
+    if path.exists() and not path.is_file():
+        raise UsageProblem(f"the cassette {path} is {_kind(path)}; give --record the name of a file")
     if path.exists() and path.stat().st_size:
         # which models see pictures is found out anew, and is known only where pictures are shown
         if {**recorded_settings(path), "vision": {}} != {**settings, "vision": {}}:

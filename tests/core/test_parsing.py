@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,7 @@ def test_a_servers_long_number_costs_nothing_else() -> None:
     ],
 )
 def test_extreme_numbers(value: Any, is_extreme: bool) -> None:
-    if not is_extreme:
-        return refuse_extremes(value)
-    with pytest.raises(ValueError, match="more than 300 digits"):
+    with pytest.raises(ValueError, match="more than 300 digits") if is_extreme else nullcontext():
         refuse_extremes(value)
 
 

@@ -1,12 +1,11 @@
-"""Answers of endpoints with any JSON anywhere: every one gives a scored case, or a broken one with one true sentence."""
+"""Answers of endpoints with any JSON anywhere: each gives a scored case, or a broken one with one true sentence."""
 
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.transport.base import Answer, Outgoing
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import RunFolder
+from tests.model.mutating import mutated, written
 
 pytestmark = pytest.mark.slow
 
@@ -45,23 +45,6 @@ TEXTS = (
     "Chosen Plan: 1",
     "```json\n[]\n```",
     "",
-)
-
-RAW = {
-    "@nan": "NaN",
-    "@inf": "-Infinity",
-    "@large": "9" * 4299,
-    "@larger": "9" * 4301,
-    "@float": "1e400",
-    "@half": '"\\ud800"',
-    **{f"@list{depth}": "[" * depth + "]" * depth for depth in (90, 400, 700, 960, 5000)},
-    **{f"@object{depth}": '{"a":' * depth + "1" + "}" * depth for depth in (90, 400, 700, 960, 5000)},
-}
-"""What cannot be written by ``json.dumps``, or not so."""
-
-VALUES = (
-    *(None, True, False, 0, -1, 1, 5, 10**18, 0.5, -0.0, 1e308, "", "x", "\0", " \u2028\x0b", "null", "9" * 4301),
-    *([], {}, [[]], [None], [{}], {"": None}, {"text": 5}, ["a", {"text": "b"}], *RAW),
 )
 
 
@@ -105,53 +88,6 @@ def pieces(body: Mapping[str, Any]) -> list[dict[str, Any]]:
         parts = [value[:2], value[2:]] if isinstance(value, str) else [value]
         events += [{"choices": [{"index": 0, "delta": {key: part}}]} for part in parts]
     return [*events, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": body["usage"]}]
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if path:
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        yield from places(inner, (*path, key))
-
-
-def mutated(chance: random.Random, body: Any) -> Any:
-    body = copy.deepcopy(body)
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        found = [path for path in places(body) if "usage" not in path] or [()]
-        if chance.random() < 0.1:
-            found = list(places(body)) or [()]
-        path = chance.choice(found)
-        if not path or chance.random() < 0.02:
-            return chance.choice(VALUES)
-        holder = body
-        for key in path[:-1]:
-            holder = holder[key]
-        match chance.randrange(7):
-            case 0:
-                del holder[path[-1]]
-            case 1:
-                holder[path[-1]] = [holder[path[-1]]]
-            case 2:
-                holder[path[-1]] = {"a": holder[path[-1]]}
-            case 3 if isinstance(holder, list):
-                holder.append(copy.deepcopy(holder[path[-1]]))
-            case 4 if isinstance(holder, dict):
-                holder[chance.choice(("error", "code", "type", "index", "message", "delta", "x"))] = value(chance)
-            case _:
-                holder[path[-1]] = value(chance)
-    return body
-
-
-def value(chance: random.Random) -> Any:
-    return copy.deepcopy(chance.choice(VALUES))
-
-
-def written(body: Any) -> str:
-    text = json.dumps(body)
-    for name, raw in RAW.items():
-        text = text.replace(json.dumps(name), raw)
-    return text
 
 
 def answer(chance: random.Random, name: str, api: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -34,6 +35,16 @@ import pytest
         (("--scoring", "kind"), "--scoring 'kind' is unknown; accepted are parity, strict"),
         (("--tool-server", "localhost:16181"), "--tool-server 'localhost:16181' is not an address"),
         (("--replay", "none.jsonl"), "the cassette none.jsonl cannot be read"),
+        (("--replay", "pipe"), "the cassette pipe is a pipe, and only a file can be read at any place; save it"),
+        (("--replay", "empty"), "the cassette empty is a folder"),
+        (("--record", "pipe"), "pipe is a pipe; give --record the name of a file"),
+        (("--attempts", "9" * 4299), "9… is too large; give a whole number up to 10,000"),
+        (("--in-flight", "1000000000"), "--in-flight 1000000000 is too large; give a whole number up to 1,000,000"),
+        (("--limit", "9" * 4299), "9… is too large; give a whole number up to 1,000,000,000,000"),
+        (("--budget", "9" * 4299 + "usd"), "9…' cannot be read; write a positive number and one of usd, tok"),
+        (("--judge-votes", "9" * 4301), "--judge-votes must be a whole number from 1 to 25; got '9"),
+        (("--prompts", "nowhere"), "--prompts: there is no folder"),
+        (("--prompts", "empty"), "empty holds no .txt file"),
         (("--record", "a", "--replay", "b"), "--record and --replay cannot be used together"),
         (("--resume", "nowhere"), "nowhere is not a run folder"),
         (("--rescore", "nowhere"), "nowhere is not a run folder"),
@@ -45,6 +56,7 @@ import pytest
 )
 def test_a_mistake_is_told_in_one_sentence(project, arguments, says):
     (project.path / "empty").mkdir()
+    os.mkfifo(project.path / "pipe")
     (project.path / "taken").mkdir()
     (project.path / "taken" / "run.json").write_text("{}")
     result = project.run(*arguments)

@@ -27,6 +27,9 @@ _ENCRYPTED = 0x1
 _DIRECTORY = 32 << 20
 """Bytes of an archive's directory, which is read as a whole: far more than ``Limits.entries`` names."""
 
+_PATH, _LEVELS = 1024, 64
+"""Bytes and folders of a path in an archive."""
+
 _LITTLE = 64 << 20
 """Bytes up to which the ratio is not checked, because a few tables of zeros are harmless."""
 
@@ -147,7 +150,8 @@ def _refuse_bad(archive: str, name: str, info: zipfile.ZipInfo) -> None:
         raise DataProblem(
             f"{archive} holds the path {info.orig_filename!r}, which is not a plain relative path; it is not unpacked"
         )
-    if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in parts):
+    lengths = [len(part.encode("utf-8", "surrogateescape")) for part in parts]
+    if max(lengths) > 255 or sum(lengths) > _PATH or len(parts) > _LEVELS:
         raise DataProblem(
             f"{archive} holds a path that is too long for a file system, {name[:60]!r}...; it is not unpacked"
         )
