@@ -7,6 +7,7 @@ a replay ends in the same statuses.
 from __future__ import annotations
 
 import base64
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple
@@ -94,6 +95,7 @@ def _reply(data: Mapping[str, Any]) -> ChatReply:
         raise ValueError(f"its {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if not all(0 <= count <= _MOST for count in astuple(reply.usage)):
         raise ValueError(f"its usage has a number that is not from 0 to {_MOST:g}")
+    json.dumps(reply.message)  # it can be sent back
     return reply
 
 

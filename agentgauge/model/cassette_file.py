@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from agentgauge.core.errors import DataProblem, ReplayMiss, UsageProblem
+from agentgauge.core.explanations import cut
 from agentgauge.core.parsing import DEEPEST, parse_json, refuse_extremes
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
@@ -80,19 +81,18 @@ def recorded_settings(path: Path) -> dict[str, Any]:
         raise UsageProblem(f"the cassette {path} cannot be read ({why}); make one with --record") from None
     try:
         data = parse_json(line)
-    except ValueError:
+        refuse_extremes(data)
+    except (json.JSONDecodeError, UnicodeDecodeError):
         data = None
+    except ValueError as problem:
+        raise UsageProblem(f"{path}, line 1: {problem}; record the cassette again") from None
     if not isinstance(data, dict) or "cassette" not in data or not isinstance(data.get("settings") or {}, dict):
         raise UsageProblem(f"{path}, line 1: this is not a cassette; make one with --record")
     if data["cassette"] != FORMAT:
         raise UsageProblem(
-            f"{path}, line 1: the cassette has format {data['cassette']!r}, and this version reads {FORMAT}; record it"
-            " again"
+            f"{path}, line 1: the cassette has format {cut(str(data['cassette']), 20)}, and this version reads"
+            f" {FORMAT}; record it again"
         )
-    try:
-        refuse_extremes(data)
-    except ValueError as problem:
-        raise UsageProblem(f"{path}, line 1: {problem}; record the cassette again") from None
     return dict(data.get("settings") or {})
 
 
@@ -155,11 +155,13 @@ class CassetteReader:
                 parts, outcome = entry["parts"], entry["outcome"]
                 if not (isinstance(parts, dict) and isinstance(outcome, dict)):
                     raise TypeError
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError) as problem:
                 if not line.endswith(b"\n"):
                     break
+                why = f" ({problem})" if type(problem) is ValueError else ""
                 raise UsageProblem(
-                    f"{self.path}, line {number}: this is not an exchange; delete the line or record the cassette again"
+                    f"{self.path}, line {number}: this is not an exchange{why}; delete the line or record the cassette"
+                    " again"
                 ) from None
             # A case that was run again comes later in the file, and counts.
             self._places.setdefault(key, {})[digest(parts)] = (offset, len(line))

@@ -97,10 +97,10 @@ def write(folder: Path, lines: list[str]) -> Path:
 
 
 HEADERS = [
-    ("[" * 100_000, "this is not a cassette"),
+    ("[" * 100_000, "nested too deep"),
     ('{"cassette": 1, "settings": ' + '{"a":' * 500 + "1" + "}" * 501, "nested too deep"),
     ('{"cassette": 1, "settings": {"attempts": ' + "9" * 4299 + "}}", "a number of more than 300 digits"),
-    ('{"cassette": 1, "settings": {"attempts": ' + "9" * 4301 + "}}", "this is not a cassette"),
+    ('{"cassette": 1, "settings": {"attempts": ' + "9" * 4301 + "}}", "a number of more than 4300 digits"),
     ('{"cassette": 1, "settings": [1]}', "this is not a cassette"),
     ("\ud800", "this is not a cassette"),
     ("", "this is not a cassette"),
