@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ DEEPEST = 100
 
 _LARGEST = 10**300
 """No number of a file is larger: many uses of one make it a float."""
+
+_SIGN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 _TOO_DEEP = "it is nested too deep"
 
@@ -34,17 +37,30 @@ def parse_json(text: str | bytes) -> Json:
 
 
 def parse_reply(text: str | bytes) -> Json:
-    """As ``parse_json``, for what a server sends: a whole number of more than 4,300 digits is infinite, because it must
-    not cost the rest."""
+    """As ``parse_json``, for what a server sends. What Python cannot read there must not cost the rest: a whole number
+    of more than 4,300 digits is infinite, and what is nested too deep is null."""
     try:
-        return parse_json(text)
+        return json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
-    except ValueError:
-        try:
-            return json.loads(text, parse_int=_whole)
-        except RecursionError:
-            raise ValueError(_TOO_DEEP) from None
+    except (ValueError, RecursionError):
+        text = text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")
+        return json.loads(_shallow(text), parse_int=_whole)
+
+
+def _shallow(text: str) -> str:
+    """A JSON text with null in the place of everything below DEEPEST levels."""
+    kept, depth, start = list[str](), 0, 0
+    for sign in _SIGN.finditer(text):
+        if sign[0] in "[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                kept += text[start : sign.start()], "null"
+        elif sign[0] in "]}":
+            if depth == DEEPEST + 1:
+                start = sign.end()
+            depth -= 1
+    return "".join([*kept, text[start:]] if depth <= DEEPEST else kept)
 
 
 def _whole(digits: str) -> float:

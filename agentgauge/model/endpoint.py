@@ -239,8 +239,6 @@ class Endpoint:
                 return _failure("invalid json", f"the endpoint's answer is not valid JSON: {text}")
             message = f"the endpoint answered with {kind} instead of JSON: {text}{_base_advice(self._spec)}"
             return _failure(f"not json ({kind})", message)
-        except ValueError as problem:
-            return _failure("invalid json", f"the endpoint's answer cannot be used: {problem}")
         outcome = read(data)
         if isinstance(outcome, Failure):
             signs = ("holds no choices", "instead of a chat completion", "/chat/completions")

@@ -12,7 +12,17 @@ from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import usage_of
-from agentgauge.model.wire import clean, clean_all, cut, first, model_name, read_tool_calls, reported, role_messages
+from agentgauge.model.wire import (
+    clean,
+    clean_all,
+    cut,
+    excerpt,
+    first,
+    model_name,
+    read_tool_calls,
+    reported,
+    role_messages,
+)
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What the API is asked to include: the thoughts, which the server does not keep. Models without thoughts refuse it."""
@@ -106,7 +116,9 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     if status == "failed" or (data.get("error") and not isinstance(output, list)):
         return reported({"error": data.get("error") or "the response failed"}, unknown="final", cause="failed")
     if status not in ("completed", "incomplete"):
-        return Failure("no output", f"the endpoint's response has the status {status!r} instead of being completed")
+        return Failure(
+            "no output", f"the endpoint's response has the status {excerpt(repr(status))} instead of being completed"
+        )
     if not isinstance(output, list):
         return Failure("no output", "the endpoint's answer holds no output, so no message of the model")
     items = [item for item in output if isinstance(item, Mapping)]

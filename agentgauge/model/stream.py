@@ -52,7 +52,7 @@ def whole(answer: Answer) -> Answer | TransportError:
     for place, (name, text) in enumerate(events, 1):
         try:
             data = None if text.strip() == "[DONE]" else parse_reply(text)
-        except ValueError as problem:
+        except ValueError:
             if name == "error":
                 body.add(name, {"message": text})
                 break
@@ -60,8 +60,7 @@ def whole(answer: Answer) -> Answer | TransportError:
                 break
             if place == len(events) and not answer.content.endswith(_EVENT_ENDS):
                 return TransportError("truncated body")
-            why = "is not JSON" if isinstance(problem, json.JSONDecodeError) else f"cannot be used, {problem}"
-            return TransportError("garbled body", f"an event of its stream {why}: {wire.excerpt(text)!r}")
+            return TransportError("garbled body", f"an event of its stream is not JSON: {wire.excerpt(text)!r}")
         if data is None:
             body.is_done = True
         elif isinstance(data, Mapping):

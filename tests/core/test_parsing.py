@@ -37,8 +37,17 @@ def test_json_that_cannot_be_read(text: str | bytes, says: str) -> None:
 def test_a_servers_long_number_costs_nothing_else() -> None:
     assert parse_reply('{"a": ' + "9" * 4301 + ', "b": -5}') == {"a": math.inf, "b": -5}
     assert parse_reply('{"a": 1, "b": ' + "9" * 4299 + "}") == {"a": 1, "b": int("9" * 4299)}
-    with pytest.raises(ValueError, match="nested too deep"):
-        parse_reply("[" + "9" * 4301 + "," + nested(100_000) + "]")
+
+
+def test_what_a_server_nests_too_deep_costs_nothing_else() -> None:
+    text = '{"a": ' + nested(100_000) + ', "b": ["]", "\\"[{", -5], "c": {"d": ' + '{"e":' * 50_000 + "9" * 5000
+    found = parse_reply(text + "}" * 50_002)
+    assert found["b"] == ["]", '"[{', -5]
+    for key in ("a", "c"):
+        refuse_extremes(found[key])
+    for bad in (nested(100_000) + "]", "[" * 100_000, '["' + "[" * 100_000, nested(100_000) + '"'):
+        with pytest.raises(ValueError, match=r"Expecting|Extra|Unterminated"):
+            parse_reply(bad)
 
 
 @pytest.mark.parametrize(
