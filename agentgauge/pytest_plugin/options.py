@@ -132,16 +132,23 @@ def refuse_paths_elsewhere(config: pytest.Config, words: list[str]) -> None:
     if known.rootdir or known.inifilename:
         return  # the project is named
     here = config.invocation_params.dir
-    places = [path for word in known.file_or_dir if (path := here / word.partition("::")[0]).exists()]
+    places = [path for word in known.file_or_dir if _is_there(path := here / word.partition("::")[0])]
     project = _project_of(places[0] if places else here)
     workers = getattr(known, "numprocesses", None) or getattr(known, "tx", None)
     options = {form: name for name in _PATHS for form in (name, PREFIX + name.removeprefix("--"))}
     for option, value in pairwise(words):
         path = (here / value).resolve()
-        if option in options and (path.exists() or workers) and not path.is_relative_to(project):
+        if option in options and (_is_there(path) or workers) and not path.is_relative_to(project):
             raise pytest.UsageError(
                 f"{option} {value}: pytest would look for the project's settings there; write {option}={value}"
             )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a word that is too long for a path
+        return False
 
 
 def _project_of(path: Path) -> Path:

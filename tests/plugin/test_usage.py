@@ -37,7 +37,6 @@ import pytest
         (("--replay", "none.jsonl"), "the cassette none.jsonl cannot be read"),
         (("--replay", "pipe"), "the cassette pipe is a pipe, and only a file can be read at any place; save it"),
         (("--replay", "empty"), "the cassette empty is a folder"),
-        (("--record", "pipe"), "pipe is a pipe; give --record the name of a file"),
         (("--attempts", "9" * 4299), "9… is too large; give a whole number up to 10,000"),
         (("--in-flight", "1000000000"), "--in-flight 1000000000 is too large; give a whole number up to 1,000,000"),
         (("--limit", "9" * 4299), "9… is too large; give a whole number up to 1,000,000,000,000"),
