@@ -14,6 +14,7 @@ _EXCLUSIVE = (
     ("rescore", "model_url", "a rescored run calls no model"),
     ("rescore", "temperature", "a rescored run calls no model"),
     ("rescore", "max_tokens", "a rescored run calls no model"),
+    ("rescore", "prompts", "a rescored run sends no prompts"),
     ("rescore", "agent", "a rescored run starts no agent"),
     ("rescore", "shard", "a rescored run has the plan of the earlier one"),
     ("rescore", "record", "a rescored run has no exchanges"),

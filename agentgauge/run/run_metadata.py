@@ -7,11 +7,13 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.capabilities import SAME, RealTools, options_of, presentation_of, prompt_version
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
@@ -210,6 +212,20 @@ def _limit(settings: Settings) -> int | None:
     return min(limits, default=None)
 
 
+def _prompts(settings: Settings, tasks: Sequence[Task]) -> dict[str, str]:
+    """The wording of each task, and that of the dialect; of transcripts that are scored again, the one they had."""
+    folder = settings.file.prompts
+    now = {
+        **{task.name: prompt_version(task, folder) for task in tasks},
+        "dialect": wording(settings.dialect, folder),
+    }
+    if settings.rescore:
+        with suppress(UsageProblem):  # a run that was killed has no summary
+            before = RunFolder(settings.rescore).read_json("summary.json").get("run", {}).get("prompts", {})
+            return {name: before.get(name, version) for name, version in now.items()}
+    return now
+
+
 def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Everything that determines this run's figures. Two equal runs have the same description, on any machine."""
     indices = {task.name: task.data.index(settings.roots[task.name]) for task in tasks}
@@ -235,10 +251,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
             }
             for name, index in indices.items()
         },
-        "prompts": {
-            **{task.name: prompt_version(task, settings.file.prompts) for task in tasks},
-            "dialect": wording(settings.dialect, settings.file.prompts),
-        },
+        "prompts": _prompts(settings, tasks),
         "tools": not_ready(tools),
         "tool_set": digest(tools) if tools else None,
         "options": {

@@ -86,6 +86,24 @@ def test_kept_verdicts_are_of_the_same_server_and_the_model_that_it_reports(tmp_
     assert [root_score(tmp_path / name) for name in ("first", "again", "other-server")] == [9.0, 9.0, 0.0]
 
 
+def test_the_board_says_whether_a_judge_gets_what_the_agent_wrote_in_a_frame(tmp_path: Path) -> None:
+    cached = ("--judge-cache", "kept")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "workflow_judge.txt").write_text("{task}|{answer}|{requirement}")
+    with FaultServer(choose=scoring(9)) as server:
+        run(server.url, *cached, "--run-dir", "framed", cwd=tmp_path)
+        asked = [json.dumps(seen.body["messages"]) for seen in server.requests if not is_probe(seen)]
+        server.requests.clear()
+        run(server.url, *cached, "--run-dir", "published", "--prompts", "texts", cwd=tmp_path)
+        published = [json.dumps(seen.body["messages"]) for seen in server.requests if not is_probe(seen)]
+    run("http://127.0.0.1:9/v1", "--rescore", "published", "--run-dir", "again", cwd=tmp_path)
+    assert all("[begin " in text and "\\n> " in text for text in asked) and len(asked) == LEAVES
+    assert not any("[begin " in text for text in published) and len(published) == LEAVES  # none was a stored verdict
+    for name, says in (("framed", "frames what"), ("published", "has no frame"), ("again", "has no frame")):
+        for page in ("leaderboard.md", "report.html"):
+            assert says in (tmp_path / name / page).read_text(), name
+
+
 def test_a_judge_whose_replies_cannot_be_read_is_told_of_before_all_figures(tmp_path: Path) -> None:
     replies = iter(["I cannot judge this.", '{"analysis": "no score"}', CUT])
 
