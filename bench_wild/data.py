@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.explanations import cut
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
@@ -94,7 +95,7 @@ class RecordProblem(DataProblem):
 
     def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
         super().__init__(
-            f"{file}, line {line}, session {session!r}: {found.field} {found.rule}; correct the line, or give"
+            f"{file}, line {line}, session {cut(session)!r}: {found.field} {found.rule}; correct the line, or give"
             " --skip-invalid"
         )
         self.file, self.line, self.session, self.field, self.rule = file, line, session, found.field, found.rule

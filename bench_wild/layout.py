@@ -6,7 +6,6 @@ one, with a sentence for each difference. The check refuses a session that canno
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, first_line, list_entries
+from agentgauge.core.parsing import parse_json
 from agentgauge.data.differences import Differences, from_text, mapped, replaced
 from bench_wild.labels import FIRST_TURN, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
 
@@ -73,8 +73,8 @@ def _lines(file: Path) -> Iterator[Entry]:
         for number, line in enumerate(stream):
             if line.strip():
                 try:
-                    value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
-                except (ValueError, RecursionError) as error:
+                    value = parse_json(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+                except ValueError as error:
                     value = error
                 yield Entry(str(number), value, start, start + len(line.removesuffix(b"\n")))
             start += len(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import inspect
 import os
@@ -98,6 +99,13 @@ def _run(arguments: Sequence[str]) -> int:
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
         print(f"agentgauge: {problem}", file=sys.stderr)
+        return 4
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print(
+            f"agentgauge: the path {str(error.filename)[:200]}… is too long; give the path of a file", file=sys.stderr
+        )
         return 4
 
 

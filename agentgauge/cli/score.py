@@ -11,7 +11,9 @@ from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.capabilities import PredictionFiles, Similarity
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.explanations import cut
 from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.text_files import odd_kind
 
 
 def main(argv: Sequence[str]) -> int:
@@ -23,6 +25,8 @@ def main(argv: Sequence[str]) -> int:
     if options.samples is None and task.samples_needed:
         raise UsageProblem(f"{task.name} needs the data set as well: give --samples its folder or its main file")
     given = [path for path in (options.samples, options.predictions) if path]
+    for path in given:
+        refuse_odd(path)
     sandbox.hide([task.data.bundled, *(path if path.is_dir() else path.parent for path in given)])
     own = task.default_similarity(official=False) if isinstance(task, Similarity) else ""
     similarity = options.similarity or own
@@ -45,6 +49,16 @@ def main(argv: Sequence[str]) -> int:
     if isinstance(task, Similarity) and not task.comparable(similarity):
         print(f"  not comparable with published figures: {similarity} is not the published similarity model")
     return 0
+
+
+def refuse_odd(path: Path) -> None:
+    """Raises UsageProblem for a path that can be neither a file nor a folder."""
+    try:
+        kind = odd_kind(path)
+    except OSError as error:
+        raise UsageProblem(f"{cut(str(path))} cannot be read ({error.strerror}); give a file or folder") from None
+    if kind:
+        raise UsageProblem(f"{path} is {kind}, and files are read more than once; save it as a file")
 
 
 def _parser() -> CommandParser:

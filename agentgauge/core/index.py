@@ -21,7 +21,8 @@ from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.text_files import UTF_16
+from agentgauge.core.parsing import parse_json
+from agentgauge.core.text_files import UTF_16, odd_kind
 from agentgauge.core.user_home import cache_base
 
 _FORMAT = "3"
@@ -214,8 +215,8 @@ def line_entries(file: Path) -> Iterator[Entry]:
                 _refuse_utf_16(file, line)
             if line.strip():
                 try:
-                    value = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
-                except (ValueError, RecursionError) as error:
+                    value = parse_json(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+                except ValueError as error:
                     raise DataProblem(f"{file} is damaged in line {number + 1}: {error}; get the file again") from None
                 bom = 3 if number == 0 and line.startswith(b"\xef\xbb\xbf") else 0
                 yield Entry(str(number), value, start + bom, end)
@@ -237,6 +238,8 @@ def _shared(tags: tuple[str, ...]) -> tuple[str, ...]:
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[BufferedReader]:
     try:
+        if kind := odd_kind(file):
+            raise DataProblem(f"{file} is {kind}, and samples are read at their places in a file; save it as a file")
         with file.open("rb") as stream:
             yield stream
     except FileNotFoundError:

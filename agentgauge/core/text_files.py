@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import codecs
+import errno
+import stat
 from pathlib import Path
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def odd_kind(path: Path) -> str:
+    """What a path that a user gave is besides a file or folder, in words; empty for these and where there is nothing.
+    Raises OSError for what cannot be a path."""
+    try:
+        return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except ValueError:
+        raise OSError(errno.EINVAL, "it has a NUL", str(path)) from None
 
 
 def read_text(path: Path) -> str:

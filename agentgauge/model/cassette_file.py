@@ -20,6 +20,7 @@ from agentgauge.core.explanations import cut
 from agentgauge.core.parsing import DEEPEST, parse_json, refuse_extremes
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.redaction import dumps
+from agentgauge.core.text_files import odd_kind
 from agentgauge.core.types import Json
 
 FORMAT = 1
@@ -48,9 +49,13 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
     A last line that a killed run left incomplete is taken off. Raises UsageProblem for a cassette of something else.
     """
     header = {"cassette": FORMAT, "settings": dict(settings)}
-    if path.exists() and not path.is_file():
-        raise UsageProblem(f"the cassette {path} is {_kind(path)}; give --record the name of a file")
-    if path.exists() and path.stat().st_size:
+    try:
+        kind, is_begun = odd_kind(path), path.exists() and path.stat().st_size > 0
+    except OSError as error:
+        raise _not_writable(path, error) from None
+    if kind:
+        raise UsageProblem(f"the cassette {path} is {kind}; give --record the name of a file")
+    if is_begun and not path.is_dir():
         # which models see pictures is found out anew, and is known only where pictures are shown
         if {**recorded_settings(path), "vision": {}} != {**settings, "vision": {}}:
             raise UsageProblem(f"the cassette {path} was recorded with other settings; record to another file")
@@ -62,23 +67,26 @@ def create_cassette(path: Path, settings: Mapping[str, Json]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_line(header))
     except OSError as error:
-        raise UsageProblem(
-            f"the cassette {path} cannot be written ({error.strerror}); give --record a file in a writable folder"
-        ) from None
+        raise _not_writable(path, error) from None
+
+
+def _not_writable(path: Path, error: OSError) -> UsageProblem:
+    return UsageProblem(
+        f"the cassette {path} cannot be written ({error.strerror}); give --record a file in a writable folder"
+    )
 
 
 def recorded_settings(path: Path) -> dict[str, Any]:
     """The settings of the recorded run. Raises UsageProblem when the file is missing or no cassette of this format."""
     try:
-        if path.exists() and not path.is_file():
+        if kind := odd_kind(path):
             raise UsageProblem(
-                f"the cassette {path} is {_kind(path)}, and only a file can be read at any place; save it as a file"
+                f"the cassette {path} is {kind}, and only a file can be read at any place; save it as a file"
             )
         with path.open("rb") as stream:
             line = stream.readline(_LONGEST)
-    except (OSError, ValueError) as error:  # the latter for a name with a NUL
-        why = getattr(error, "strerror", None) or error
-        raise UsageProblem(f"the cassette {path} cannot be read ({why}); make one with --record") from None
+    except OSError as error:
+        raise UsageProblem(f"the cassette {path} cannot be read ({error.strerror}); make one with --record") from None
     try:
         data = parse_json(line)
         refuse_extremes(data)
@@ -94,10 +102,6 @@ def recorded_settings(path: Path) -> dict[str, Any]:
             f" {FORMAT}; record it again"
         )
     return dict(data.get("settings") or {})
-
-
-def _kind(path: Path) -> str:
-    return "a folder" if path.is_dir() else "a pipe" if path.is_fifo() else "a device or socket"
 
 
 def _line(value: Mapping[str, Json]) -> bytes:

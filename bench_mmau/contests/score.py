@@ -130,6 +130,6 @@ def record_id(record: Mapping[str, Any], *, needed: bool = True) -> str:
     found = record.get("id", record.get("deliverable_id") if not needed else None)
     if needed and not isinstance(found, str):
         raise NotScorable(
-            "", f"a contest record's id is {found!r} where a text is needed; correct or remove the record"
+            "", f"a contest record's id is {cut(repr(found))} where a text is needed; correct or remove the record"
         )
     return "" if found is None else str(found)

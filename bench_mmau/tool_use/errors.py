@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.explanations import cut
 
 
 class NotScorable(DataProblem):
@@ -13,7 +14,7 @@ class NotScorable(DataProblem):
     """
 
     def __init__(self, record_id: str, text: str) -> None:
-        super().__init__(f"Apple MMAU record {record_id!r}: {text}" if record_id else f"Apple MMAU: {text}")
+        super().__init__(f"Apple MMAU record {cut(record_id)!r}: {text}" if record_id else f"Apple MMAU: {text}")
         self.record_id, self.reason = record_id, text
 
 

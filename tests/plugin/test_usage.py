@@ -36,7 +36,7 @@ import pytest
         (("--tool-server", "localhost:16181"), "--tool-server 'localhost:16181' is not an address"),
         (("--replay", "none.jsonl"), "the cassette none.jsonl cannot be read"),
         (("--replay", "pipe"), "the cassette pipe is a pipe, and only a file can be read at any place; save it"),
-        (("--replay", "empty"), "the cassette empty is a folder"),
+        (("--replay", "empty"), "the cassette empty cannot be read (Is a directory)"),
         (("--attempts", "9" * 4299), "9… is too large; give a whole number up to 10,000"),
         (("--in-flight", "1000000000"), "--in-flight 1000000000 is too large; give a whole number up to 1,000,000"),
         (("--limit", "9" * 4299), "9… is too large; give a whole number up to 1,000,000,000,000"),
