@@ -11,6 +11,7 @@ import contextlib
 import errno
 import ipaddress
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
@@ -24,9 +25,12 @@ from agentgauge.core.service_process import BACKLOG
 MOST_CONNECTIONS = 2048
 """Connections of a server at a time, fewer where the limit of open files is low. Half of them from one other
 machine."""
+MOST_HEADERS = 64  # of a request, with 8 KiB each
 SECONDS = 60.0
 """The longest time for a connection to be idle, for the headers of a request to arrive, and for its body."""
 
+_UNDISTURBED = 1.0  # seconds in which an idle connection is not closed for another: its request may be on the way
+_LOOK = 0.1  # seconds between two looks for a connection that can be closed
 _FILES = 3  # of a connection: its own, one that its request needs, one of a second server in this process
 _OTHER_FILES = 128
 _FEWEST = 8  # connections where hardly any files may be open
@@ -101,8 +105,8 @@ class _Connection(web.RequestHandler):
     def __init__(self, listener: _Listener, host: str, server: web.Server, options: dict[str, Any]) -> None:
         self.listener, self.host = listener, host
         self.wire: asyncio.BaseTransport | None = None
-        loop = asyncio.get_running_loop()
-        super().__init__(server, loop=loop, access_log=None, keepalive_timeout=SECONDS, **options)
+        common = {"loop": asyncio.get_running_loop(), "access_log": None, "keepalive_timeout": SECONDS}
+        super().__init__(server, max_headers=MOST_HEADERS, **common, **options)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -143,8 +147,8 @@ class _Listener:
         files = raise_file_limit(_OTHER_FILES + _FILES * MOST_CONNECTIONS)
         self._most = min(MOST_CONNECTIONS, max((files - _OTHER_FILES) // _FILES, _FEWEST))
         self._open: Counter[str] = Counter()  # connections by host
-        self._idle: dict[_Connection, None] = {}  # the one that has been idle longest is first
-        self._changed = asyncio.Event()
+        self._idle: dict[_Connection, float] = {}  # and since when; the one that has been idle longest is first
+        self._freed = asyncio.Event()
         self._tasks = [asyncio.create_task(self._accept(each)) for each in sockets]
 
     async def close(self) -> None:
@@ -156,12 +160,12 @@ class _Listener:
 
     def opened(self, connection: _Connection) -> None:
         self._open[connection.host] += 1
-        self._idle[connection] = None
+        self._idle[connection] = time.monotonic()
 
     def closed(self, connection: _Connection) -> None:
         self._idle.pop(connection, None)
         self._open -= Counter([connection.host])
-        self._changed.set()
+        self._freed.set()
 
     @contextlib.contextmanager
     def answering(self, connection: _Connection) -> Iterator[None]:
@@ -170,8 +174,7 @@ class _Listener:
             yield
         finally:
             if connection.wire is not None:
-                self._idle[connection] = None
-                self._changed.set()
+                self._idle[connection] = time.monotonic()
 
     async def _accept(self, listening: socket.socket) -> None:
         async for link, address in accepted(listening, self._room, self._close_idle):
@@ -188,14 +191,15 @@ class _Listener:
 
     async def _room(self) -> None:
         while self._open.total() >= self._most:
-            self._changed.clear()
+            self._freed.clear()
             self._close_idle()
-            await self._changed.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._freed.wait(), _LOOK)
 
     def _close_idle(self, host: str | None = None) -> bool:
         """Close the connection that has been idle longest, of a host if one is named. False: there is none."""
         found = next((each for each in self._idle if host in (None, each.host)), None)
-        if found is None:
+        if found is None or time.monotonic() - self._idle[found] < _UNDISTURBED:
             return False
         del self._idle[found]
         found.abort()
