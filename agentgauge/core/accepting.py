@@ -23,7 +23,7 @@ def raise_file_limit(wanted: int) -> int:
 
 
 async def accepted(
-    listening: socket.socket, room: Callable[[], Awaitable[object]], make_room: Callable[[], None] = lambda: None
+    listening: socket.socket, room: Callable[[], Awaitable[object]], make_room: Callable[[], object] = lambda: None
 ) -> AsyncIterator[tuple[socket.socket, Any]]:
     """The connections that arrive at a listening socket, with their peers' addresses.
 

@@ -14,6 +14,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientPayloadError, web
@@ -29,10 +30,10 @@ MOST_HEADERS = 64  # of a request, with 8 KiB each
 SECONDS = 60.0
 """The longest time for a connection to be idle, for the headers of a request to arrive, and for its body."""
 
-_UNDISTURBED = 1.0  # seconds in which an idle connection is not closed for another: its request may be on the way
+_UNDISTURBED = 0.25  # seconds in which an idle connection is not closed for another: its request may be on the way
 _LOOK = 0.1  # seconds between two looks for a connection that can be closed
 _FILES = 3  # of a connection: its own, one that its request needs, one of a second server in this process
-_OTHER_FILES = 128
+_OTHER_FILES = 64
 _FEWEST = 8  # connections where hardly any files may be open
 _FAULTS_OF_CLIENTS = (HttpProcessingError, web.RequestPayloadError, ClientPayloadError, ConnectionError)
 
@@ -105,8 +106,8 @@ class _Connection(web.RequestHandler):
     def __init__(self, listener: _Listener, host: str, server: web.Server, options: dict[str, Any]) -> None:
         self.listener, self.host = listener, host
         self.wire: asyncio.BaseTransport | None = None
-        common = {"loop": asyncio.get_running_loop(), "access_log": None, "keepalive_timeout": SECONDS}
-        super().__init__(server, max_headers=MOST_HEADERS, **common, **options)
+        options = {"access_log": None, "max_headers": MOST_HEADERS, **options}
+        super().__init__(server, loop=asyncio.get_running_loop(), keepalive_timeout=SECONDS, **options)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -183,9 +184,8 @@ class _Listener:
                 link.close()
                 continue
             try:
-                await asyncio.get_running_loop().connect_accepted_socket(
-                    lambda host=host: _Connection(self, host, self._server, self._options), link
-                )
+                made = partial(_Connection, self, host, self._server, self._options)
+                await asyncio.get_running_loop().connect_accepted_socket(made, link)
             except OSError:
                 link.close()
 

@@ -276,7 +276,7 @@ def test_slow_headers_and_bodies_are_ended(tmp_path: Path, monkeypatch: pytest.M
         for before in (b"", used):
             for begun, end in (
                 (b"GET / HTTP/1.1\r\nX: ", b""),
-                (b"POST / HTTP/1.1\r\nContent-Length: 999\r\n\r\n", b"408"),
+                (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999\r\n\r\n", b"408"),
             ):
                 with connect(port, before) as link:
                     if before:

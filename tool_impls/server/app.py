@@ -332,6 +332,6 @@ async def running(server: ToolServer, where: socket.socket | tuple[str, int]) ->
         raise UsageProblem(f"the tool server {problem}") from None
     # What is left of a refused body is read by us, to a bound in bytes. The original decompresses nothing either; so
     # 64 MB on the wire are 64 MB here.
-    options = {"lingering_time": 0, "auto_decompress": False}
+    options: dict[str, Any] = {"lingering_time": 0, "auto_decompress": False}
     async with served(server.application(), sockets, shutdown_seconds=0.5, **options) as port:
         yield port
