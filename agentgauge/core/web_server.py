@@ -186,7 +186,7 @@ class _Listener:
             try:
                 made = partial(_Connection, self, host, self._server, self._options)
                 await asyncio.get_running_loop().connect_accepted_socket(made, link)
-            except OSError:
+            except Exception:  # of one connection, such as a lack of memory; others still come
                 link.close()
 
     async def _room(self) -> None:
