@@ -171,6 +171,21 @@ def test_outputs(source: str, expected: list[str]) -> None:
     assert [output.get("text", output["output_type"]) for output in found.cells[0]["outputs"]] == expected
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print('x' * 30_000_000)",
+        "for _ in range(30): print('x' * 1_000_000)",
+        "!head -c 30000000 /dev/zero | tr '\\0' x",
+    ],
+)
+def test_long_outputs_are_cut(source: str) -> None:
+    """Three of them would be more than all cells of a notebook may answer."""
+    found = run_cells([code(source)] * 3, ExecutionSettings())
+    assert found.success, found.error
+    assert [len(output["text"]) for cell in found.cells for output in cell["outputs"]] == [1_000_000] * 3
+
+
 def test_tables_have_the_shape_that_they_have_in_a_kernel() -> None:
     pytest.importorskip("pandas")
     found = run_cells(
