@@ -338,7 +338,10 @@ HOSTILE = {
         ),
         "outputs are damaged",
     ),
-    "flood of output": ("print('x' * (3 << 20))", "DeadKernelError"),
+    "flood of displays": (
+        "from IPython.display import publish_display_data\npublish_display_data({'text/plain': 'x' * (3 << 20)})",
+        "DeadKernelError",
+    ),
     "deep nesting displayed": (
         (
             "x = []\nfor _ in range(10**5): x = [x]\nfrom IPython.display import"
