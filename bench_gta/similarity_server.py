@@ -9,52 +9,48 @@ a request is a JSON list of two texts, the reply a JSON number, which JSON keeps
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from concurrent.futures import ThreadPoolExecutor
+
+from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
+from agentgauge.core.service_process import end_with_parent, given_listener
+from agentgauge.core.web_server import answering, bind, served, whole_body
 from bench_gta.similarity import Similarity, similarity
 
+_MOST_BODY = 256 << 20  # bytes: a deliverable's text may be long
 
-def _handler(similar: Similarity) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+def make_app(similar: Similarity) -> web.Application:
+    one_pair = ThreadPoolExecutor(1)
+
+    def compare(body: bytes) -> float:
+        return similar(*json.loads(body))
+
+    async def handle(request: web.Request) -> web.Response:
+        body = await whole_body(request)
+        with answering(request):
             try:
-                status, body = 200, json.dumps(similar(*texts))
+                found = await asyncio.get_running_loop().run_in_executor(one_pair, compare, body)
             except Exception as error:  # a model that does not load breaks cases; it must not break the connection
-                status, body = 500, json.dumps(f"{type(error).__name__}: {error}")
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
+                return web.json_response(f"{type(error).__name__}: {error}", status=500)
+        return web.json_response(found)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Log nothing: a line for every pair would drown the messages that matter."""
-
-    return Handler
+    app = web.Application(client_max_size=_MOST_BODY)
+    app.router.add_post("/", handle)
+    return app
 
 
-class Server(ThreadingHTTPServer):
-    """A thread for each waiting pair; the measure compares one pair at a time."""
-
-    daemon_threads = True
-    request_queue_size = BACKLOG
-
-
-def make_server(similar: Similarity, port: int = 0) -> ThreadingHTTPServer:
-    """A server on 127.0.0.1 that is not yet serving. It uses its controller's socket, if there is one."""
+async def _serve(similar: Similarity, port: int) -> None:
     given = given_listener()
-    if given is None:
-        return Server(("127.0.0.1", port), _handler(similar))
-    server = Server(given.getsockname(), _handler(similar), bind_and_activate=False)
-    server.socket.close()
-    server.socket = given
-    return server
+    async with served(make_app(similar), [given] if given else bind("127.0.0.1", port)) as bound:
+        print(json.dumps({"url": f"http://127.0.0.1:{bound}"}), flush=True)
+        await asyncio.Event().wait()
 
 
 def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity] = similarity) -> int:
@@ -73,15 +69,13 @@ def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity]
     end_with_parent()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is kept that an end could spoil
     try:
-        server = make_server(load(options.backend), options.port)
+        asyncio.run(_serve(load(options.backend), options.port))
     except UsageProblem as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 4
     except OSError as error:
         print(f"error: port {options.port} cannot be used: {error.strerror or error}", file=sys.stderr)
         return 4
-    print(json.dumps({"url": f"http://127.0.0.1:{server.server_address[1]}"}), flush=True)
-    server.serve_forever()
     return 0
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.view.server import Viewer
-from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.web_server import bind, served
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,15 +34,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a line of aiohttp's log is about something other than a malformed request, which got its answer."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
 async def _serve(folder: Path, port: int) -> None:
-    logging.getLogger("aiohttp.server").addFilter(_is_fault)
     viewer = Viewer(folder)
-    runner = web.AppRunner(viewer.app(), access_log=None, shutdown_timeout=2.0)
     ended = asyncio.Event()
     loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -56,18 +47,16 @@ async def _serve(folder: Path, port: int) -> None:
     for number in signals:
         loop.add_signal_handler(number, end)
     try:
-        await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", port).start()
+            sockets = bind("127.0.0.1", port)
         except OSError as error:
             reason = os.strerror(error.errno or 0)
             raise UsageProblem(f"--port {port} cannot be used ({reason}); give another, or leave --port out") from None
-        port = runner.addresses[0][1]
-        count = len(viewer.runs.names())
-        print(f"http://localhost:{port}/?token={viewer.access.token}")
-        runs = f"{count} {'run' if count == 1 else 'runs'}"
-        print(f"{runs} in {folder}; only this machine can connect; Ctrl-C ends the server", flush=True)
-        await ended.wait()
+        async with served(viewer.app(), sockets, shutdown_seconds=2.0) as port:
+            count = len(viewer.runs.names())
+            print(f"http://localhost:{port}/?token={viewer.access.token}")
+            runs = f"{count} {'run' if count == 1 else 'runs'}"
+            print(f"{runs} in {folder}; only this machine can connect; Ctrl-C ends the server", flush=True)
+            await ended.wait()
     finally:
-        await runner.cleanup()
         viewer.close()

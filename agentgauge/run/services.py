@@ -36,6 +36,8 @@ LOG_SECONDS = 1.0
 """How long to wait for the last lines of a log, because a child of the process may live on and keep the stream open."""
 LONGEST_LINE = 1 << 20
 """Bytes of a line of a log; a longer one is looked at in pieces."""
+MOST_LOG = 8 << 20
+"""Bytes of a log. What comes then goes to a new file; the full one is kept beside it, as NAME.log.1, until the next."""
 RESTARTS = 3
 
 
@@ -124,21 +126,19 @@ class Service:
 
     def _spawned(self, listener: socket.socket) -> subprocess.Popen[bytes]:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            log = stack.enter_context(self._log.open("ab", buffering=0))
-            process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**os.environ, **home_variables(), PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
-                pass_fds=[listener.fileno()],
-                start_new_session=True,
-            )
-            stack.pop_all()
+        self._log.touch()
+        process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **home_variables(), PARENT: str(os.getpid()), LISTENER: str(listener.fileno())},
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
         assert process.stderr is not None
         self._logging = threading.Thread(
-            target=_log_lines, args=(process.stderr, log), name=f"agentgauge-{self.name}-log", daemon=True
+            target=_log_lines, args=(process.stderr, self._log), name=f"agentgauge-{self.name}-log", daemon=True
         )
         self._logging.start()
         return process
@@ -240,13 +240,16 @@ def _first_line(stream: IO[bytes], seconds: float) -> bytes:
     return data
 
 
-def _log_lines(stream: IO[bytes], log: IO[bytes]) -> None:
+def _log_lines(stream: IO[bytes], log: Path) -> None:
     """Write what a process prints, line by line as it comes, without secrets: libraries print addresses and headers of
     requests. Until its last child has closed the stream; a disk that is full must not stop it from printing."""
-    with stream, log:
+    with stream:
         while line := stream.readline(LONGEST_LINE):
             with contextlib.suppress(OSError):
-                log.write(printed(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+                if log.exists() and log.stat().st_size >= MOST_LOG:
+                    log.replace(log.with_name(f"{log.name}.1"))
+                with log.open("ab", buffering=0) as file:
+                    file.write(printed(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
 
 
 def _close_output(process: subprocess.Popen[bytes]) -> None:

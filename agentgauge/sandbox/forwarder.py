@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import socket
 import threading
 from collections.abc import Sequence
 
+from agentgauge.core.accepting import accepted, raise_file_limit
+
 MOST_CONNECTIONS = 64
 """Connections of one program at a time; further ones wait until one of them ends."""
-_RETRY = 0.1  # seconds after which a connection that could not be accepted is tried again
 _FILES = 3  # of a connection: two here, and one of the server that it leads to, which may be in this process
 _OTHER_FILES = 1024
 _CHUNK = 1 << 16
@@ -24,12 +24,7 @@ _CHUNK = 1 << 16
 def allow_connections(programs: int) -> None:
     """Raise this process's limit of open files, as far as the hard limit allows, so that these programs cannot use it
     up."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OTHER_FILES + programs * _FILES * MOST_CONNECTIONS
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    raise_file_limit(_OTHER_FILES + programs * _FILES * MOST_CONNECTIONS)
 
 
 class Forwarder:
@@ -74,15 +69,7 @@ class Forwarder:
             opened.close()
 
     async def _accept(self, port: int, listening: socket.socket, free: asyncio.Semaphore) -> None:
-        listening.setblocking(False)
-        while True:
-            await free.acquire()
-            while True:
-                try:
-                    connection, _ = await self._loop.sock_accept(listening)
-                    break
-                except OSError:  # the program has ended it, or this process has too many files open
-                    await asyncio.sleep(_RETRY)
+        async for connection, _ in accepted(listening, free.acquire):
             task = asyncio.create_task(_forward(connection, port))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)

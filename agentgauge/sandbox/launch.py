@@ -175,7 +175,7 @@ class Job:
             try:
                 self._give(giving, holder.order)
                 ended = self._collect({stdout: arrived.stdout, stderr: arrived.stderr, status: arrived.report}, arrived)
-                report = read_report(bytes(arrived.report))
+                report = read_report(arrived.report)
             finally:
                 self._close_lifeline()
                 # The kernel keeps count of what it has ended for want of memory.

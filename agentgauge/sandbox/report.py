@@ -20,20 +20,21 @@ class Report:
     end: str | None = None
 
 
-def read_report(content: bytes) -> Report:
+def read_report(content: bytes | bytearray) -> Report:
     """After the program has started, an early end of the processes that hold it does not count as a fault, because the
     program may have caused it.
     """
-    report = Report()
-    while content:
-        line, _, content = content.partition(b"\n")
-        kind, _, text = line.decode("utf-8", "replace").partition(" ")
+    report, at = Report(), 0
+    while at < len(content):
+        end = content.find(b"\n", at) % (len(content) + 1)
+        kind, _, text = content[at:end].decode("utf-8", "replace").partition(" ")
+        at = end + 1
         match kind:
             case "answer":
                 size, busy = int(text.split()[0]), float(text.split()[1])
-                if len(content) >= size:
-                    report.answers.append(Answer(content[:size], busy))
-                content = content[size:]
+                if len(content) >= at + size:
+                    report.answers.append(Answer(bytes(content[at : at + size]), busy))
+                at += size
             case "layer":
                 report.layers.append(text)
             case "note":

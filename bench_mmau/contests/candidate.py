@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench_mmau.contests.execute import ExecutionSettings, GroupRun, Outcome, run_in_pool
+from bench_mmau.contests.execute import MOST_TEXT, ExecutionSettings, GroupRun, Outcome, run_in_pool
 from bench_mmau.contests.extract import output_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
 
 GROUPS = ("public_tests", "private_tests", "generated_tests")  # in this order
 EMPTY = {"status": "empty_solution"}
+_SHORT = 1_000  # characters of a text that are kept of a group's later errors; no prompt shows those
 
 ErrorLog = list[dict[str, str]] | dict[str, str]
 """One entry per failed test of the groups that are not lost; an object, not a list, for an empty program."""
@@ -38,6 +39,22 @@ class Group:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @property
+    def most_text(self) -> int:
+        """``most`` of ``run_group``: a power of two, for the program could see it."""
+        return max(MOST_TEXT, 1 << max(map(len, self.outputs)).bit_length())
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The verdict on one group, without the outputs. ``lost``: why all its tests failed. ``uncompiled``: the failure
+    that is the same on every input."""
+
+    right: int = 0
+    errors: tuple[dict[str, str], ...] = ()
+    lost: str | None = None
+    uncompiled: Outcome | None = None
+
 
 def start(
     code: str, problem: Mapping[str, Any], where: ExecutionSettings, fixes: Fixes = PARITY
@@ -55,9 +72,9 @@ def start(
         return lambda: Candidate(False, 0.0, dict(EMPTY))
     groups = read_groups(problem)
     brief = _brief(groups, where.limits.group_seconds)
-    jobs = [partial(run_in_pool, code, group.inputs, where, fixes, brief) for group in groups]
-    runs = where.pool.in_turn(jobs, until=_uncompiled)
-    return lambda: _judged(groups, _for_all(groups, runs.result()), fixes)
+    jobs = [partial(_run, code, group, where, fixes, brief) for group in groups]
+    found = where.pool.in_turn(jobs, until=lambda group: group.uncompiled is not None)
+    return lambda: _candidate(groups, found.result(), fixes)
 
 
 def read_groups(problem: Mapping[str, Any]) -> tuple[Group, ...]:
@@ -100,37 +117,41 @@ def _brief(groups: Sequence[Group], group_seconds: float) -> float:
     return group_seconds / 2 / max((len(group.inputs) for group in groups), default=1)
 
 
-def _uncompiled(run: GroupRun) -> bool:
-    return run.outcomes is not None and run.outcomes[0].status == "uncompiled"
+def _run(code: str, group: Group, where: ExecutionSettings, fixes: Fixes, brief: float) -> _Judged:
+    return _judged(group, run_in_pool(code, group.inputs, where, fixes, brief, group.most_text), fixes)
 
 
-def _for_all(groups: Sequence[Group], runs: Sequence[GroupRun]) -> Sequence[GroupRun]:
-    """One run for each group: the failure that was the last outcome is that of the groups that did not run."""
-    last = (runs[-1].outcomes or ())[:1] if runs else ()
-    return [*runs, *(GroupRun(last * len(group.inputs), late=False) for group in groups[len(runs) :])]
-
-
-def _judged(groups: Sequence[Group], runs: Sequence[GroupRun], fixes: Fixes) -> Candidate:
-    total = sum(len(group.inputs) for group in groups)
+def _judged(group: Group, run: GroupRun, fixes: Fixes) -> _Judged:
+    if run.outcomes is None:
+        return _Judged(lost=run.reason)
     errors: list[dict[str, str]] = []
-    right, lost = 0, []
-    for group, run in zip(groups, runs, strict=True):
-        if run.outcomes is None:
-            lost.append(run.reason)
-            continue
-        for given, expected, outcome in zip(group.inputs, group.outputs, run.outcomes, strict=True):
-            error = _error(given, expected, outcome, fixes)
-            if error is None:
-                right += 1
-            else:
-                errors.append(error)
-    share = right / total if total else 0.0
-    return Candidate(0 < total == right, share, errors, tuple(lost), compiles=not any(map(_uncompiled, runs)))
+    for given, expected, outcome in zip(group.inputs, group.outputs, run.outcomes, strict=True):
+        if error := _error(given, expected, outcome, fixes, _SHORT if errors else MOST_TEXT):
+            errors.append(error)
+    first = run.outcomes[0]
+    uncompiled = first if first.status == "uncompiled" else None
+    return _Judged(len(run.outcomes) - len(errors), tuple(errors), uncompiled=uncompiled)
 
 
-def _error(given: str, expected: str, outcome: Outcome, fixes: Fixes) -> dict[str, str] | None:
-    if outcome.status != "passed":
-        return {"status": "runtime_error", "test_input": given, "error_message": outcome.text}
-    if output_match(outcome.text, expected, fixes):
+def _candidate(groups: Sequence[Group], judged: Sequence[_Judged], fixes: Fixes) -> Candidate:
+    """A failure to compile, which is that of the last group that ran, is that of the groups that did not run."""
+    total = sum(len(group.inputs) for group in groups)
+    uncompiled = judged[-1].uncompiled if judged else None
+    if uncompiled:
+        left = groups[len(judged) :]
+        alike = [GroupRun((uncompiled,) * len(group.inputs), late=False) for group in left]
+        judged = [*judged, *(_judged(group, run, fixes) for group, run in zip(left, alike, strict=True))]
+    right = sum(group.right for group in judged)
+    errors = [error for group in judged for error in group.errors]
+    lost = tuple(group.lost for group in judged if group.lost is not None)
+    return Candidate(0 < total == right, right / total if total else 0.0, errors, lost, compiles=uncompiled is None)
+
+
+def _error(given: str, expected: str, outcome: Outcome, fixes: Fixes, most: int) -> dict[str, str] | None:
+    """The error of a test, if there is one. ``most``: characters of the outcome's text that are kept."""
+    if outcome.status in ("timeout", "failed", "uncompiled"):
+        return {"status": "runtime_error", "test_input": given, "error_message": outcome.text[:most]}
+    if outcome.status == "passed" and output_match(outcome.text, expected, fixes):
         return None
-    return {"status": "wrong_output", "test_input": given, "expected_output": expected, "code_output": outcome.text}
+    text = outcome.text[:most]
+    return {"status": "wrong_output", "test_input": given, "expected_output": expected, "code_output": text}

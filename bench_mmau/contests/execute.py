@@ -24,7 +24,10 @@ _NOTICED = 0.25  # further seconds that the runner's exception may take until it
 
 _LIMITS = sandbox.Limits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
 
-Status = Literal["passed", "timeout", "failed", "uncompiled"]
+MOST_TEXT = 100_000
+"""Characters of a test's output or error that are kept, more where a right output has more."""
+
+Status = Literal["passed", "timeout", "failed", "uncompiled", "too_long"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class ExecutionSettings:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One test: ``passed`` means that the program ended; ``text`` is then its output, else ``timeout`` or ``failed:
-    ...``. ``uncompiled``: it fails alike on every input, since it does not compile."""
+    ...``. ``uncompiled``: it fails alike on every input, since it does not compile. ``too_long``: it ended, and printed
+    more than any right output has; ``text`` is the beginning."""
 
     status: Status
     text: str
@@ -67,7 +71,12 @@ class GroupRun:
 
 
 def run_in_pool(
-    code: str, inputs: Sequence[str], where: ExecutionSettings, fixes: Fixes = PARITY, brief: float = 0.0
+    code: str,
+    inputs: Sequence[str],
+    where: ExecutionSettings,
+    fixes: Fixes = PARITY,
+    brief: float = 0.0,
+    most: int = MOST_TEXT,
 ) -> GroupRun:
     """As ``run_group``, concurrently with other programs. A program that ran out of time is run once more, alone, and
     the second run counts.
@@ -76,19 +85,25 @@ def run_in_pool(
     protection.
     """
     with where.pool.beside() as place:
-        found = run_group(code, inputs, where, fixes, brief)
+        found = run_group(code, inputs, where, fixes, brief, most)
     if not (found.late and place.crowded):
         return found
     with where.pool.alone():
-        return run_group(code, inputs, where, fixes, brief)
+        return run_group(code, inputs, where, fixes, brief, most)
 
 
 def run_group(
-    code: str, inputs: Sequence[str], where: ExecutionSettings, fixes: Fixes = PARITY, brief: float = 0.0
+    code: str,
+    inputs: Sequence[str],
+    where: ExecutionSettings,
+    fixes: Fixes = PARITY,
+    brief: float = 0.0,
+    most: int = MOST_TEXT,
 ) -> GroupRun:
     """Run the program on every input, in one process of its own and an empty folder.
 
     A program that is found not to compile within ``brief`` seconds of processor time is tried on the first input only.
+    ``most``: characters of each outcome's text; no right output is longer.
     """
     limits = where.limits
     test = limits.test_seconds + _SWALLOWED
@@ -103,6 +118,8 @@ def run_group(
         "exits": fixes.exits,
         "buffers": fixes.buffers,
         "brief": brief,
+        "words": fixes.words,
+        "most": most,
     }
     tests = tuple(text.encode("utf-8", "surrogatepass") for text in inputs)
     with sandbox.scratch_folder() as folder:

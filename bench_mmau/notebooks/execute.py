@@ -78,6 +78,7 @@ class Execution:
 
 def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fixes = PARITY) -> Execution:
     """Run all cells of a solution; the first error ends it. Blocks, at worst for cells x ``cell_seconds``.
+    Gives the last cell with outputs, and no other cell.
 
     Raises UsageProblem without IPython or below the minimum of protection, SandboxFault if nothing could be run.
     """
@@ -85,9 +86,7 @@ def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fi
         return Execution(False, error=solution.problem)
     found = run_cells(solution.cells, where or ExecutionSettings(), fixes=fixes)
     start = len(solution.given) if fixes.own_output else 0
-    return Execution(
-        found.success, last_with_output(found.cells, start) if found.success else None, found.error, found.cells
-    )
+    return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error)
 
 
 def given(record: Mapping[str, Any]) -> Execution:

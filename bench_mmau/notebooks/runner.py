@@ -41,6 +41,7 @@ _USUAL = [
 ]
 """What most notebooks import, without a word from these packages. Not pyplot: it looks for the shell when it is
 imported."""
+MOST_TEXT = 1_000_000  # characters of a stream's output that are kept, its beginning
 WORK = "tmp"  # the working directory, as the published evaluator calls it
 
 
@@ -62,8 +63,10 @@ class Recorder:
             self.outputs, self._clear_first = [], False
         last = self.outputs[-1] if self.outputs else {}
         if output["output_type"] == "stream" == last.get("output_type") and last["name"] == output["name"]:
-            last["text"] += output["text"]
+            last["text"] += output["text"][: MOST_TEXT - len(last["text"])]
             return
+        if output["output_type"] == "stream":
+            output["text"] = output["text"][:MOST_TEXT]
         self.outputs.append(output)
         if display_id is not None:
             self._by_id.setdefault(display_id, []).append(output)

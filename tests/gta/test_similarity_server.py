@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,9 +21,10 @@ from agentgauge.run.services import Service
 from bench_gta import similarity as module
 from bench_gta.similarity import similarity
 from bench_gta.similarity_client import SimilarityFault, remote
-from bench_gta.similarity_server import make_server
+from bench_gta.similarity_server import make_app
 from tests.packages import present
 from tests.plugin.project import ROOT, records, start_gta
+from tests.tools.servers import web_server
 
 COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
 PAIRS = [
@@ -39,18 +39,8 @@ PAIRS = [
 
 @pytest.fixture
 def serve() -> Iterator:
-    started: list[ThreadingHTTPServer] = []
-
-    def start(measure) -> str:
-        server = make_server(measure)
-        started.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as running:
+        yield lambda measure: running.enter_context(web_server(lambda: make_app(measure)))
 
 
 @pytest.fixture

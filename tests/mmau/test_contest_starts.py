@@ -3,6 +3,7 @@ texts that each test would give by itself."""
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -14,7 +15,7 @@ from agentgauge import sandbox
 from agentgauge.run.thread_pools import drop_waiting, threads
 from bench_mmau.contests import score
 from bench_mmau.contests.candidate import start
-from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, Outcome, run_group
+from bench_mmau.contests.execute import MOST_TEXT, ExecutionLimits, ExecutionSettings, Outcome, run_group
 from bench_mmau.contests.pool import Pool
 from bench_mmau.fixes import PARITY, STRICT
 
@@ -168,3 +169,50 @@ def test_jobs_in_turn_end_with_their_threads() -> None:
     with pytest.raises(CancelledError):
         pool.in_turn(jobs, until=lambda last: False).result(9)
     assert begun == []
+
+
+# Long outputs
+
+LONG = "print('x' * 20_000_000)"
+BLANKS = "print(' ' * 5_000_000 + str(int(input()) ** 2) + ' ' * 5_000_000)"
+LOUD = "raise ValueError('y' * 20_000_000)"
+
+
+@pytest.mark.parametrize("fixes", [PARITY, STRICT], ids=["parity", "strict"])
+@pytest.mark.parametrize(
+    ("code", "status", "kept"),
+    [
+        (LONG, "too_long", "x" * MOST_TEXT),
+        (BLANKS, "passed", "4"),
+        (LOUD, "failed", ("failed: " + "y" * MOST_TEXT)[:MOST_TEXT]),
+        (f"print('z' * {MOST_TEXT - 1})", "passed", "z" * (MOST_TEXT - 1) + "\n"),
+    ],
+    ids=["long", "blanks", "error", "just fits"],
+)
+def test_no_more_of_an_output_is_kept_than_can_be_right(code, status, kept, fixes, where) -> None:
+    assert run_group(code, ["2"], where, fixes).outcomes == (Outcome(status, kept),)
+
+
+def test_a_right_output_may_be_long(where) -> None:
+    words = " ".join(["word"] * MOST_TEXT)
+    tests = {"input": ["", ""], "output": [words, words + "s"]}
+    found = start(f"print(' '.join(['word'] * {MOST_TEXT}))", {"id": "x", "public_tests": tests}, where)()
+    assert found.score == 0.5
+
+
+@pytest.mark.parametrize("code", [LONG, LOUD], ids=["output", "error"])
+def test_only_the_first_error_of_a_group_keeps_a_long_text(code, where) -> None:
+    found = start(code, PROBLEM, where)()
+    lengths = [len(error.get("code_output", error.get("error_message"))) for error in found.errors]
+    assert lengths == [MOST_TEXT, MOST_TEXT, 1000, MOST_TEXT, 1000, 1000] and found.score == 0.0
+
+
+def test_what_long_outputs_take_of_memory_does_not_grow_with_them(where) -> None:
+    """Four programs that print 20 MB for each of three tests."""
+    tests = {"input": ["1"] * 3, "output": ["1"] * 3}
+    tracemalloc.start()
+    finishes = [start(f"{LONG}  # {number}", {"id": "x", "public_tests": tests}, where) for number in range(4)]
+    assert [finish().score for finish in finishes] == [0.0] * 4
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 60 << 20

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.run import services
 from agentgauge.run.services import Service
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
@@ -215,6 +216,7 @@ def test_a_run_whose_tool_server_does_not_start_is_stopped_with_its_last_words_a
 
 
 ORDER = """
+from agentgauge.run import services
 from agentgauge.run.services import Service
 from agentgauge.store import RunFolder
 def spied(where, name):
@@ -254,3 +256,27 @@ def test_a_tool_server_that_fails_at_once_costs_few_requests(tmp_path, workers):
         assert result.status == 4, result.output
         assert "the tool server did not start (status 3)" in result.output
         assert len(endpoint.requests) <= 100
+
+
+CHATTY = """
+import json, sys
+from agentgauge.core.service_process import given_listener
+listener = given_listener()
+for number in range(2000):
+    print(f"line {number:06d} " + "x" * 40, file=sys.stderr)
+print(json.dumps({"url": "http://127.0.0.1:%d" % listener.getsockname()[1]}), flush=True)
+listener.accept()
+"""
+
+
+def test_the_log_of_a_service_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MOST_LOG", 10_000)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    service = Service("chatty", [sys.executable, "-c", CHATTY], tmp_path / "chatty.log")
+    service.start()
+    service.stop()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["chatty.log", "chatty.log.1"]
+    kept = [(tmp_path / name).read_text() for name in ("chatty.log.1", "chatty.log")]
+    assert all(len(text) < 10_100 for text in kept)
+    numbers = [int(line.split()[1]) for line in "".join(kept).splitlines()]
+    assert numbers == list(range(numbers[0], 2000))

@@ -56,20 +56,15 @@ def background(start: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> I
 @contextmanager
 def web_server(make_application: Callable[[], Any]) -> Iterator[str]:
     """Serve an aiohttp application; gives its address. It is made inside the server's own loop."""
-    from aiohttp import web
+    from agentgauge.core.web_server import bind, served
 
     address: list[str] = []
 
     async def start(ready: asyncio.Event) -> None:
-        runner = web.AppRunner(make_application(), access_log=None, shutdown_timeout=0.5)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            address.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
+        async with served(make_application(), bind("127.0.0.1", 0), shutdown_seconds=0.5) as port:
+            address.append(f"http://127.0.0.1:{port}")
             ready.set()
             await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
 
     with background(start):
         yield address[0]

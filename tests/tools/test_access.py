@@ -21,9 +21,8 @@ import pytest
 
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN, without_token
-from tests.tools.servers import background, threaded, web_server
+from tests.tools.servers import threaded, web_server
 from tests.tools.test_server import make
-from tool_impls.server import connections as listen
 from tool_impls.server.access import Access
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.command import main
@@ -487,34 +486,3 @@ def test_slow_forms_take_no_place_in_the_queue_and_are_ended() -> None:
     assert {answer[:12] for answer in answers} == {b"HTTP/1.1 503"}
     assert b"did not arrive within 1 s" in answers[0]
     assert time.monotonic() - start < 5
-
-
-def test_slow_headers_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a new connection, and on one that was used before."""
-    from aiohttp import web
-
-    monkeypatch.setattr(listen, "HEADER_SECONDS", 0.5)
-    port: list[int] = []
-
-    async def start(ready: asyncio.Event) -> None:
-        runner = web.AppRunner(threaded([make("Tool", lambda folder, word: word)]).application(), shutdown_timeout=0.5)
-        await runner.setup()
-        listener = await listen.listen(runner, ("127.0.0.1", 0))
-        port.append(listener.sockets[0].getsockname()[1])
-        ready.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            listener.close()
-            await runner.cleanup()
-
-    with background(start):
-        for before in (b"", b"GET /health HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" % port[0]):
-            with socket.create_connection(("127.0.0.1", port[0]), timeout=10) as connection:
-                if before:
-                    connection.sendall(before)
-                    assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-                connection.sendall(b"GET /health HTTP/1.1\r\nHost: loc")
-                began = time.monotonic()
-                assert connection.recv(1000) == b""
-                assert time.monotonic() - began < 3

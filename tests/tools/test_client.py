@@ -16,6 +16,7 @@ import pytest
 from agentgauge.core.errors import AgentGaugeError, ToolError, ToolFault
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from tests.tools.servers import Answer, Last, canned_server, http, web_server
+from tool_impls.server.app import running
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.command import build
 from tool_impls.server.openapi import write_document
@@ -291,17 +292,12 @@ def test_server_that_comes_back_is_found(tmp_path: Path) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         port = holder.getsockname()[1]
-    from aiohttp import web
-
     answered = threading.Event()
 
     async def serve_late() -> None:
         await asyncio.sleep(0.4)
-        runner = web.AppRunner(build(ToolSettings(), ["Calculator"]).application())
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        await asyncio.to_thread(answered.wait, 10)
-        await runner.cleanup()
+        async with running(build(ToolSettings(), ["Calculator"]), ("127.0.0.1", port)):
+            await asyncio.to_thread(answered.wait, 10)
 
     thread = threading.Thread(target=asyncio.run, args=(serve_late(),))
     thread.start()

@@ -3,66 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import uvicorn
+from aiohttp import web
 from mcp.server import ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentgauge.core.capabilities import OfferedTools
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import BACKLOG
+from agentgauge.core.web_server import answering, bind, served, whole_body
 from tool_impls.mcp.server import make_server
 from tool_impls.mcp.session import OpenSession, Session
 from tool_impls.server.access import WITHOUT_TOKEN, Access
 
 PATH = "/mcp"
 MOST_BODY = 4 << 20  # bytes of a request
-_SESSION = "agentgauge.session"  # where the guard puts a request's session
-_IDLE_SECONDS = 75  # for a connection to lie idle
-_CLOSING_SECONDS = 1
+_SESSION = "agentgauge.session"  # where a request's scope has its session
 
 
 class Gateway:
     """A server on this machine. ``start`` makes one; ``close`` ends it."""
 
-    def __init__(self, listener: socket.socket, host: str, access: Access) -> None:
+    def __init__(self, sockets: Sequence[socket.socket], host: str, access: Access) -> None:
         """In the event loop that serves."""
-        self.port: int = listener.getsockname()[1]
+        self.port: int = sockets[0].getsockname()[1]
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}{PATH}"
         self._access = access
         self._sessions: dict[str, OpenSession] = {}
-        config = uvicorn.Config(
-            self._application(),
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=_IDLE_SECONDS,
-            timeout_graceful_shutdown=_CLOSING_SECONDS,
-        )
-        self._server = _Quiet(config)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        self._ending = asyncio.Event()
+        self._serving = asyncio.create_task(self._serve(sockets))
 
     @classmethod
     async def start(cls, *, host: str = "127.0.0.1", port: int = 0, access: Access = WITHOUT_TOKEN) -> Gateway:
         """Listen on an address; port 0 is any free one. ``access``: further names of the host; its token is not used,
         since each session has its own. Raises UsageProblem if the address cannot be used."""
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+            return cls(bind(host, port), host, access)
         except OSError as error:
             problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
             raise UsageProblem(f"the MCP gateway {problem}") from None
-        return cls(listener, host, access)
 
     def open(self, session: Session, token: str | None = None) -> str:
         """Offer a session; the token that reaches it, which is new if none is given."""
@@ -83,49 +66,79 @@ class Gateway:
         """End the server and its running calls."""
         for token in list(self._sessions):
             self.close_session(token)
-        self._server.should_exit = True
+        self._ending.set()
         await self._serving
 
-    def _application(self) -> ASGIApp:
-        server = make_server(_session_of)
-        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # ``_guarded`` has checked it
-        inner = server.streamable_http_app(
-            streamable_http_path=PATH,
-            stateless_http=True,
-            max_request_body_size=MOST_BODY,
-            transport_security=unchecked,
+    async def _serve(self, sockets: Sequence[socket.socket]) -> None:
+        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # ``_admitted`` has checked it
+        manager = StreamableHTTPSessionManager(
+            make_server(_session_of), stateless=True, max_request_body_size=MOST_BODY, security_settings=unchecked
         )
 
-        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] == "http":
-                found = self._admitted(scope)
-                if isinstance(found, JSONResponse):
-                    await found(scope, receive, send)
-                    return
-                scope[_SESSION] = found
-            await inner(scope, receive, send)
+        async def answer(request: web.Request) -> web.StreamResponse:
+            found = self._admitted(request)
+            if isinstance(found, web.Response):
+                return found
+            if request.path != PATH:
+                return web.json_response({"error": f"the protocol is served at {PATH}"}, status=404)
+            with answering(request):
+                return await _by_asgi(request, found, manager.handle_request)
 
-        return guarded
+        app = web.Application(client_max_size=MOST_BODY)
+        app.router.add_route("*", "/{path:.*}", answer)
+        async with manager.run(), served(app, sockets, handler_cancellation=True):
+            await self._ending.wait()
 
-    def _admitted(self, scope: Scope) -> OpenSession | JSONResponse:
+    def _admitted(self, request: web.Request) -> OpenSession | web.Response:
         """The session of a request, or the answer to one that is refused, before its body is read."""
-        headers = Headers(scope=scope)
-        if refusal := self._access.refusal(PATH, headers, tuple(scope["server"])):
-            return JSONResponse({"error": refusal.reason}, refusal.status)
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if refusal := self._access.refusal(PATH, request.headers, request.get_extra_info("sockname")):
+            return web.json_response({"error": refusal.reason}, status=refusal.status)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         session = self._sessions.get(token) if scheme.lower() == "bearer" else None
         if session is None:
             reason = "a session's token is required, as Authorization: Bearer TOKEN"
-            return JSONResponse({"error": reason}, 401, {"WWW-Authenticate": "Bearer"})
+            return web.json_response({"error": reason}, status=401, headers={"WWW-Authenticate": "Bearer"})
         return session
 
 
-class _Quiet(uvicorn.Server):
-    """A server that leaves signals to the program that it runs in."""
+async def _by_asgi(
+    request: web.Request, session: OpenSession, handle: Callable[[Any, Any, Any], Awaitable[None]]
+) -> web.StreamResponse:
+    """The answer of an ASGI application. The request is cancelled when its client disconnects."""
+    body: list[bytes] = [await whole_body(request)]
+    response = web.StreamResponse()
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+    async def receive() -> dict[str, Any]:
+        if not body:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": body.pop(), "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            response.set_status(message["status"])
+            for name, value in message.get("headers", ()):
+                response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+            await response.prepare(request)
+        elif part := message.get("body"):
+            await response.write(part)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": "http",
+        "root_path": "",
+        "path": request.path,
+        "raw_path": request.raw_path.partition("?")[0].encode(),
+        "query_string": request.query_string.encode(),
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "client": request.get_extra_info("peername"),
+        "server": request.get_extra_info("sockname"),
+        _SESSION: session,
+    }
+    await handle(scope, receive, send)
+    return response
 
 
 def _session_of(context: ServerRequestContext[Any, Any]) -> OpenSession:

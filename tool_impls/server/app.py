@@ -197,8 +197,11 @@ class ToolServer:
     def _ready(self) -> web.Response:
         return _json({"ready": not self._loading, "waiting_for": self._loading}, 503 if self._loading else 200)
 
-    async def _tools(self, _: web.Request) -> web.StreamResponse:
-        return _json(await asyncio.to_thread(self._fingerprints))  # it may read gigabytes of weights
+    async def _tools(self, request: web.Request) -> web.StreamResponse:
+        from agentgauge.core.web_server import answering
+
+        with answering(request):
+            return _json(await asyncio.to_thread(self._fingerprints))  # it may read gigabytes of weights
 
     def _handler(self, queue: ToolQueue) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -212,6 +215,8 @@ class ToolServer:
     async def _answer(self, queue: ToolQueue, request: web.Request) -> Answer:
         if refused := queue.refusal():
             return refused  # before the body is read
+        from agentgauge.core.web_server import answering
+
         uploads = Uploads(self._scratch, self._max_body, self._body_seconds)
         try:
             raw = protocol.RAW in request.headers.get("Accept", "")
@@ -220,7 +225,8 @@ class ToolServer:
                 return refused  # other calls came first
             named = _as_texts(uploads.named)
             call = Call(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
-            answer = await queue.run(call, lambda: request.transport is not None and not request.transport.is_closing())
+            with answering(request):
+                answer = await queue.run(call, lambda: bool(request.transport and not request.transport.is_closing()))
             return answer or failure(499, "the caller has disconnected")
         except ConnectionError:
             return failure(499, "the caller has disconnected")
@@ -316,22 +322,16 @@ def stop_signal() -> asyncio.Event:
 async def running(server: ToolServer, where: socket.socket | tuple[str, int]) -> AsyncIterator[int]:
     """Serve on a listening socket, or on a host and port; gives the port. Raises UsageProblem if the address cannot be
     used."""
-    from aiohttp import web
+    from agentgauge.core.web_server import bind, served
 
-    from tool_impls.server.connections import listen
-
-    runner = web.AppRunner(server.application(), shutdown_timeout=0.5)
-    await runner.setup()
     try:
-        try:
-            listener = await listen(runner, where)
-        except OSError as error:
-            address = f"{where[0]}:{where[1]}" if isinstance(where, tuple) else "the socket that it was given"
-            problem = f"cannot listen on {address} ({error.strerror}); choose another --port"
-            raise UsageProblem(f"the tool server {problem}") from None
-        try:
-            yield listener.sockets[0].getsockname()[1]
-        finally:
-            listener.close()
-    finally:
-        await runner.cleanup()
+        sockets = [where] if isinstance(where, socket.socket) else bind(*where)
+    except OSError as error:
+        address = f"{where[0]}:{where[1]}" if isinstance(where, tuple) else "the socket that it was given"
+        problem = f"cannot listen on {address} ({error.strerror}); choose another --port"
+        raise UsageProblem(f"the tool server {problem}") from None
+    # What is left of a refused body is read by us, to a bound in bytes. The original decompresses nothing either; so
+    # 64 MB on the wire are 64 MB here.
+    options: dict[str, Any] = {"lingering_time": 0, "auto_decompress": False}
+    async with served(server.application(), sockets, shutdown_seconds=0.5, **options) as port:
+        yield port

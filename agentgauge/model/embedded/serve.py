@@ -27,7 +27,7 @@ from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.service_process import BACKLOG, end_with_parent, given_listener
+from agentgauge.core.service_process import end_with_parent, given_listener
 from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tracebacks import Link, author_traceback, place_of
 from agentgauge.model.client import CASE_HEADER
@@ -137,11 +137,16 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
     """``latency`` is in seconds."""
     from aiohttp import web
 
+    from agentgauge.core.web_server import answering, whole_body
+
     async def complete(request: web.Request) -> web.Response:
-        raw = await request.read()
-        header = request.headers.get(CASE_HEADER)
-        if latency:
-            await asyncio.sleep(latency)
+        raw = await whole_body(request)
+        with answering(request):
+            if latency:
+                await asyncio.sleep(latency)
+            return respond(raw, request.headers.get(CASE_HEADER))
+
+    def respond(raw: bytes, header: str | None) -> web.Response:
         try:
             chat = read_request(json.loads(raw), read_case(header))
             reply = answer(chat, chat.case)
@@ -180,24 +185,16 @@ def make_app(model: str, answer: Answer, *, latency: float = 0.0) -> web.Applica
 
 async def serve(model: str, answer: Answer, *, port: int, latency: float) -> None:
     """Serve until SIGTERM or SIGINT. Prints one JSON line with the address when ready."""
-    from aiohttp import web
+    from agentgauge.core.web_server import bind, served
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    runner = web.AppRunner(make_app(model, answer, latency=latency), access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
     given = given_listener()
-    try:
-        if given:
-            await web.SockSite(runner, given, backlog=BACKLOG).start()
-        else:
-            await web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG).start()
-        bound = runner.addresses[0][1]
+    sockets = [given] if given else bind("127.0.0.1", port)
+    async with served(make_app(model, answer, latency=latency), sockets) as bound:
         print(json.dumps({"url": f"http://127.0.0.1:{bound}"}), flush=True)
         await stop.wait()
-    finally:
-        await runner.cleanup()
 
 
 def _data(text: str) -> tuple[str, Path]:

@@ -10,6 +10,7 @@ client.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -59,22 +60,20 @@ class AgentEndpoint:
 
     def __init__(self) -> None:
         self._sessions: dict[str, ProgramSession] = {}
-        self._runner: web.AppRunner | None = None
+        self._served = contextlib.AsyncExitStack()
 
     async def start(self) -> int:
         """Listen at a free port of 127.0.0.1, which is returned."""
         from aiohttp import web
+
+        from agentgauge.core.web_server import bind, served
 
         app = web.Application(client_max_size=MOST_BODY, middlewares=[web.middleware(_as_json)])
         app.router.add_get("/v1/models", self._handling(self._models))
         app.router.add_post("/v1/chat/completions", self._handling(self._complete))
         app.router.add_get("/tools", self._handling(self._tools))
         app.router.add_post("/tools/{name}", self._handling(self._use))
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        port: int = self._runner.addresses[0][1]
-        return port
+        return await self._served.enter_async_context(served(app, bind("127.0.0.1", 0)))
 
     def open(self, session: ProgramSession) -> str:
         """Returns the token of a session."""
@@ -90,12 +89,13 @@ class AgentEndpoint:
             await asyncio.gather(*session.running, return_exceptions=True)
 
     async def close(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._served.aclose()
 
     def _handling(
-        self, answer: Callable[[ProgramSession, web.Request], Awaitable[web.StreamResponse]]
+        self, answer: Callable[[ProgramSession, web.Request, bytes], Awaitable[web.StreamResponse]]
     ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        from agentgauge.core.web_server import answering, whole_body
+
         async def handle(request: web.Request) -> web.StreamResponse:
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
             session = self._sessions.get(token.strip()) if scheme.lower() == "bearer" else None
@@ -105,21 +105,22 @@ class AgentEndpoint:
             assert task is not None
             session.running.add(task)
             try:
-                async with session.at_once:
-                    return await answer(session, request)
+                with answering(request):
+                    async with session.at_once:
+                        return await answer(session, request, await whole_body(request))
             finally:
                 session.running.discard(task)
 
         return handle
 
-    async def _models(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
+    async def _models(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
         model = {"id": session.model, "object": "model", "created": 0, "owned_by": "agentgauge"}
         return _json({"object": "list", "data": [model]})
 
-    async def _complete(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
+    async def _complete(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
         from aiohttp import web
 
-        agent_request = read_body(session.receive(await request.read()), session.model, passes_all=session.passes_all)
+        agent_request = read_body(session.receive(body), session.model, passes_all=session.passes_all)
         reply = await session.ask(agent_request)
         if not agent_request.stream:
             return _json(completion(reply, session.model, session.requests))
@@ -131,11 +132,11 @@ class AgentEndpoint:
         await response.write_eof()
         return response
 
-    async def _tools(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
+    async def _tools(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
         return _json({"tools": [function_schema(tool) for tool in session.tools]})
 
-    async def _use(self, session: ProgramSession, request: web.Request) -> web.StreamResponse:
-        arguments = arguments_text(session.receive(await request.read()))
+    async def _use(self, session: ProgramSession, request: web.Request, body: bytes) -> web.StreamResponse:
+        arguments = arguments_text(session.receive(body))
         use = await session.use(request.match_info["name"], arguments)
         if use.outputs is None:
             return _json(error(use.message, use.problem), status=422)
@@ -158,7 +159,11 @@ async def _as_json(
         code = fault.cause if isinstance(fault, Fault) else "server_error"
         return _json(error(str(fault), code), status=502, headers=_FINAL)
     except web.HTTPException as problem:
-        why = {404: "there is nothing at this address", 413: f"a request may have {MOST_BODY >> 20} MiB"}
+        why = {
+            404: "there is nothing at this address",
+            408: "the body of the request did not arrive in time",
+            413: f"a request may have {MOST_BODY >> 20} MiB",
+        }
         text = why.get(problem.status, problem.reason)
         return _json(error(text, "invalid_request"), status=problem.status, headers=_FINAL)
 

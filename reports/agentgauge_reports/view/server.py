@@ -23,6 +23,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.web_server import answering
 from agentgauge_reports.comparison.compare import compare
 from agentgauge_reports.comparison.page import page as comparison_page
 from agentgauge_reports.page.build import policy, write_page
@@ -109,7 +110,8 @@ class Viewer:
             if reason is not None:
                 return _text(403, f"{reason[:1].upper()}{reason[1:]}.")
             if token is None:
-                return await handler(request)
+                with answering(request):
+                    return await handler(request)
         except UsageProblem as problem:
             return _text(400, str(problem))
         except (web.HTTPException, OSError, ValueError):

@@ -1,0 +1,46 @@
+"""Accepts connections so that neither a peer that hangs up nor a lack of files ends a server or floods its log."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+_RETRY = 0.1  # seconds after which a connection that could not be accepted is tried again
+
+
+def raise_file_limit(wanted: int) -> int:
+    """Raise this process's limit of open files to ``wanted``, as far as the hard limit allows. Returns the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted if soft == resource.RLIM_INFINITY else soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+async def accepted(
+    listening: socket.socket, room: Callable[[], Awaitable[object]], make_room: Callable[[], object] = lambda: None
+) -> AsyncIterator[tuple[socket.socket, Any]]:
+    """The connections that arrive at a listening socket, with their peers' addresses.
+
+    ``room`` is awaited before each one. ``make_room`` is called where the process has too many files open to accept
+    one, which is then tried again.
+    """
+    loop = asyncio.get_running_loop()
+    listening.setblocking(False)
+    while True:
+        await room()
+        while True:
+            try:
+                found = await loop.sock_accept(listening)
+                break
+            except ConnectionError:  # the peer has ended it
+                continue
+            except OSError:
+                make_room()
+                await asyncio.sleep(_RETRY)
+        yield found
