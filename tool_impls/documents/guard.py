@@ -29,7 +29,8 @@ MAX_TAGS = 4_000_000  # in parts that are held as a tree, about 100 bytes each; 
 CHUNK = 2**16  # bytes
 
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007, and of those with a password
+OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007 and of encrypted ones
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream there that holds a file with a password
 EBCDIC = bytes.fromhex("4c6fa794")  # <?xm there; libxml2 would read it
 UNPARSED = (".svg", ".htm", ".html", ".xhtml", ".mht")  # kept as they are by the libraries, and may well have a DOCTYPE
 
@@ -64,8 +65,9 @@ def check_office(path: Path, what: str) -> None:
     with path.open("rb") as stream:
         start = stream.read(8)
         if start == OLE:
-            problem = "it is protected by a password, or of the Office format before 2007"
-            raise ToolError(f"the file is not {what}: {problem}; save it as {what}")
+            if ENCRYPTED in path.read_bytes():
+                raise ToolError(f"the file is protected by a password; save it as {what} without one")
+            raise ToolError(f"the file is not {what}: it is of the Office format before 2007; save it as {what}")
         if not start.startswith(b"PK"):
             raise ToolError(f"the file is not {what}: it is no zip archive")
         _check_directory(stream, size, what)

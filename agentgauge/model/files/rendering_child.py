@@ -58,6 +58,7 @@ def pages(content: bytes, limit: int) -> None:
     import pypdfium2
 
     document = pypdfium2.PdfDocument(content)
+    document.init_forms()  # else the values of form fields are not drawn
     say(pages=len(document))
     for number in range(min(limit, len(document))):
         try:

@@ -7,14 +7,11 @@ Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +21,9 @@ from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page
 from bench_gta.workflow.facts.sheets import read_sheets
 from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.plain_text import decode, read_csv
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
-from tool_impls.documents.read_pdf import PAGES, ReadPDF, count_pages
-from tool_impls.documents.read_tables import decode
+from tool_impls.documents.read_pdf import PAGES, ReadPDF, opened_pdf
 from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
 
@@ -66,19 +63,17 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
 
 
 def _pdf(path: Path) -> Found:
-    import pypdf
-
     settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST}})
     text = ReadPDF(settings).apply(path.parent, path)
-    with reading("a PDF"), path.open("rb") as stream:
-        reader = pypdf.PdfReader(stream)
-        if reader.is_encrypted:
-            reader.decrypt("")
-        pages = count_pages(reader, PAGES.default)
-        looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
-        pictures = sum(len(page.images) for page in looked_at)
-        drawings = max((facts_drawn.drawn_on(page)[0] for page in looked_at), default=0)
-    measures = {"pages": pages, "pictures": pictures, "drawings": drawings, "lines": _lines(text)}
+    with opened_pdf(path, PAGES.default) as document:
+        pages = len(document)
+        drawn = [facts_drawn.drawn_on(document[number]) for number in range(min(pages, facts_drawn.MOST_PAGES))]
+    measures = {
+        "pages": pages,
+        "pictures": sum(len(pictures) for _, pictures in drawn),
+        "drawings": max(shapes for shapes, _ in drawn),
+        "lines": _lines(text),
+    }
     return {"text": text, "measures": measures}
 
 
@@ -138,10 +133,10 @@ def _xlsx(path: Path) -> Found:
         sheets = read_sheets(path)
         for title, cells in sheets.items():
             lines.append(f"{title}:")
-            rows = [row for row in cells if any(cell not in (None, "") for cell in row)]
+            rows = [row for row in cells if any(row)]
             longest = max(longest, len(rows))
             widest = max(widest, max(map(_filled, rows), default=0))
-            lines += [BETWEEN.join("" if cell is None else str(cell) for cell in row) for row in rows]
+            lines += map(BETWEEN.join, rows)
     measures = {
         "sheets": len(sheets),
         "rows": longest,
@@ -155,22 +150,14 @@ def _xlsx(path: Path) -> Found:
 def _csv(path: Path) -> Found:
     text = _decoded(path)
     with reading("a CSV table"):
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
-        table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows = [row for row in table if any(cell.strip() for cell in row)]
+        rows = [row for row in read_csv(text)[1] if any(cell.strip() for cell in row)]
     measures = {"rows": len(rows), "columns": max(map(_filled, rows), default=0)}
     return {"text": gathered((BETWEEN.join(row) for row in rows), LONGEST), "measures": measures}
 
 
-def _delimiter(text: str) -> str:
-    """Comma, or a semicolon where the first line has more of these: office programs of many countries write it."""
-    first = text.partition("\n")[0]
-    return ";" if first.count(";") > first.count(",") else ","
-
-
-def _filled(row: Any) -> int:
+def _filled(row: Sequence[str]) -> int:
     """Cells up to the last one that is not empty."""
-    return max((place for place, cell in enumerate(row, start=1) if cell not in (None, "")), default=0)
+    return max((place for place, cell in enumerate(row, start=1) if cell), default=0)
 
 
 def _html(path: Path) -> Found:
@@ -223,7 +210,7 @@ def _zip(path: Path) -> Found:
 
 def _decoded(path: Path) -> str:
     with path.open("rb") as stream:
-        return decode(stream.read(MOST_TEXT), "cp1252")
+        return decode(stream.read(MOST_TEXT))
 
 
 def _lines(text: str) -> int:

@@ -1,0 +1,306 @@
+"""Reads the cells of XLSX workbooks, for tools and judges alike (GTA tools spec 5.2).
+
+openpyxl refuses a workbook for a style, view, name or date of its properties that it does not know. Excel opens such
+files. So only the parts that cells depend on are read here: sheets, shared texts, number formats and rows. openpyxl
+converts dates and shared formulas.
+"""
+
+from __future__ import annotations
+
+import datetime
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, NamedTuple
+from xml.etree import ElementTree
+
+from agentgauge.core.errors import ToolError
+
+MISSING = "[text missing in the file]"  # a cell that refers to a shared text that is not there
+OTHERS = {
+    "xl/workbook.bin": "a binary workbook (XLSB)",
+    "meta-inf/manifest.xml": "an OpenDocument file",
+    "word/document.xml": "a Word document",
+    "ppt/presentation.xml": "a PowerPoint presentation",
+    "index/document.iwa": "a file of Apple's Numbers",
+}
+"""A part → the kind of file that has it."""
+
+_REST = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')  # of a number format: texts, fillers, colours, languages
+_EAST_ASIAN_DATES = (
+    *range(27, 37),
+    *range(50, 59),
+)  # numbers of formats that files in these languages do not spell out
+
+
+class Cell(NamedTuple):
+    """``value``: a text, a number, a date …; None in an empty cell and for a formula whose result is not stored."""
+
+    value: Any = None
+    formula: str = ""
+    percent: bool = False  # shown in hundredths
+
+
+EMPTY = Cell()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What a cell's number format says about its number."""
+
+    date: bool = False
+    duration: bool = False
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    title: str
+    hidden: bool
+    _part: str = field(repr=False)
+    _book: _Book = field(repr=False)
+
+    @property
+    def heading(self) -> str:
+        return f"{self.title} (hidden)" if self.hidden else self.title
+
+    def rows(self) -> Iterator[list[Cell]]:
+        """The rows from the first, each up to its last cell. A file can claim any number of empty ones."""
+        with self._book.parts.opened(self._part) as stream:
+            yield from _Rows(self._book).read(stream)
+
+
+def sheets(archive: zipfile.ZipFile) -> list[Sheet]:
+    """The sheets that hold cells, in order, from a file that ``guard.check_office`` has checked.
+
+    They can be read while the archive is open. Raises ToolError for a file of another kind, and any error of its
+    parsers for damage.
+    """
+    parts = _Parts(archive)
+    main = next((target for kind, target in parts.related("").values() if kind == "officeDocument"), "xl/workbook.xml")
+    kind = next((kind for part, kind in OTHERS.items() if parts.has(part)), None)
+    if kind or not parts.has(main):
+        found = f"it is {kind}; save it as XLSX" if kind else "it holds no workbook"
+        raise ToolError(f"the file is not an XLSX workbook that can be read: {found}")
+    root, related = parts.tree(main), parts.related(main)
+    book = _Book(parts, related, root)
+    found_sheets = []
+    for sheet in root.iterfind("{*}sheets/{*}sheet"):
+        kind, target = related.get(_link(sheet), ("", ""))
+        if kind == "worksheet" and parts.has(target):
+            hidden = sheet.get("state", "visible") != "visible"
+            found_sheets.append(Sheet(sheet.get("name", ""), hidden, target, book))
+    return found_sheets
+
+
+def shown(value: Any, percent: bool = False) -> str:
+    """A cell's value as text: dates in ISO form, and shares as percentages where their format says so."""
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    if isinstance(value, datetime.timedelta):
+        minutes, seconds = divmod(abs(value), datetime.timedelta(minutes=1))
+        sign = "-" if value < datetime.timedelta() else ""
+        return f"{sign}{minutes // 60}:{minutes % 60:02}:{seconds.total_seconds():02g}"
+    if percent and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value * 100:.15g}%"
+    return "" if value is None else str(value)
+
+
+class _Parts:
+    """The parts of an office file by their names, whose case and slashes programs write in several ways."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {_folded(name): name for name in archive.namelist()}
+
+    def has(self, part: str) -> bool:
+        return _folded(part) in self._names
+
+    def opened(self, part: str) -> IO[bytes]:
+        return self._archive.open(self._names[_folded(part)])
+
+    def tree(self, part: str) -> ElementTree.Element:
+        with self.opened(part) as stream:
+            return ElementTree.parse(stream).getroot()
+
+    def related(self, part: str) -> dict[str, tuple[str, str]]:
+        """Id → kind and part of what a part refers to inside the file; that of the whole file for ``""``."""
+        folder, name = posixpath.split(part)
+        links = posixpath.join(folder, "_rels", f"{name}.rels")
+        if not self.has(links):
+            return {}
+        return {
+            link.get("Id", ""): (link.get("Type", "").rpartition("/")[2], _joined(folder, link.get("Target", "")))
+            for link in self.tree(links)
+            if link.get("TargetMode") != "External"
+        }
+
+
+class _Book:
+    """What the cells of all sheets refer to."""
+
+    def __init__(self, parts: _Parts, related: dict[str, tuple[str, str]], root: ElementTree.Element) -> None:
+        # The package before its parts: of two threads that import it at once, one would end with a deadlock
+        # (Python 3.11).
+        import openpyxl
+
+        dates = openpyxl.utils.datetime
+        named = {kind: part for kind, part in related.values() if parts.has(part)}
+        properties = root.find("{*}workbookPr")
+        since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
+        self.parts = parts
+        self.epoch = dates.CALENDAR_MAC_1904 if since_1904 else dates.CALENDAR_WINDOWS_1900
+        self.texts = self._texts(named.get("sharedStrings", "xl/sharedStrings.xml"))
+        self.formats = self._formats(named.get("styles", "xl/styles.xml"))
+
+    def _texts(self, part: str) -> list[str]:
+        texts = []
+        if self.parts.has(part):
+            with self.parts.opened(part) as stream:
+                for _, element in ElementTree.iterparse(stream):
+                    if _is(element, "si"):
+                        texts.append(_text(element))
+                        element.clear()
+        return texts
+
+    def _formats(self, part: str) -> list[Format]:
+        if not self.parts.has(part):
+            return []
+        from openpyxl.styles.numbers import BUILTIN_FORMATS
+
+        codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
+        codes |= dict.fromkeys(map(str, _EAST_ASIAN_DATES), "yyyy-mm-dd")
+        root = self.parts.tree(part)
+        for own in root.iterfind("{*}numFmts/{*}numFmt"):
+            codes[own.get("numFmtId", "")] = own.get("formatCode", "")
+        known = {number: _format(code) for number, code in codes.items()}
+        return [known.get(style.get("numFmtId", ""), Format()) for style in root.iterfind("{*}cellXfs/{*}xf")]
+
+
+class _Rows:
+    """Reads the rows of one sheet."""
+
+    def __init__(self, book: _Book) -> None:
+        self._book = book
+        self._shared: dict[str, tuple[str, str]] = {}  # number of a shared formula → the formula, and where it stands
+
+    def read(self, stream: IO[bytes]) -> Iterator[list[Cell]]:
+        given = 0
+        for _, element in ElementTree.iterparse(stream):
+            if not _is(element, "row"):
+                continue
+            number = int(float(element.get("r", given + 1)))
+            while given + 1 < number:
+                given += 1
+                yield []
+            given += 1
+            yield self._row(element)
+            element.clear()
+
+    def _row(self, row: ElementTree.Element) -> list[Cell]:
+        from openpyxl.utils import column_index_from_string
+
+        cells: dict[int, Cell] = {}
+        column = 0
+        for element in row.iterfind("{*}c"):
+            letters = element.get("r", "").rstrip("0123456789")
+            column = column_index_from_string(letters) if letters else column + 1
+            cells[column] = self._cell(element)
+        return [cells.get(place, EMPTY) for place in range(1, max(cells, default=0) + 1)]
+
+    def _cell(self, element: ElementTree.Element) -> Cell:
+        style, formats = element.get("s", "0"), self._book.formats
+        format_ = formats[int(style)] if style.isdecimal() and int(style) < len(formats) else Format()
+        formula = element.find("{*}f")
+        value = self._value(element, format_, formula is not None)
+        if formula is None:
+            return EMPTY if value is None else Cell(value, percent=format_.percent)
+        return Cell(value, self._formula(formula, element.get("r", ""), wanted=value is None), format_.percent)
+
+    def _value(self, element: ElementTree.Element, format_: Format, computed: bool) -> Any:
+        kind, stored = element.get("t", "n"), element.findtext("{*}v") or ""
+        if kind == "inlineStr":
+            inline = element.find("{*}is")
+            return None if inline is None else _text(inline)
+        if not stored:
+            return "" if kind == "str" and computed else None
+        if kind == "s":
+            texts, number = self._book.texts, int(stored)
+            return texts[number] if 0 <= number < len(texts) else MISSING
+        if kind == "b":
+            return stored.strip() in ("1", "true")
+        if kind == "n":
+            return self._number(stored, format_)
+        if kind == "d":
+            from openpyxl.utils.datetime import from_ISO8601
+
+            return from_ISO8601(stored)
+        return _unescaped(stored)
+
+    def _number(self, stored: str, format_: Format) -> Any:
+        from openpyxl.utils.datetime import from_excel
+
+        value: Any = stored  # what is no number stays as it is written
+        with suppress(ValueError):
+            value = int(stored) if stored.strip().lstrip("-").isdecimal() else float(stored)
+            if format_.date:
+                with suppress(OverflowError):
+                    value = from_excel(value, self._book.epoch, timedelta=format_.duration)
+        return value
+
+    def _formula(self, element: ElementTree.Element, place: str, wanted: bool) -> str:
+        """The formula, if it is ``wanted``. Of shared ones only the first is written out, for its own place."""
+        formula = f"={element.text or ''}"
+        number = element.get("si", "")
+        if element.get("t") == "shared" and element.text:
+            self._shared[number] = (formula, place)
+        elif wanted and number in self._shared:
+            from openpyxl.formula.tokenizer import TokenizerError
+            from openpyxl.formula.translate import Translator, TranslatorError
+
+            first, origin = self._shared[number]
+            with suppress(TokenizerError, TranslatorError):
+                return str(Translator(first, origin).translate_formula(place))
+        return formula
+
+
+def _format(code: str) -> Format:
+    from openpyxl.styles.numbers import is_date_format, is_timedelta_format
+
+    return Format(is_date_format(code), is_timedelta_format(code), "%" in _REST.sub("", code.partition(";")[0]))
+
+
+def _text(element: ElementTree.Element) -> str:
+    """The text of a shared or inline string, without the pronunciation beside it."""
+    pieces = (
+        piece.text or ""
+        for part in element
+        for piece in ([part] if _is(part, "t") else part.iterfind("{*}t") if _is(part, "r") else ())
+    )
+    return _unescaped("".join(pieces))
+
+
+def _unescaped(text: str) -> str:
+    from openpyxl.utils.escape import unescape
+
+    return str(unescape(text)) if "_x" in text else text
+
+
+def _is(element: ElementTree.Element, name: str) -> bool:
+    return element.tag.rpartition("}")[2] == name
+
+
+def _link(element: ElementTree.Element) -> str:
+    """The id of the part that an element stands for."""
+    return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
+
+
+def _joined(folder: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join("/", folder, target.replace("\\", "/"))).lstrip("/")
+
+
+def _folded(name: str) -> str:
+    return name.replace("\\", "/").lstrip("/").casefold()
