@@ -73,7 +73,7 @@ def _guessed(data: bytes) -> str:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB, prefer_superset=True)
     name, is_sure = found["encoding"] or "cp1252", found["confidence"] >= SURE
-    if name.startswith("UTF-"):
+    if name.upper().startswith("UTF"):
         return name
     if not is_sure and CHINESE.fullmatch(sample):
         return "gb18030"

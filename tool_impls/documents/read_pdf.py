@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from math import pi
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +21,15 @@ from tool_impls.options import Option
 from tool_impls.perception import ocr
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
     from tool_impls.settings import ToolSettings
 
 PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a longer one is refused", least=1)
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
 NOTES = Option("notes", "bool", True, "add notes and the values of form fields to their pages", released=False)
+
+SIGNS = 200  # of a page that show how its text is turned
 
 _one_caller = threading.Lock()  # pdfium takes one at a time
 
@@ -111,9 +115,27 @@ def opened_pdf(path: Path, most: int) -> Iterator[PdfDocument]:
 
 
 def page_text(page: PdfPage) -> str:
+    """The text of a page. A page that shows its text turned is turned back, so that its lines come in order."""
     with closing(page.get_textpage()) as text:
-        # pdfium marks a hyphen at the end of a line by a sign of its own.
-        return str(text.get_text_range()).replace("\r\n", "\n").replace("\ufffe", "-").replace("\x02", "-")
+        turned = _turned(text)
+        written = text.get_text_range()
+    if turned != page.get_rotation():
+        page.set_rotation(turned)
+        with closing(page.get_textpage()) as text:
+            written = text.get_text_range()
+    # pdfium marks a hyphen at the end of a line by a sign of its own.
+    return str(written).replace("\r\n", "\n").replace("\ufffe", "-").replace("\x02", "-")
+
+
+def _turned(text: PdfTextPage) -> int:
+    """By how many degrees a page has to be turned for most of its text to be upright."""
+    from pypdfium2 import raw
+
+    count = text.count_chars()
+    places = range(0, count, count // SIGNS + 1)
+    signs = (place for place in places if raw.FPDFText_GetUnicode(text, place) > ord(" "))
+    angles = Counter(round(2 * raw.FPDFText_GetCharAngle(text, sign) / pi) % 4 * 90 for sign in signs)
+    return angles.most_common(1)[0][0] if angles else text.page.get_rotation()
 
 
 def _added(document: PdfDocument, page: PdfPage) -> Iterator[str]:

@@ -246,7 +246,7 @@ class _Rows:
         value: Any = stored  # what is no number stays as it is written
         with suppress(ValueError):
             value = int(stored) if stored.strip().lstrip("-").isdecimal() else float(stored)
-            if format_.date:
+            if format_.duration or (format_.date and value >= 0):
                 with suppress(OverflowError):
                     value = from_excel(value, self._book.epoch, timedelta=format_.duration)
         return value

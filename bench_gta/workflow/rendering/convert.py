@@ -114,7 +114,7 @@ class Conversions:
             yield self._child("page by office", most, office)
         if kind in ("office", "drawing") and office:
             yield self._child(kind, most, office)
-        if kind == "office" and source.name.endswith((".docx", ".pptx", ".xlsx")):
+        if kind == "office" and source.name.endswith((".docx", ".pptx", ".xlsx", ".xlsm")):
             yield self._child("office text", most)
         if kind == "drawing":
             yield _plain_text
