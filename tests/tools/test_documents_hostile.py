@@ -134,7 +134,8 @@ def test_what_is_no_archive_is_refused(suffix: str, tmp_path: Path) -> None:
     kind = OFFICE[suffix]
     assert "no zip archive" in refusal(kind, b"%PDF-1.7\n" + b"x" * 999, tmp_path)
     assert "is empty" in refusal(kind, b"", tmp_path)
-    assert "password" in refusal(kind, guard.OLE + bytes(999), tmp_path)
+    assert "before 2007" in refusal(kind, guard.OLE + bytes(999), tmp_path)
+    assert "password" in refusal(kind, guard.OLE + bytes(999) + guard.ENCRYPTED, tmp_path)
     assert "its end is missing" in refusal(kind, b"PK\x03\x04" + bytes(999), tmp_path)
 
 
@@ -312,6 +313,7 @@ def sheet(data: bytes, rows: str, dimension: str = "A1") -> bytes:
         ('<row r="1"/><row r="3"><c r="A3"><v>7</v></c></row>', "\n\n7"),
         ('<row r="1"><c r="A1"><f>1+1</f></c></row>', "=1+1"),
         ('<row r="1"><c r="A1" t="e"><v>#DIV/0!</v></c></row>', "#DIV/0!"),
+        ("".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(1, 400)), ""),
     ],
 )
 def test_sheets_are_as_large_as_what_they_hold(rows: str, shown: str, sound: dict[str, bytes], tmp_path: Path) -> None:
@@ -328,7 +330,6 @@ def test_a_sheet_of_a_million_empty_rows_is_cut(sound: dict[str, bytes], tmp_pat
     "rows",
     [
         '<row r="1"><c r="ZZZZZZZZ1"><v>7</v></c></row>',
-        '<row r="1"><c r="A1" t="s"><v>999999</v></c></row>',
         '<row r="x"><c r="A1"><v>7</v></c></row>',
     ],
 )
@@ -336,17 +337,11 @@ def test_cells_in_wrong_places_are_refused(rows: str, sound: dict[str, bytes], t
     assert "can be read" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>',
-        "".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(1, 400)),
-    ],
-)
-def test_sheets_of_countless_empty_cells_are_refused(
-    rows: str, monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
+def test_sheets_of_countless_empty_rows_are_refused(
+    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(read_tables, "MAX_ROWS", 50_000)
+    rows = '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>'
     assert "nearly all empty" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
 
 
@@ -431,30 +426,36 @@ def test_the_page_limit_is_an_option(tmp_path: Path) -> None:
         read(ReadPDF, tmp_path / "a", pages=4)
 
 
-@pytest.mark.parametrize("count", [b"1", b"-5", b"999999999", b"(x)"])
+@pytest.mark.parametrize("count", [b"-5", b"999999999", b"(x)"])
 def test_the_claimed_number_of_pages_is_not_believed(count: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count %s/Kids[3 0 R 3 0 R]>>" % count}))
     assert read(ReadPDF, tmp_path / "a").count("hello") == 2
 
 
-@pytest.mark.parametrize("kids", [b"2 0 R", b"3 0 R 2 0 R", b"7 0 R"])
+@pytest.mark.parametrize("kids", [b"2 0 R", b"7 0 R"])
 def test_pages_in_a_circle_are_refused(kids: bytes, tmp_path: Path) -> None:
     data = pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[%s]>>" % kids, 7: b"<</Type/Pages/Count 1/Kids[2 0 R]>>"})
-    assert "in a circle" in refusal(ReadPDF, data, tmp_path)
+    assert "can be read" in refusal(ReadPDF, data, tmp_path)
+
+
+def test_a_page_before_a_circle_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[3 0 R 2 0 R]>>"}))
+    assert read(ReadPDF, tmp_path / "a") == "hello"
 
 
 def test_a_deep_tree_of_pages_is_refused(tmp_path: Path) -> None:
     objects = {1: CATALOGUE, 3000: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
     objects |= {number: b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % (number + 1) for number in range(2, 3000)}
-    assert "levels deep" in refusal(ReadPDF, pdf(objects), tmp_path)
+    assert "can be read" in refusal(ReadPDF, pdf(objects), tmp_path)
 
 
-def test_a_tree_that_doubles_at_each_level_is_refused(tmp_path: Path) -> None:
+def test_a_tree_that_doubles_at_each_level_ends(tmp_path: Path) -> None:
     objects = {1: CATALOGUE, 40: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
     objects |= {
         number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)
     }
-    assert refusal(ReadPDF, pdf(objects), tmp_path)
+    (tmp_path / "a").write_bytes(pdf(objects))
+    assert read(ReadPDF, tmp_path / "a") == ""
 
 
 def test_deep_arrays_are_refused(tmp_path: Path) -> None:
@@ -474,20 +475,23 @@ def test_a_form_that_draws_itself_ends(tmp_path: Path) -> None:
     assert "hello" in read(ReadPDF, tmp_path / "a")
 
 
-def test_a_page_that_unpacks_to_far_too_much_is_left_out(tmp_path: Path) -> None:
-    for size in (30, 120):
-        packed = zlib.compress(b"0 " * (size * 2**19))
-        (tmp_path / "a").write_bytes(pdf(page(packed, b"/Filter/FlateDecode")))
-        tracemalloc.start()
-        try:
-            shown = read(ReadPDF, tmp_path / "a")
-        except ToolError as error:
-            shown = str(error)
-        finally:
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-        assert "page 1 is left out" in shown
-        assert peak < 400 * 2**20
+@pytest.mark.parametrize(("size", "layers"), [(70, 1), (200, 2), (200, 3)])
+def test_a_page_that_unpacks_to_far_too_much_is_refused(size: int, layers: int, tmp_path: Path) -> None:
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(b"0 " * 2**19) for _ in range(size)) + packer.flush()
+    for _ in range(layers - 1):
+        packed = zlib.compress(packed, 9)
+    data = pdf(page(packed, b"/Filter[%s]" % (b"/FlateDecode" * layers)))
+    assert "unpacks to more than 64 MB" in refusal(ReadPDF, data, tmp_path)
+
+
+def test_many_large_parts_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(guard, "MAX_STREAMS", 5 * 2**20)
+    packed = zlib.compress(b"0 " * 2**20)
+    stream = b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(packed), packed)
+    assert "would unpack to more than 5 MB" in refusal(
+        ReadPDF, pdf({**page(), 7: stream, 8: stream, 9: stream}), tmp_path
+    )
 
 
 def encrypted(password: str, owner: str) -> bytes:
@@ -522,8 +526,9 @@ def test_bytes_that_are_no_text_are_refused(data: bytes, tmp_path: Path) -> None
     assert "is no text in UTF-8" in refusal(ReadCSV, data, tmp_path)
 
 
-def test_a_quote_that_never_ends_is_refused(tmp_path: Path) -> None:
-    assert "CSV file" in refusal(ReadCSV, b'a,"' + b"b\n" * 200_000, tmp_path)
+def test_a_quote_that_never_ends_is_one_cell(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b'a,"' + b"b\n" * 200_000)
+    assert read(ReadCSV, tmp_path / "a").startswith('a,"b\nb\n')
 
 
 @pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx", "pdf"])

@@ -15,7 +15,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
-from tool_impls.documents.guard import check_size, reading
+from tool_impls.documents.guard import check_pdf, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.options import Option
 from tool_impls.perception import ocr
@@ -90,10 +90,7 @@ def opened_pdf(path: Path, most: int) -> Iterator[PdfDocument]:
     """
     import pypdfium2
 
-    check_size(path)
-    with path.open("rb") as stream:
-        if b"%PDF-" not in stream.read(1024):
-            raise ToolError("the file is not a PDF: it does not begin as one")
+    check_pdf(path)
     with _one_caller, reading("a PDF"):
         try:
             document = pypdfium2.PdfDocument(path)

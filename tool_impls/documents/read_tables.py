@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet under its name, not only the first", released=False)
 PERCENT = Option("percent", "bool", True, "show numbers in a format of percentages as such: 47.5%", released=False)
 ENCODING = Option("encoding", "text", "", "of a file that is neither UTF-8 nor marked as UTF-16; guessed if not set")
-MAX_CELLS = 4_000_000  # of one sheet, empty ones included; what holds any text is cut long before
 
 
 class ReadCSV(ReadingTool):
@@ -100,14 +99,12 @@ def row_text(row: Sequence[str], delimiter: str = ",") -> str:
 def _rows(rows: Iterable[Sequence[Cell]], percent: bool) -> Iterator[str]:
     """Rows as CSV. Empty cells at the end of a row and empty rows at the end of a sheet are left out.
 
-    Raises ToolError for more rows or cells than a sheet may have, which a file can claim in a few letters.
+    Raises ToolError for more rows than a sheet may have, which a file can claim in a few letters.
     """
-    empty = cells_seen = 0
+    empty = 0
     for number, row in enumerate(rows, start=1):
-        cells_seen += len(row)
-        if number > MAX_ROWS or cells_seen > MAX_CELLS:
-            found = f"{MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty"
-            raise ToolError(f"a sheet has more than {found}; delete what is empty")
+        if number > MAX_ROWS:
+            raise ToolError(f"a sheet has more than {MAX_ROWS:,} rows, nearly all empty; delete what is empty")
         cells = [cell.formula if cell.value is None else shown(cell.value, cell.percent and percent) for cell in row]
         while cells and not cells[-1]:
             cells.pop()

@@ -68,7 +68,7 @@ class Sheet:
         return f"{self.title} (hidden)" if self.hidden else self.title
 
     def rows(self) -> Iterator[list[Cell]]:
-        """The rows from the first, each up to its last cell. A file can claim any number of empty ones."""
+        """The rows, each up to its last cell that is not empty. A file can claim any number of empty ones."""
         with self._book.parts.opened(self._part) as stream:
             yield from _Rows(self._book).read(stream)
 
@@ -81,11 +81,12 @@ def sheets(archive: zipfile.ZipFile) -> list[Sheet]:
     """
     parts = _Parts(archive)
     main = next((target for kind, target in parts.related("").values() if kind == "officeDocument"), "xl/workbook.xml")
-    kind = next((kind for part, kind in OTHERS.items() if parts.has(part)), None)
-    if kind or not parts.has(main):
-        found = f"it is {kind}; save it as XLSX" if kind else "it holds no workbook"
+    other = next((kind for part, kind in OTHERS.items() if parts.has(part)), None)
+    root = parts.tree(main) if parts.has(main) and not other else None
+    if root is None or not _is(root, "workbook"):
+        found = f"it is {other}; save it as XLSX" if other else "it holds no workbook"
         raise ToolError(f"the file is not an XLSX workbook that can be read: {found}")
-    root, related = parts.tree(main), parts.related(main)
+    related = parts.related(main)
     book = _Book(parts, related, root)
     found_sheets = []
     for sheet in root.iterfind("{*}sheets/{*}sheet"):
@@ -208,7 +209,8 @@ class _Rows:
         for element in row.iterfind("{*}c"):
             letters = element.get("r", "").rstrip("0123456789")
             column = column_index_from_string(letters) if letters else column + 1
-            cells[column] = self._cell(element)
+            if (cell := self._cell(element)) is not EMPTY:
+                cells[column] = cell
         return [cells.get(place, EMPTY) for place in range(1, max(cells, default=0) + 1)]
 
     def _cell(self, element: ElementTree.Element) -> Cell:

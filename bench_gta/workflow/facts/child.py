@@ -63,7 +63,7 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
 
 
 def _pdf(path: Path) -> Found:
-    settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST}})
+    settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST, "notes": True}})
     text = ReadPDF(settings).apply(path.parent, path)
     with opened_pdf(path, PAGES.default) as document:
         pages = len(document)
