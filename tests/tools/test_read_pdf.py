@@ -110,6 +110,15 @@ def test_values_of_form_fields_are_read(tmp_path: Path) -> None:
     assert judge.text.split("\n") == lines
 
 
+def test_words_divided_at_the_end_of_a_line_stay_divided(tmp_path: Path) -> None:
+    def draw(page: Any) -> None:
+        for number, line in enumerate(["a well-", "known manip-", "ulation"]):
+            page.drawString(72, 700 - 14 * number, line)
+
+    (tmp_path / "a.pdf").write_bytes(drawn(draw))
+    assert read(tmp_path / "a.pdf") == "a well-\nknown manip-\nulation"
+
+
 @pytest.mark.parametrize("page_turned", [0, 90, 180, 270])
 @pytest.mark.parametrize("text_turned", [0, 90, 180, 270])
 def test_turned_pages_are_read_in_order(page_turned: int, text_turned: int, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tool_impls import base
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_pdf, reading
 from tool_impls.documents.reading import ReadingTool
+from tool_impls.documents.words import clean
 from tool_impls.options import Option
 from tool_impls.perception import ocr
 
@@ -120,8 +121,8 @@ def page_text(page: PdfPage) -> str:
         page.set_rotation(turned)
         with closing(page.get_textpage()) as text:
             written = text.get_text_range()
-    # pdfium marks a hyphen at the end of a line by a sign of its own.
-    return str(written).replace("\r\n", "\n").replace("\ufffe", "-").replace("\x02", "-")
+    lines = str(written).replace("\r\n", "\n").replace("\r", "")
+    return clean(lines.replace("\ufffe", "-\n"))  # pdfium's sign for a hyphen at the end of a line
 
 
 def _turned(text: PdfTextPage) -> int:
