@@ -426,36 +426,30 @@ def test_the_page_limit_is_an_option(tmp_path: Path) -> None:
         read(ReadPDF, tmp_path / "a", pages=4)
 
 
-@pytest.mark.parametrize("count", [b"-5", b"999999999", b"(x)"])
+@pytest.mark.parametrize("count", [b"1", b"-5", b"999999999", b"(x)"])
 def test_the_claimed_number_of_pages_is_not_believed(count: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count %s/Kids[3 0 R 3 0 R]>>" % count}))
     assert read(ReadPDF, tmp_path / "a").count("hello") == 2
 
 
-@pytest.mark.parametrize("kids", [b"2 0 R", b"7 0 R"])
+@pytest.mark.parametrize("kids", [b"2 0 R", b"3 0 R 2 0 R", b"7 0 R"])
 def test_pages_in_a_circle_are_refused(kids: bytes, tmp_path: Path) -> None:
     data = pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[%s]>>" % kids, 7: b"<</Type/Pages/Count 1/Kids[2 0 R]>>"})
-    assert "can be read" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_a_page_before_a_circle_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[3 0 R 2 0 R]>>"}))
-    assert read(ReadPDF, tmp_path / "a") == "hello"
+    assert "in a circle" in refusal(ReadPDF, data, tmp_path)
 
 
 def test_a_deep_tree_of_pages_is_refused(tmp_path: Path) -> None:
     objects = {1: CATALOGUE, 3000: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
     objects |= {number: b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % (number + 1) for number in range(2, 3000)}
-    assert "can be read" in refusal(ReadPDF, pdf(objects), tmp_path)
+    assert "levels deep" in refusal(ReadPDF, pdf(objects), tmp_path)
 
 
-def test_a_tree_that_doubles_at_each_level_ends(tmp_path: Path) -> None:
+def test_a_tree_that_doubles_at_each_level_is_refused(tmp_path: Path) -> None:
     objects = {1: CATALOGUE, 40: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
     objects |= {
         number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)
     }
-    (tmp_path / "a").write_bytes(pdf(objects))
-    assert read(ReadPDF, tmp_path / "a") == ""
+    assert refusal(ReadPDF, pdf(objects), tmp_path)
 
 
 def test_deep_arrays_are_refused(tmp_path: Path) -> None:
@@ -475,23 +469,20 @@ def test_a_form_that_draws_itself_ends(tmp_path: Path) -> None:
     assert "hello" in read(ReadPDF, tmp_path / "a")
 
 
-@pytest.mark.parametrize(("size", "layers"), [(70, 1), (200, 2), (200, 3)])
-def test_a_page_that_unpacks_to_far_too_much_is_refused(size: int, layers: int, tmp_path: Path) -> None:
-    packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(b"0 " * 2**19) for _ in range(size)) + packer.flush()
-    for _ in range(layers - 1):
-        packed = zlib.compress(packed, 9)
-    data = pdf(page(packed, b"/Filter[%s]" % (b"/FlateDecode" * layers)))
-    assert "unpacks to more than 64 MB" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_many_large_parts_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(guard, "MAX_STREAMS", 5 * 2**20)
-    packed = zlib.compress(b"0 " * 2**20)
-    stream = b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(packed), packed)
-    assert "would unpack to more than 5 MB" in refusal(
-        ReadPDF, pdf({**page(), 7: stream, 8: stream, 9: stream}), tmp_path
-    )
+def test_a_page_that_unpacks_to_far_too_much_is_left_out(tmp_path: Path) -> None:
+    for size in (30, 120):
+        packed = zlib.compress(b"0 " * (size * 2**19))
+        (tmp_path / "a").write_bytes(pdf(page(packed, b"/Filter/FlateDecode")))
+        tracemalloc.start()
+        try:
+            shown = read(ReadPDF, tmp_path / "a")
+        except ToolError as error:
+            shown = str(error)
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert "page 1 is left out" in shown
+        assert peak < 400 * 2**20
 
 
 def encrypted(password: str, owner: str) -> bytes:

@@ -288,7 +288,7 @@ def pdf(tmp_path: Path) -> Path:
 
 
 def test_pages_are_joined_by_line_ends(pdf: Path) -> None:
-    assert read(ReadPDF, pdf) == "first page\nsecond line\n\n" == read(ReadPDF, pdf, released=True)
+    assert read(ReadPDF, pdf) == "first page\nsecond line\n\n\n" == read(ReadPDF, pdf, released=True)
 
 
 def test_pages_without_text_are_read_as_pictures(pdf: Path) -> None:
@@ -304,7 +304,7 @@ def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch)
     wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
     assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
     assert ReadPDF.back_end(ToolSettings()) == "ready"
-    assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdfium2, RapidOCR", "pypdfium2")
+    assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdf, RapidOCR", "pypdf")
 
 
 # --- other programs

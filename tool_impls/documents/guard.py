@@ -3,18 +3,16 @@
 Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked
 once in small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack
 to gigabytes, that lies about its sizes or that declares entities costs little time and no memory. Checked in this
-order, with the numbers below as limits; each failure is one ToolError. The streams of PDFs are measured in the same way.
+order, with the numbers below as limits; each failure is one ToolError.
 """
 
 from __future__ import annotations
 
-import mmap
-import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 from xml.parsers import expat
@@ -27,12 +25,8 @@ MAX_PARTS = 10_000
 MAX_TOTAL = 256 * 2**20  # bytes of all parts, unpacked
 MAX_RATIO = 200  # unpacked to packed, counted above FREE_OF_RATIO; honest sheets stay below 50
 FREE_OF_RATIO = 8 * 2**20  # bytes
-MAX_STREAM, MAX_PICTURE = 64 * 2**20, 256 * 2**20  # bytes of a stream of a PDF, unpacked; of one with a picture
-MAX_STREAMS = 4 * 2**30  # bytes of all of them
 MAX_TAGS = 4_000_000  # in parts that are held as a tree, about 100 bytes each; worksheets are read row by row
 CHUNK = 2**16  # bytes
-LAYERS = 3  # of packing in a PDF
-STREAM = re.compile(rb"(?<!end)stream\r?\n")
 
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007 and of encrypted ones
@@ -63,54 +57,6 @@ def check_size(path: Path) -> int:
     if size > FILE_BYTES:
         raise ToolError(f"the file has {_mb(size)}; at most {_mb(FILE_BYTES)} are read")
     return size
-
-
-def check_pdf(path: Path) -> None:
-    """Raises ToolError for an empty or oversized file, for one that does not begin as a PDF, and for streams that would
-    unpack to gigabytes. Those of encrypted files cannot be measured.
-    """
-    check_size(path)
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if b"%PDF-" not in data[:1024]:
-            raise ToolError("the file is not a PDF: it does not begin as one")
-        total = 0
-        for found in STREAM.finditer(data):
-            description = data[max(found.start() - 1000, 0) : found.start()].rpartition(b"obj")[2]
-            most = MAX_PICTURE if b"/Image" in description else MAX_STREAM
-            total += _inflated_size(data, found.end(), most)
-            if total > MAX_STREAMS:
-                raise ToolError(f"the PDF would unpack to more than {_mb(MAX_STREAMS)}, which is too much to read")
-
-
-def _inflated_size(data: mmap.mmap, start: int, most: int) -> int:
-    """The bytes of a stream of a PDF that is packed once or several times; 0 if it is not. Raises ToolError for more
-    than ``most``.
-    """
-    total = 0
-    for depth in range(1, LAYERS + 1):
-        pieces: Iterator[bytes] = (data[at : at + CHUNK] for at in range(start, len(data), CHUNK))
-        for _ in range(depth):
-            pieces = _inflated(pieces)
-        size = 0
-        with suppress(zlib.error):
-            for piece in pieces:
-                size += len(piece)
-                if size > most:
-                    raise ToolError(f"a part of the PDF unpacks to more than {_mb(most)}, which is too much to read")
-        total += size
-        if size == 0:
-            break
-    return total
-
-
-def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj()
-    for packed in pieces:
-        while packed and not unpacker.eof:
-            yield unpacker.decompress(packed, CHUNK)
-            packed = unpacker.unconsumed_tail
-        if unpacker.eof:
-            return
 
 
 def check_office(path: Path, what: str) -> None:

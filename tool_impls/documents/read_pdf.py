@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
+import logging
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from math import pi
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +13,32 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
-from tool_impls.documents.guard import check_pdf, reading
+from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.words import clean
 from tool_impls.options import Option
 from tool_impls.perception import ocr
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+    from PIL.Image import Image
+    from pypdf import PageObject, PdfReader
+    from pypdf.generic import DictionaryObject
 
     from tool_impls.settings import ToolSettings
 
 PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a longer one is refused", least=1)
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
 NOTES = Option("notes", "bool", True, "add notes and the values of form fields to their pages", released=False)
+DEEPEST = 50  # levels of a page tree; honest ones have about four
+DEEPEST_FIELD = 20  # levels of a field's name
+MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
 
-SIGNS = 200  # of a page that show how its text is turned
-
-_one_caller = threading.Lock()  # pdfium takes one at a time
+_rendering = threading.Lock()  # pdfium takes one caller at a time
 
 
 class ReadPDF(ReadingTool):
     """Shows the text of a PDF. Pages are separated by a line end, as released. With ``ocr``, pages without text are
-    read as pictures.
+    rendered by pypdfium2.
     """
 
     version = 2
@@ -47,12 +48,12 @@ class ReadPDF(ReadingTool):
         (Parameter("file", "file", "The document (.pdf).", filetype="file"),),
         base.TEXT_OUT,
     )
-    packages = ("pypdfium2",)
+    packages = ("pypdf", "cryptography")
     options = (*ReadingTool.options, PAGES, OCR, NOTES)
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
-        return "pypdfium2, RapidOCR" if settings.value(cls.meta.name, OCR) else "pypdfium2"
+        return "pypdf, RapidOCR" if settings.value(cls.meta.name, OCR) else "pypdf"
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
@@ -60,108 +61,169 @@ class ReadPDF(ReadingTool):
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        missing = base.missing_package(ocr.PACKAGES) if settings.value(cls.meta.name, OCR) else None
+        missing = base.missing_package((*ocr.PACKAGES, "pypdfium2")) if settings.value(cls.meta.name, OCR) else None
         reason = f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
         return base.unavailable(reason) if missing else base.READY
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        with opened_pdf(file, self.option("pages")) as document:
-            return self.shown(self._texts(document))
+        with opened_pdf(file, self.option("pages")) as reader:
+            return self.shown(self._texts(reader, file))
 
-    def _texts(self, document: PdfDocument) -> Iterator[str]:
+    def _texts(self, reader: PdfReader, file: Path) -> Iterator[str]:
         seen: set[str] = set()  # a field has a place on each of several pages
-        for page in document:
-            text = page_text(page)
+        for number, page in enumerate(reader.pages):
+            text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
-                image = page.render(scale=PAGE_SIDE / max(*page.get_size(), 1.0)).to_pil()
-                text = "\n".join(block.text for block in ocr.reader().lines(image))
+                text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
             if self.option("notes"):
-                added = dict.fromkeys(line for line in _added(document, page) if line not in seen)
+                added = dict.fromkeys(line for line in _added(page) if line not in seen)
                 seen.update(added)
-                text = "\n".join([*([text] if text else []), *added])
+                text = (
+                    "\n".join([text.removesuffix("\n"), *added]) if added and text.strip() else text or "\n".join(added)
+                )
             yield text
 
 
 @contextmanager
-def opened_pdf(path: Path, most: int) -> Iterator[PdfDocument]:
+def opened_pdf(path: Path, most: int) -> Iterator[PdfReader]:
     """A PDF without a password, or with an empty one, as files have that only forbid printing.
 
-    Other threads wait until it is closed. Raises ToolError for what is no PDF, for a password, for damage, also in the
-    body of the ``with`` statement, and for more than ``most`` pages.
+    Raises ToolError for what is no PDF, for a password, for more than ``most`` pages, and for damage, also in the body
+    of the ``with`` statement.
     """
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
+    check_size(path)
+    with path.open("rb") as stream, reading("a PDF"):
+        if b"%PDF-" not in stream.read(1024):
+            raise ToolError("the file is not a PDF: it does not begin as one")
+        reader = pypdf.PdfReader(stream)
+        _unlock(reader)
+        _check_pages(reader, most)
+        yield reader
+
+
+def _unlock(reader: PdfReader) -> None:
+    from pypdf.errors import DependencyError
+
+    if not reader.is_encrypted:
+        return
+    try:
+        opened = reader.decrypt("")
+    except (DependencyError, NotImplementedError):
+        raise ToolError("the PDF is encrypted in a way that cannot be read here; save it without encryption") from None
+    if not opened:
+        raise ToolError("the PDF is protected by a password; save it without one")
+
+
+def _check_pages(reader: PdfReader, most: int) -> None:
+    """Count the pages without trusting what the file claims and without building them.
+
+    Raises ToolError for none, for more than ``most``, and for a tree of pages that is too deep or runs in a circle.
+    """
+    from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
+
+    seen: set[int] = set()
+    waiting: list[tuple[Any, int]] = [(reader.root_object["/Pages"], 0)]
+    pages = nodes = 0
+    while waiting:
+        node, depth = waiting.pop()
+        if isinstance(node, IndirectObject):
+            number, node = node.idnum, node.get_object()
+            if isinstance(node, DictionaryObject) and "/Kids" in node:
+                if number in seen:
+                    raise ToolError("the file is not a PDF that can be read: its pages refer to each other in a circle")
+                seen.add(number)
+        if not isinstance(node, DictionaryObject):
+            continue
+        if depth > DEEPEST:
+            depths = f"more than {DEEPEST} levels deep"
+            raise ToolError(f"the file is not a PDF that can be read: its pages are nested {depths}")
+        nodes += 1
+        kids = node.get("/Kids")
+        if kids is not None and isinstance(kids := kids.get_object(), ArrayObject):
+            waiting += [(kid, depth + 1) for kid in kids]
+        else:
+            pages += 1
+        if pages > most or len(waiting) + nodes > 4 * most + 100:
+            advice = "give a shorter one, or raise pages in [tools.ReadPDF]"
+            raise ToolError(f"the PDF has more than {most:,} pages; {advice}")
+    if pages == 0:
+        raise ToolError("the PDF has no pages")
+
+
+def _text(page: Any, number: int) -> str:
+    """The text of a page, or a note where reading it would take minutes."""
+    from pypdf.errors import LimitReachedError
+
+    try:
+        contents = page.get_contents()
+        if contents is None:
+            return ""
+        if (size := len(contents.get_data())) > MAX_CONTENT:
+            return f"[page {number} is left out: its drawing takes {size // 2**20} MB]"
+        return str(page.extract_text()).replace("\x7f", "\u2022")  # as other programs read it
+    except LimitReachedError:
+        return f"[page {number} is left out: its drawing is too large]"
+
+
+def _added(page: PageObject) -> Iterator[str]:
+    """The values of a page's form fields and the notes of its readers."""
+    from pypdf.generic import ArrayObject, DictionaryObject
+
+    items = page.get("/Annots", ArrayObject()).get_object()
+    for item in items if isinstance(items, ArrayObject) else ():
+        annotation = item.get_object()
+        if not isinstance(annotation, DictionaryObject):
+            continue
+        kind = annotation["/Subtype"] if "/Subtype" in annotation else ""
+        if kind == "/Widget":
+            field = _with_parents(annotation)
+            value = next((_value(part["/V"]) for part in field if "/V" in part), "")
+            if value.strip():
+                name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
+                yield f"Field {name}: {value}"
+        elif kind not in ("/Link", "/Popup"):
+            content = _value(annotation.get("/Contents"))
+            if content.strip():
+                yield f"Note: {content}"
+
+
+def _with_parents(field: DictionaryObject) -> list[DictionaryObject]:
+    """A form field and the fields that it is a part of, which have its value and the beginning of its name."""
+    from pypdf.generic import DictionaryObject
+
+    found = [field]
+    while len(found) < DEEPEST_FIELD and "/Parent" in found[-1]:
+        parent = found[-1]["/Parent"]
+        if not isinstance(parent, DictionaryObject):
+            break
+        found.append(parent)
+    return found
+
+
+def _value(value: Any) -> str:
+    """A text, or a choice or several of them as text; empty for values of other kinds."""
+    from pypdf.generic import ArrayObject, ByteStringObject, NameObject, StreamObject
+
+    value = value.get_object() if value is not None else None
+    if isinstance(value, ArrayObject):
+        return ", ".join(map(_value, value))
+    if isinstance(value, StreamObject):
+        value = value.get_data()
+    if isinstance(value, ByteStringObject | bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, NameObject):
+        value = value.removeprefix("/")
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _render(file: Path, number: int) -> Image:
+    """A page as a picture, ``number`` from 0."""
     import pypdfium2
 
-    check_pdf(path)
-    with _one_caller, reading("a PDF"):
-        try:
-            document = pypdfium2.PdfDocument(path)
-        except pypdfium2.PdfiumError as error:
-            if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
-                raise ToolError("the PDF is protected by a password; save it without one") from None
-            if error.err_code == pypdfium2.raw.FPDF_ERR_SECURITY:
-                reason = "the PDF is encrypted in a way that cannot be read here"
-                raise ToolError(f"{reason}; save it without encryption") from None
-            raise
-        with closing(document):
-            document.init_forms()
-            if len(document) > most:
-                advice = "give a shorter one, or raise pages in [tools.ReadPDF]"
-                raise ToolError(f"the PDF has more than {most:,} pages; {advice}")
-            if len(document) == 0:
-                raise ToolError("the PDF has no pages")
-            yield document
-
-
-def page_text(page: PdfPage) -> str:
-    """The text of a page. A page that shows its text turned is turned back, so that its lines come in order."""
-    with closing(page.get_textpage()) as text:
-        turned = _turned(text)
-        written = text.get_text_range()
-    if turned != page.get_rotation():
-        page.set_rotation(turned)
-        with closing(page.get_textpage()) as text:
-            written = text.get_text_range()
-    lines = str(written).replace("\r\n", "\n").replace("\r", "")
-    return clean(lines.replace("\ufffe", "-\n"))  # pdfium's sign for a hyphen at the end of a line
-
-
-def _turned(text: PdfTextPage) -> int:
-    """By how many degrees a page has to be turned for most of its text to be upright."""
-    from pypdfium2 import raw
-
-    count = text.count_chars()
-    places = range(0, count, count // SIGNS + 1)
-    signs = (place for place in places if raw.FPDFText_GetUnicode(text, place) > ord(" "))
-    angles = Counter(round(2 * raw.FPDFText_GetCharAngle(text, sign) / pi) % 4 * 90 for sign in signs)
-    return angles.most_common(1)[0][0] if angles else text.page.get_rotation()
-
-
-def _added(document: PdfDocument, page: PdfPage) -> Iterator[str]:
-    """The values of a page's form fields and the notes of its readers."""
-    from pypdfium2 import raw
-
-    for number in range(raw.FPDFPage_GetAnnotCount(page)):
-        annotation = raw.FPDFPage_GetAnnot(page, number)
-        try:
-            kind = raw.FPDFAnnot_GetSubtype(annotation)
-            if kind == raw.FPDF_ANNOT_WIDGET and document.formenv:
-                value = _string(raw.FPDFAnnot_GetFormFieldValue, document.formenv, annotation)
-                name = _string(raw.FPDFAnnot_GetFormFieldName, document.formenv, annotation)
-                if value.strip():
-                    yield f"Field {name}: {value}"
-            elif kind not in (raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
-                content = _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
-                if content.strip():
-                    yield f"Note: {content}"
-        finally:
-            raw.FPDFPage_CloseAnnot(annotation)
-
-
-def _string(function: Callable[..., int], *arguments: Any) -> str:
-    """The text that a function of pdfium writes into a buffer, whose size it says first."""
-    from pypdfium2 import raw
-
-    size = function(*arguments, None, 0)
-    buffer = ctypes.create_string_buffer(size)
-    function(*arguments, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
-    return buffer.raw.decode("utf-16-le", "replace").rstrip("\0").replace("\r\n", "\n").replace("\r", "\n")
+    with _rendering, closing(pypdfium2.PdfDocument(file)) as document:
+        page = document[number]
+        image: Image = page.render(scale=PAGE_SIDE / max(*page.get_size(), 1.0)).to_pil()
+        return image

@@ -12,6 +12,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,14 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
 def _pdf(path: Path) -> Found:
     settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST, "notes": True}})
     text = ReadPDF(settings).apply(path.parent, path)
-    with opened_pdf(path, PAGES.default) as document:
-        pages = len(document)
-        drawn = [facts_drawn.drawn_on(document[number]) for number in range(min(pages, facts_drawn.MOST_PAGES))]
-    measures = {
-        "pages": pages,
-        "pictures": sum(len(pictures) for _, pictures in drawn),
-        "drawings": max(shapes for shapes, _ in drawn),
-        "lines": _lines(text),
-    }
+    with opened_pdf(path, PAGES.default) as reader:
+        looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
+        measures = {
+            "pages": len(reader.pages),
+            "pictures": sum(len(page.images) for page in looked_at),
+            "drawings": max(facts_drawn.drawn_on(page)[0] for page in looked_at),
+            "lines": _lines(text),
+        }
     return {"text": text, "measures": measures}
 
 

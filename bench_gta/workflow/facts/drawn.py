@@ -5,25 +5,25 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.facts.media import written_in
-from tool_impls.bounds import PICTURE_PIXELS, opened_picture
+from tool_impls.bounds import opened_picture
 from tool_impls.documents.guard import reading
-from tool_impls.documents.read_pdf import PAGES, opened_pdf, page_text
+from tool_impls.documents.read_pdf import PAGES, opened_pdf
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-    from pypdfium2 import PdfImage, PdfPage
+    from pypdf import PageObject
 
 PICTURES = re.compile(r"(?:word|ppt|xl)/media/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
 CHARTS = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
+PAINTING = {b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*", b"S", b"s", b"sh"}  # operators that draw a line or an area
 CHART = 15  # lines and areas on a page with a chart, or with a ruled table of eight rows
 MOST_PAGES = 100  # of a PDF
 MOST_READ = 4  # pictures of a document
@@ -40,39 +40,30 @@ def pictures_of(path: Path) -> int:
     return len(_parts(path, PICTURES))
 
 
-def drawn_on(page: PdfPage) -> tuple[int, list[PdfImage]]:
-    """The number of lines and areas that are drawn on a page of a PDF, and its pictures."""
-    from pypdfium2 import raw
+def drawn_on(page: PageObject) -> tuple[int, str]:
+    """Lines and areas that are drawn on a page of a PDF, and its text, that of charts included."""
+    count = 0
 
-    found = list(page.get_objects([raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING, raw.FPDF_PAGEOBJ_IMAGE]))
-    pictures = [part for part in found if part.type == raw.FPDF_PAGEOBJ_IMAGE]
-    return len(found) - len(pictures), pictures
+    def see(operator: bytes, *_: Any) -> None:
+        nonlocal count
+        count += operator in PAINTING
+
+    text = page.extract_text(visitor_operand_before=see)
+    return count, text
 
 
 def _pdf(path: Path) -> str:
-    with opened_pdf(path, PAGES.default) as document:
-        looked_at = [(page, *drawn_on(page)) for page in islice(document, MOST_PAGES)]
-        drawn = [page_text(page) for page, shapes, _ in looked_at if shapes >= CHART]
-        return "\n".join([*drawn, *_read(_pictures(image for _, _, images in looked_at for image in images))])
-
-
-def _pictures(images: Iterable[PdfImage]) -> Iterator[Image]:
-    """The pictures of a PDF as they are shown: turned, masked, on white."""
-    from PIL import Image
-    from pypdfium2 import PdfiumError
-
-    for image in images:
-        width, height = image.get_px_size()
-        if min(width, height) >= SMALLEST and width * height <= PICTURE_PIXELS:
-            with suppress(PdfiumError):
-                shown = image.get_bitmap(render=True).to_pil().convert("RGBA")
-                yield Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown)
+    with opened_pdf(path, PAGES.default) as reader:
+        pages = list(islice(reader.pages, MOST_PAGES))
+        drawn = [text for count, text in map(drawn_on, pages) if count >= CHART]
+        pictures = (image.data for page in pages for image in page.images)
+        return "\n".join([*drawn, *_read(pictures)])
 
 
 def _office(path: Path) -> str:
     with reading("an office file"), zipfile.ZipFile(path) as archive:
         charts = [" | ".join(_chart_texts(archive.read(name))) for name in _parts(path, CHARTS)]
-        return "\n".join([*charts, *_read(_opened(archive.read(name) for name in _parts(path, PICTURES)))])
+        return "\n".join([*charts, *_read(archive.read(name) for name in _parts(path, PICTURES))])
 
 
 def _parts(path: Path, names: re.Pattern[str]) -> list[str]:
@@ -87,18 +78,12 @@ def _chart_texts(xml: bytes) -> Iterator[str]:
             yield element.text.strip()
 
 
-def _opened(pictures: Iterable[bytes]) -> Iterator[Image]:
-    """The pictures that are neither damaged nor too large."""
-    for data in pictures:
+def _read(pictures: Iterator[bytes]) -> Iterator[str]:
+    """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
+    for data in islice(pictures, MOST_READ):
         with suppress(ToolError), opened_picture(io.BytesIO(data), "it") as image:
-            yield image
-
-
-def _read(pictures: Iterator[Image]) -> Iterator[str]:
-    """What can be read in the first pictures. One that is too small shows nothing."""
-    for image in islice(pictures, MOST_READ):
-        if min(image.size) >= SMALLEST:
-            yield written_in(image.convert("RGB"))
+            if min(image.size) >= SMALLEST:
+                yield written_in(image.convert("RGB"))
 
 
 _OFFICE = ("Word document", "presentation", "workbook")

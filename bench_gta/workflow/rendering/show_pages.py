@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 
 from agentgauge.core.errors import ToolError
@@ -91,17 +90,18 @@ def fenced(text: str) -> str:
 def finished(path: Path, note: str, text: str | None = None, *, whole: bool = True) -> Json:
     """The answer for a PDF: its first MOST_PAGES pages, ``note`` with their number, its text if none is given.
     ``whole``: false if the PDF lacks the pages after the limit. Raises ToolError."""
-    import pypdfium2
+    import pypdf
 
     settings = ToolSettings(released=False, tables={"ReadPDF": {"pages": MOST_COUNTED, "limit": MOST_TEXT}})
     shown = ReadPDF(settings).apply(path.parent, path)
-    with opened_pdf(path, MOST_COUNTED) as document:
-        pages = len(document)
+    with opened_pdf(path, MOST_COUNTED) as reader:
+        pages = len(reader.pages)
         if pages > MOST_PAGES:
+            writer = pypdf.PdfWriter()
+            for number in range(MOST_PAGES):
+                writer.add_page(reader.pages[number])
             path = path.with_name("first_pages.pdf")
-            with closing(pypdfium2.PdfDocument.new()) as first:
-                first.import_pages(document, list(range(MOST_PAGES)))
-                first.save(path)
+            writer.write(path)
     many = f"{pages} page{'s' * (pages > 1)}"
     if pages > MOST_PAGES:
         many = f"{many if whole else f'more than {MOST_PAGES} pages'}, of which the first {MOST_PAGES} are shown"
