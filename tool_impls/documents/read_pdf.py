@@ -30,6 +30,7 @@ PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a 
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
 NOTES = Option("notes", "bool", True, "add notes and the values of form fields to their pages", released=False)
 DEEPEST = 50  # levels of a page tree; honest ones have about four
+FIELD = "Field "  # begins the line of a form field
 DEEPEST_FIELD = 20  # levels of a field's name
 MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
 
@@ -77,10 +78,9 @@ class ReadPDF(ReadingTool):
                 text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
             if self.option("notes"):
                 added = dict.fromkeys(line for line in _added(page) if line not in seen)
-                seen.update(added)
-                text = (
-                    "\n".join([text.removesuffix("\n"), *added]) if added and text.strip() else text or "\n".join(added)
-                )
+                seen.update(line for line in added if line.startswith(FIELD))
+                if added:
+                    text = "\n".join([*([text.rstrip("\n")] if text.strip() else []), *added])
             yield text
 
 
@@ -183,7 +183,7 @@ def _added(page: PageObject) -> Iterator[str]:
             value = next((_value(part["/V"]) for part in field if "/V" in part), "")
             if value.strip():
                 name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
-                yield f"Field {name}: {value}"
+                yield f"{FIELD}{name}: {value}"
         elif kind not in ("/Link", "/Popup"):
             content = _value(annotation.get("/Contents"))
             if content.strip():
