@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
+import zlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.facts.collect import facts
@@ -70,6 +74,28 @@ def test_damage_in_one_place_does_not_change_the_rest() -> None:
     assert decode(data + b"\xff") == text + "�"
     assert decode(data + "ß".encode()[:1]) == text + "�"
     assert decode("abcdefghijk".encode("utf-16") + b"l") == "abcdefghijk�"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_text_or_refused(data: bytes) -> None:
+    try:
+        text = decode(data)
+    except ToolError:
+        return
+    delimiter, rows = read_csv(text)
+    assert len(delimiter) == 1 and all(list(rows))
+
+
+@given(st.text(st.characters(exclude_characters="\0\ufeff", exclude_categories=["Cs"]), max_size=100))
+def test_unicode_comes_back(text: str) -> None:
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        assert decode(text.encode(encoding)) == text
+
+
+def test_files_that_are_no_text_are_refused() -> None:
+    for data in (random.Random(1).randbytes(3000).replace(b"\0", b""), zlib.compress(b"text " * 10)):
+        with pytest.raises(ToolError, match="is no text in UTF-8, UTF-16 or another common encoding; save it as UTF-8"):
+            decode(data)
 
 
 def test_an_encoding_can_be_named() -> None:

@@ -223,6 +223,8 @@ def test_numbers_are_shown_as_their_format_says_what_they_are(tmp_path: Path) ->
         ('<c t="b"><f>TRUE()</f><v>0</v></c>', "False"),
         ('<c t="d"><v>2026-05-03T00:00:00</v></c>', "2026-05-03"),
         ('<c t="d" s="5"><v>09:30:00</v></c>', "09:30:00"),
+        ('<c t="d"><v>soon</v></c>', "soon"),
+        ('<c t="s"><v>x</v></c>', "[text missing in the file]"),
         ("<c><v>1E+21</v></c>", "1e+21"),
         ("<c><v>-0.5</v></c>", "-0.5"),
         ("<c><v>n/a</v></c>", "n/a"),

@@ -22,6 +22,7 @@ MARKS = {
 SAMPLE = 200_000  # bytes that are looked at to guess an encoding
 SURE = 0.08  # confidence of chardet from which its guess holds; below it, guesses on single words are mostly wrong
 CHINESE = re.compile(rb"(?:[\x00-\x7f]++|(?:[\xa1-\xa9\xb0-\xd7][\xa1-\xfe])++)*+")  # signs and common words of GB 2312
+CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")  # texts have hardly any; other files have as many as other characters
 LATIN = ("Windows-1250", "Windows-1252", "Windows-1254")
 ACCENTED = re.compile(r"[\x00-\x7fÀ-ÏÑ-ÖØ-ÝßÀ-ïñ-öø-ýÿ×÷€ŒœŠšŽžŸ–—‘’“”„…•°±²³µ·½¼¾£§©®ªº«»¿¡™‰´¨\xa0]*+")
 
@@ -39,7 +40,7 @@ def decode(data: bytes, encoding: str = "") -> str:
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
     for name in (marked,) if marked else ("utf-8", encoding):
         text = _decoded(data, name or _guessed(data), marked is not None)
-        if text is not None and "\0" not in text:
+        if text is not None and "\0" not in text and (name or 20 * len(CONTROLS.findall(text)) <= len(text)):
             return text
     raise ToolError(
         f"the file is no text in UTF-8, UTF-16 or {encoding or 'another common encoding'}; save it as UTF-8"

@@ -177,14 +177,14 @@ def _added(page: PageObject) -> Iterator[str]:
         annotation = item.get_object()
         if not isinstance(annotation, DictionaryObject):
             continue
-        kind = annotation["/Subtype"] if "/Subtype" in annotation else ""
-        if kind == "/Widget":
+        kind = _value(annotation.get("/Subtype"))
+        if kind == "Widget":
             field = _with_parents(annotation)
             value = next((_value(part["/V"]) for part in field if "/V" in part), "")
             if value.strip():
                 name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
                 yield f"{FIELD}{name}: {value}"
-        elif kind not in ("/Link", "/Popup"):
+        elif kind not in ("Link", "Popup"):
             content = _value(annotation.get("/Contents"))
             if content.strip():
                 yield f"Note: {content}"

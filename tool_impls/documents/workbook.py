@@ -230,8 +230,8 @@ class _Rows:
         if not stored:
             return "" if kind == "str" and computed else None
         if kind == "s":
-            texts, number = self._book.texts, int(stored)
-            return texts[number] if 0 <= number < len(texts) else MISSING
+            texts = self._book.texts
+            return texts[int(stored)] if stored.isdecimal() and int(stored) < len(texts) else MISSING
         if kind == "b":
             return stored.strip() in ("1", "true")
         if kind == "n":
@@ -239,7 +239,8 @@ class _Rows:
         if kind == "d":
             from openpyxl.utils.datetime import from_ISO8601
 
-            return from_ISO8601(stored)
+            with suppress(ValueError):
+                return from_ISO8601(stored)
         return _unescaped(stored)
 
     def _number(self, stored: str, format_: Format) -> Any:
