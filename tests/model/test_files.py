@@ -95,10 +95,11 @@ def test_the_values_of_form_fields_are_drawn(tmp_path: Path) -> None:
     stream = io.BytesIO()
     form = canvas.Canvas(stream)
     form.acroForm.textfield(name="a", value="MMMMM", x=0, y=0, width=200, height=40, borderStyle="solid", borderWidth=0)
+    form.drawString(0, 800, "form")
     form.save()
     _, page = _chat(request(part(tmp_path / "x.pdf", stream.getvalue())))
-    drawn = Image.open(io.BytesIO(_inside(page)[1])).convert("L")
-    assert drawn.getextrema()[0] < 100 and drawn.getpixel((900, 900)) == 255
+    drawn = Image.open(io.BytesIO(_inside(page)[1])).convert("L").crop((0, 1200, 1000, 1410))
+    assert drawn.getextrema()[0] < 100
 
 
 def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> None:
