@@ -50,11 +50,7 @@ def relations(*targets: tuple[str, str, str]) -> str:
 
 def package(path: Path, parts: Mapping[str, str], main: str) -> Path:
     """The file, with its list of media types and its relation to the main part."""
-    overrides = "".join(
-        f'<Override PartName="/{name}" ContentType="{CHART}"/>'
-        for name in parts
-        if "/charts/" in name
-    )
+    overrides = "".join(f'<Override PartName="/{name}" ContentType="{CHART}"/>' for name in parts if "/charts/" in name)
     types = f'<Types xmlns="{OF_PACKAGE}/content-types">{overrides}</Types>'
     first = {"[Content_Types].xml": types, "_rels/.rels": relations(("r1", "officeDocument", main))}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
