@@ -20,7 +20,7 @@ def equation(element: Element | None) -> str:
 
     def grouped(name: str) -> str:
         inner = text(name)
-        return inner if inner.isalnum() or len(inner) < 2 else f"({inner})"
+        return inner if inner.replace(".", "").isdecimal() or len(inner) < 2 else f"({inner})"
 
     def script(sign: str, name: str) -> str:
         return f"{sign}{grouped(name)}" if text(name) else ""
