@@ -140,6 +140,8 @@ def slides(package: Package) -> Iterator[tuple[str, Element]]:
 def _slides_lines(package: Package, without: list[str], notes: bool) -> Iterator[str]:
     authors = _authors(package)
     for part, slide in slides(package):
+        if value(slide, "show") in ("0", "false"):
+            yield "Hidden slide:"
         yield from OfficeText(package, part, slide, without=without).lines(slide)
         if notes:
             for of_notes, page in _roots(package, part, "notesSlide"):
