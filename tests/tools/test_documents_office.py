@@ -276,10 +276,11 @@ def plot(*content: str, title: str = "") -> str:
     words = (
         f"<c:title><c:tx><c:rich><a:p><a:r><a:t>{title}</a:t></a:r></a:p></c:rich></c:tx></c:title>" if title else ""
     )
-    return xml("c:chartSpace", f"<c:chart>{words}<c:plotArea>{''.join(content)}</c:plotArea></c:chart>")
+    inner = f"<c:barChart>{''.join(content)}</c:barChart>{AXIS if title else ''}"
+    return xml("c:chartSpace", f"<c:chart>{words}<c:plotArea>{inner}</c:plotArea></c:chart>")
 
 
-PLACES = texts("North", "South")
+PLACES = texts("North", "007")
 LEVELS = (
     "<c:multiLvlStrRef><c:multiLvlStrCache><c:lvl>" + points("May", "June", "May") + "</c:lvl><c:lvl>"
     "<c:pt idx='0'><c:v>2025</c:v></c:pt><c:pt idx='2'><c:v>2026</c:v></c:pt></c:lvl></c:multiLvlStrCache>"
@@ -297,12 +298,12 @@ NEW_FORM = xml(
 )
 CHARTS = {
     "bars": (
-        plot(series("A", PLACES, numbers("120", "95")), series("B", PLACES, numbers("", "0.1")), AXIS, title="Sales"),
-        "Chart: Sales\nAxes: EUR\n | A | B\nNorth | 120 | \nSouth | 95 | 0.1",
+        plot(series("A", PLACES, numbers("120", "95")), series("B", PLACES, numbers("", "0.1")), title="Sales"),
+        "Chart: Sales\nAxes: EUR\n | A | B\nNorth | 120 | \n007 | 95 | 0.1",
     ),
     "percent": (
         plot(series("A", PLACES, numbers("0.475", "0.28999999999999998", form="0.0%"))),
-        "Chart:\n | A\nNorth | 47.5%\nSouth | 29%",
+        "Chart:\n | A\nNorth | 47.5%\n007 | 29%",
     ),
     "dates": (
         plot(series("A", numbers("45000", "45001.5", form="d\\ mmm\\ yyyy"), numbers("1", "2"))),
@@ -310,7 +311,7 @@ CHARTS = {
     ),
     "a format with a word": (
         plot(series("A", PLACES, numbers("3", "4", form="0 &quot;days&quot;;[Red]0"))),
-        "Chart:\n | A\nNorth | 3\nSouth | 4",
+        "Chart:\n | A\nNorth | 3\n007 | 4",
     ),
     "points": (
         plot(

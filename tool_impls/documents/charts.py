@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -13,6 +13,8 @@ from tool_impls.documents.package import child, children, local, plain, value
 
 BETWEEN = " | "  # cells
 MEDIA_TYPES = ("drawingml.chart+xml", "ms-office.chartex+xml")  # the ends of those of charts
+MOST = 255  # series of a chart in Excel
+NUMBERS = ("numCache", "numLit", "numDim")
 AXES = ("catAx", "valAx", "dateAx", "serAx", "axis")
 EXACT = re.compile(r'"[^"]*"|\\.|\[[^]]*\]')  # of a number format, what stands for itself, and conditions
 EPOCHS = {False: datetime.datetime(1899, 12, 30), True: datetime.datetime(1904, 1, 1)}
@@ -30,11 +32,12 @@ def chart(root: Element) -> Iterator[str]:
     """Title, axes, and the values as a table; several where series have places of their own."""
     is_1904 = value(child(root, "date1904"), default="0") in ("1", "true", "on")
     yield f"Chart: {plain(child(root, 'chart', 'title'))}".rstrip()
-    axes = [title for one in root.iter() if local(one) in AXES and (title := plain(child(one, "title")))]
+    area = child(root, "chart", "plotArea")
+    axes = [title for one in children(area) if local(one) in AXES and (title := plain(child(one, "title")))]
     if axes:
         yield f"Axes: {', '.join(axes)}"
-    columns = list(_new_form(root) if child(root, "chartData") is not None else _columns(root, is_1904))
-    for places, group in groupby(columns, key=lambda column: column.places):
+    columns = _columns(area, is_1904) if child(root, "chartData") is None else _new_form(root, area)
+    for places, group in groupby(islice(columns, MOST), key=lambda column: column.places):
         same = list(group)
         yield BETWEEN.join(["", *(column.name for column in same)])
         for place in sorted({*places, *(place for column in same for place in column.values)}):
@@ -42,8 +45,8 @@ def chart(root: Element) -> Iterator[str]:
             yield BETWEEN.join([label, *(column.values.get(place, "") for column in same)])
 
 
-def _columns(root: Element, is_1904: bool) -> Iterator[Column]:
-    for series in (one for one in root.iter() if local(one) == "ser"):
+def _columns(area: Element | None, is_1904: bool) -> Iterator[Column]:
+    for series in (series for kind in children(area) for series in children(kind, "ser")):
         held = {local(one): one for one in series}
         places = _points(held.get("cat", held.get("xVal")), is_1904)
         name = plain(held.get("tx"))
@@ -52,23 +55,23 @@ def _columns(root: Element, is_1904: bool) -> Iterator[Column]:
             yield Column(f"{name} (size)", places, sizes)
 
 
-def _new_form(root: Element) -> Iterator[Column]:
+def _new_form(root: Element, area: Element | None) -> Iterator[Column]:
     """Of the kinds that came with Office 2016: waterfall, sunburst, box plots and others."""
-    data = {value(one, "id"): one for one in root.iter() if local(one) == "data"}
-    for series in (one for one in root.iter() if local(one) == "series"):
+    data = {value(one, "id"): one for one in children(child(root, "chartData"), "data")}
+    for series in children(child(area, "plotAreaRegion"), "series"):
         of_series = data.get(value(child(series, "dataId")))
-        if of_series is not None:
-            places = _points(child(of_series, "strDim"), False)
-            yield Column(plain(child(series, "tx")), places, _points(child(of_series, "numDim"), False))
+        places = _points(child(of_series, "strDim"), False)
+        yield Column(plain(child(series, "tx")), places, _points(child(of_series, "numDim"), False))
 
 
 def _points(element: Element | None, is_1904: bool) -> dict[int, str]:
     """What a series holds, by place; labels in several levels with the upper ones before: ``2026 / May``."""
     if element is None:
         return {}
-    levels = [_level(one, is_1904) for one in element.iter() if local(one) == "lvl"] or [_level(element, is_1904)]
-    points = levels[0]
-    for upper in levels[1:]:
+    is_number = any(local(one) in NUMBERS for one in element.iter())
+    levels = [one for one in element.iter() if local(one) == "lvl"] or [element]
+    points, *upper_levels = (_level(one, is_number, is_1904) for one in levels)
+    for upper in upper_levels:
         label = ""
         for place in sorted({*points, *upper}):
             label = upper.get(place, label)
@@ -76,14 +79,14 @@ def _points(element: Element | None, is_1904: bool) -> dict[int, str]:
     return points
 
 
-def _level(element: Element, is_1904: bool) -> dict[int, str]:
+def _level(element: Element, is_number: bool, is_1904: bool) -> dict[int, str]:
     points, form = {}, value(element, "formatCode")
     for one in element.iter():
         if local(one) == "formatCode":
             form = one.text or ""
         elif local(one) == "pt" and (place := value(one, "idx")).isdecimal() and len(place) < 10:
             text = plain(one) or (one.text or "").strip()
-            points[int(place)] = _shown(text, value(one, "formatCode", form), is_1904)
+            points[int(place)] = _shown(text, value(one, "formatCode", form), is_1904) if is_number else text
     return points
 
 

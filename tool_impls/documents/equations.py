@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from xml.etree.ElementTree import Element
 
-from tool_impls.documents.package import child, children, local, value
+from tool_impls.documents.package import child, local, value
 
+BRACKETS = (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
 REMOVED = ("del", "moveFrom")
 
 
-def equation(element: Element | None) -> str:
+def equation(element: Element) -> str:
     """The text of an equation, or of a part of one."""
-    if element is None:
-        return ""
-    part = {local(one): one for one in element}
-
-    def text(name: str) -> str:
-        return equation(part.get(name))
+    kept = (one for one in element if local(one) not in REMOVED and not local(one).endswith("Pr"))
+    parts = [(local(one), equation(one)) for one in kept]
+    text = defaultdict(str, parts)
 
     def grouped(name: str) -> str:
-        inner = text(name)
+        inner = text[name]
         return inner if inner.replace(".", "").isdecimal() or len(inner) < 2 else f"({inner})"
 
     def script(sign: str, name: str) -> str:
-        return f"{sign}{grouped(name)}" if text(name) else ""
+        return f"{sign}{grouped(name)}" if text[name] else ""
+
+    def joined(separator: str, name: str) -> str:
+        return separator.join(inner for part, inner in parts if part == name)
 
     match local(element):
         case "t":
@@ -36,29 +38,25 @@ def equation(element: Element | None) -> str:
         case "sPre":
             return script("_", "sub") + script("^", "sup") + grouped("e")
         case "limLow":
-            return text("e") + script("_", "lim")
+            return text["e"] + script("_", "lim")
         case "limUpp":
-            return text("e") + script("^", "lim")
+            return text["e"] + script("^", "lim")
         case "rad":
-            degree = text("deg")
-            return (f"root({degree}, {text('e')})") if degree else f"√({text('e')})"
+            return f"root({text['deg']}, {text['e']})" if text["deg"] else f"√({text['e']})"
         case "nary":
             sign = value(child(element, "naryPr", "chr"), default="∫")
-            return f"{sign}{script('_', 'sub')}{script('^', 'sup')} {text('e')}"
+            return f"{sign}{script('_', 'sub')}{script('^', 'sup')} {text['e']}"
         case "d":
             signs = [value(child(element, "dPr", name), default=usual) for name, usual in BRACKETS]
-            return signs[0] + signs[1].join(equation(one) for one in children(element, "e")) + signs[2]
+            return signs[0] + joined(signs[1], "e") + signs[2]
         case "m":
-            rows = (", ".join(equation(cell) for cell in children(row, "e")) for row in children(element, "mr"))
-            return f"[{'; '.join(rows)}]"
+            return f"[{joined('; ', 'mr')}]"
+        case "mr":
+            return joined(", ", "e")
         case "eqArr":
-            return "; ".join(equation(row) for row in children(element, "e"))
+            return joined("; ", "e")
         case "func":
-            return f"{text('fName')} {text('e')}"
+            return f"{text['fName']} {text['e']}"
         case "acc":
-            return text("e") + value(child(element, "accPr", "chr"), default="\u0302")
-    kept = (one for one in element if local(one) not in REMOVED and not local(one).endswith("Pr"))
-    return "".join(equation(one) for one in kept)
-
-
-BRACKETS = (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
+            return text["e"] + value(child(element, "accPr", "chr"), default="\u0302")
+    return "".join(inner for _, inner in parts)

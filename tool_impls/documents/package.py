@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
+from tool_impls.documents.guard import UNPARSED
 
 RELATIONS = "relationships}"  # the end of both namespaces of attributes that name a relation
 
@@ -35,7 +36,7 @@ class Package:
     def __init__(self, path: Path) -> None:
         self._archive = zipfile.ZipFile(path)
         self._names = {_key(name): name for name in self._archive.namelist()}
-        self._relations: dict[str, list[Relation]] = {}
+        self._relations: dict[str, dict[str, Relation]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -56,25 +57,29 @@ class Package:
         raise ToolError(f"the file is not {what} that can be read: {problem}")
 
     def root(self, part: str) -> Element | None:
-        """The root of a part; None where the file has no such part."""
+        """The root of a part; None where the file has no such part of XML."""
         name = self._names.get(_key(part))
-        return None if name is None else ElementTree.fromstring(self._archive.read(name))
+        if name is None or name.lower().endswith(UNPARSED):
+            return None
+        return ElementTree.fromstring(self._archive.read(name))
 
-    def relations(self, part: str) -> list[Relation]:
-        """Those of a part to others in the file; of the file as a whole where ``part`` is empty."""
+    def relations(self, part: str) -> dict[str, Relation]:
+        """Those of a part to others in the file, by id; of the file as a whole where ``part`` is empty."""
         if part not in self._relations:
             folder, name = posixpath.split(part)
             root = self.root(posixpath.join(folder, "_rels", f"{name}.rels"))
-            self._relations[part] = [] if root is None else list(_relations(root, folder))
+            found = () if root is None else _relations(root, folder)
+            self._relations[part] = {relation.id: relation for relation in found}
         return self._relations[part]
 
     def parts(self, part: str, *kinds: str) -> list[str]:
         """The parts to which a part has relations of these kinds."""
-        return [relation.part for relation in self.relations(part) if relation.kind in kinds]
+        return [relation.part for relation in self.relations(part).values() if relation.kind in kinds]
 
     def related(self, part: str, id_: str) -> str | None:
         """The part to which a relation leads; None where there is none."""
-        return next((relation.part for relation in self.relations(part) if relation.id == id_), None)
+        found = self.relations(part).get(id_)
+        return found.part if found is not None else None
 
     def of_type(self, *ends: str) -> list[str]:
         """The parts whose media types end so, by name."""
@@ -136,8 +141,5 @@ def plain(element: Element | None) -> str:
     """The text of an element as one line."""
     if element is None:
         return ""
-    paragraphs = [one for one in element.iter() if local(one) == "p"] or [element]
-    texts = (
-        "".join(one.text or "" for one in paragraph.iter() if local(one) in ("t", "v")) for paragraph in paragraphs
-    )
-    return " ".join(" ".join(texts).split())
+    texts = (" " if local(one) == "p" else one.text or "" for one in element.iter() if local(one) in ("p", "t", "v"))
+    return " ".join("".join(texts).split())
