@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from tool_impls.documents.package import child, children, local, plain, value
+from tool_impls.documents.package import child, children, local, number, plain, value
 
 BETWEEN = " | "  # cells
 MEDIA_TYPES = ("drawingml.chart+xml", "ms-office.chartex+xml")  # the ends of those of charts
@@ -84,28 +84,28 @@ def _level(element: Element, is_number: bool, is_1904: bool) -> dict[int, str]:
     for one in element.iter():
         if local(one) == "formatCode":
             form = one.text or ""
-        elif local(one) == "pt" and (place := value(one, "idx")).isdecimal() and len(place) < 10:
+        elif local(one) == "pt" and (place := number(value(one, "idx"))) is not None:
             text = plain(one) or (one.text or "").strip()
-            points[int(place)] = _shown(text, value(one, "formatCode", form), is_1904) if is_number else text
+            points[place] = _shown(text, value(one, "formatCode", form), is_1904) if is_number else text
     return points
 
 
 def _shown(text: str, form: str, is_1904: bool) -> str:
     """A number as its format shows it, as far as percentages and dates go."""
     try:
-        number = float(text)
+        amount = float(text)
     except ValueError:
         return text
     form = EXACT.sub("", form)
     if "%" in form:
-        return f"{number * 100:.15g}%"
+        return f"{amount * 100:.15g}%"
     if re.search(r"[yd]", form, re.IGNORECASE):
         try:
-            moment = EPOCHS[is_1904] + datetime.timedelta(days=number)
+            moment = EPOCHS[is_1904] + datetime.timedelta(days=amount)
         except (OverflowError, ValueError):
             return text
-        return moment.date().isoformat() if number.is_integer() else moment.isoformat(" ", "seconds")
-    return f"{number:.15g}"
+        return moment.date().isoformat() if amount.is_integer() else moment.isoformat(" ", "seconds")
+    return f"{amount:.15g}"
 
 
 def diagram(root: Element) -> Iterator[str]:
@@ -113,8 +113,7 @@ def diagram(root: Element) -> Iterator[str]:
     points = {value(one, "modelId"): one for one in root.iter() if local(one) == "pt" and value(one, "type") != "pres"}
     below: dict[str, list[tuple[int, str]]] = {}
     for one in (one for one in root.iter() if local(one) == "cxn" and value(one, "type", "parOf") == "parOf"):
-        order = value(one, "srcOrd")
-        below.setdefault(value(one, "srcId"), []).append((int(order) if order.isdecimal() else 0, value(one, "destId")))
+        below.setdefault(value(one, "srcId"), []).append((number(value(one, "srcOrd")) or 0, value(one, "destId")))
     waiting = [*reversed(points), *(id_ for id_, point in points.items() if value(point, "type") == "doc")]
     while waiting:
         id_ = waiting.pop()

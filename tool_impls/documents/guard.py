@@ -43,7 +43,7 @@ def reading(what: str) -> Iterator[None]:
     except (AgentGaugeError, MemoryError):
         raise
     except Exception as error:  # these libraries raise nearly anything, from KeyError to struct.error
-        problem = f"it is damaged or of another kind ({type(error).__name__})"
+        problem = "it is damaged or of another kind; save it anew with the program that made it"
         if isinstance(error, RecursionError):
             problem = "its parts are nested too deeply or in a circle"
         raise ToolError(f"the file is not {what} that can be read: {problem}") from None

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from tool_impls.documents.charts import BETWEEN, chart, diagram
 from tool_impls.documents.equations import equation
-from tool_impls.documents.package import Package, child, local, relation, value
+from tool_impls.documents.package import Package, child, local, number, relation, value
 from tool_impls.documents.symbols import symbol
 
 PLACED = frozenset(("p", "tbl", "chart", "relIds", "altChunk"))
@@ -174,7 +174,8 @@ class OfficeText:
             elif choice is not None:
                 entries = [value(entry) for entry in choice if local(entry) == "listEntry"]
                 place = value(child(choice, "result"), default=value(child(choice, "default"), default="0"))
-                yield from entries[int(place) :][:1] if place.isdecimal() else ()
+                chosen = number(place)
+                yield from entries[chosen:][:1] if chosen is not None else ()
             if mark in self._whole:
                 self._fields.append(True)
 

@@ -57,11 +57,14 @@ class Package:
         raise ToolError(f"the file is not {what} that can be read: {problem}")
 
     def root(self, part: str) -> Element | None:
-        """The root of a part; None where the file has no such part of XML."""
+        """The root of a part; None where the file has no such part. Raises ToolError where that is no XML."""
         name = self._names.get(_key(part))
         if name is None or name.lower().endswith(UNPARSED):
             return None
-        return ElementTree.fromstring(self._archive.read(name))
+        try:
+            return ElementTree.fromstring(self._archive.read(name))
+        except ElementTree.ParseError:
+            raise ToolError(f"part {name!r} should be XML and is not") from None
 
     def relations(self, part: str) -> dict[str, Relation]:
         """Those of a part to others in the file, by id; of the file as a whole where ``part`` is empty."""
@@ -123,6 +126,11 @@ def value(element: Element | None, name: str = "val", default: str = "") -> str:
     return next(
         (text for key, text in given if key.rpartition("}")[2] == name and not key.endswith(RELATIONS + name)), default
     )
+
+
+def number(text: str) -> int | None:
+    """A whole number of reasonable size; None for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def relation(element: Element, name: str = "id") -> str:

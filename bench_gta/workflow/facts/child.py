@@ -105,8 +105,8 @@ def _docx(path: Path) -> Found:
 
 def _styles(package: Package, part: str, paragraphs: Sequence[Element]) -> Iterator[str]:
     """The names of the styles of paragraphs, in lower case."""
-    roots = filter(None.__ne__, map(package.root, package.parts(part, "styles")))
-    names = {value(style, "styleId"): value(child(style, "name")) for root in roots for style in children(root)}
+    known = (style for of_styles in package.parts(part, "styles") for style in children(package.root(of_styles)))
+    names = {value(style, "styleId"): value(child(style, "name")) for style in known}
     styles = (value(child(paragraph, "pPr", "pStyle")) for paragraph in paragraphs)
     return (names.get(style, style).lower() for style in styles)
 
