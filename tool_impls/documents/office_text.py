@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from tool_impls.documents.charts import BETWEEN, chart, diagram
 from tool_impls.documents.equations import equation
-from tool_impls.documents.package import Package, child, local, number, relation, value
+from tool_impls.documents.package import Package, below, child, local, number, relation, value
 from tool_impls.documents.symbols import symbol
 
 PLACED = frozenset(("p", "tbl", "chart", "relIds", "altChunk"))
@@ -204,7 +204,7 @@ def _whole_fields(root: Element) -> set[Element]:
     """The marks of begins and ends of those fields that have both."""
     whole: set[Element] = set()
     begun: list[Element] = []
-    for mark in (one for one in root.iter() if local(one) == "fldChar"):
+    for mark in below(root, "fldChar"):
         kind = value(mark, "fldCharType")
         if kind == "begin":
             begun.append(mark)

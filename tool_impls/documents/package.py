@@ -120,6 +120,11 @@ def children(element: Element | None, name: str = "") -> list[Element]:
     return [one for one in element if local(one) == name or not name] if element is not None else []
 
 
+def below(root: Element, name: str) -> Iterator[Element]:
+    """The elements at any depth with a name in the namespace of the root."""
+    return root.iter(root.tag[: -len(local(root))] + name)
+
+
 def value(element: Element | None, name: str = "val", default: str = "") -> str:
     """An attribute, in whatever namespace but that of relations."""
     given = element.attrib.items() if element is not None else ()

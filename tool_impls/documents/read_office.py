@@ -11,7 +11,7 @@ from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, reading
 from tool_impls.documents.office_text import Note, OfficeText
-from tool_impls.documents.package import Package, child, children, local, plain, relation, value
+from tool_impls.documents.package import Package, below, child, children, local, plain, relation, value
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.options import Option
 
@@ -120,7 +120,7 @@ def document_lines(package: Package) -> Iterator[str]:
 
 def _around(label: str, package: Package, part: str, root: Element) -> Iterator[str]:
     """The headers or footers of all sections, each text once."""
-    marks = (one for one in root.iter() if local(one) == f"{label.lower()}Reference")
+    marks = below(root, f"{label.lower()}Reference")
     targets = dict.fromkeys(package.related(part, relation(mark)) for mark in marks)
     found = ((target, package.root(target)) for target in targets if target is not None)
     lines = (OfficeText(package, target, one).line(one).strip() for target, one in found if one is not None)
