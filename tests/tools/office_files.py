@@ -33,6 +33,17 @@ STRICT = (
 )
 
 
+FRAME = "<a:graphic><a:graphicData>{}</a:graphicData></a:graphic>"
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def paragraph(*content: str) -> str:
+    return f"<w:p>{''.join(one if one.startswith('<') else run(one) for one in content)}</w:p>"
+
+
 def xml(name: str, content: str) -> str:
     """A part, with every namespace declared."""
     spaces = " ".join(f'xmlns:{prefix}="{space}"' for prefix, space in WORD.items())

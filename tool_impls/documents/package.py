@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -53,18 +54,21 @@ class Package:
             root = self.root(part)
             if root is not None and local(root) == name:
                 return part, root
-            problem = f"its main part is a {local(root)}" if root is not None else f"its main part {part!r} is missing"
+            problem = (
+                f"its main part is a {local(root)}"
+                if root is not None
+                else f"its main part {part!r} is missing or no XML"
+            )
         raise ToolError(f"the file is not {what} that can be read: {problem}")
 
     def root(self, part: str) -> Element | None:
-        """The root of a part; None where the file has no such part. Raises ToolError where that is no XML."""
+        """The root of a part; None where the file has no such part, or it is no XML."""
         name = self._names.get(_key(part))
         if name is None or name.lower().endswith(UNPARSED):
             return None
-        try:
+        with suppress(ElementTree.ParseError):
             return ElementTree.fromstring(self._archive.read(name))
-        except ElementTree.ParseError:
-            raise ToolError(f"part {name!r} should be XML and is not") from None
+        return None
 
     def relations(self, part: str) -> dict[str, Relation]:
         """Those of a part to others in the file, by id; of the file as a whole where ``part`` is empty."""
