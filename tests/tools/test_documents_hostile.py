@@ -232,6 +232,29 @@ def test_document_types_are_refused_in_any_part(name: str, sound: dict[str, byte
     assert repr(name) in refusal(ReadDOCX, data, tmp_path)
 
 
+def test_a_document_type_does_not_hide_behind_white_space(sound: dict[str, bytes], tmp_path: Path) -> None:
+    data = changed(sound["docx"], {"word/anything.bin": b" " * 200_000 + EVIL["plain"].encode()})
+    assert "declares a document type" in refusal(ReadDOCX, data, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["main.svg", "main.bin"])
+def test_what_is_kept_as_it_is_or_is_no_xml_is_no_main_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
+    main = EVIL["laughs"].encode() if name.endswith(".svg") else b"no XML"
+    relations = (b"word/document.xml", f"word/{name}".encode())
+    parts = {f"word/{name}": main, "_rels/.rels": lambda part: part.replace(*relations)}
+    message = refusal(ReadDOCX, changed(sound["docx"], parts), tmp_path)
+    assert repr(f"word/{name}") in message
+
+
+def test_equations_are_read_once_however_deep_they_are(sound: dict[str, bytes], tmp_path: Path) -> None:
+    space = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
+    scripts = b"<m:sSup><m:e/><m:sup>" * 60 + b"<m:r><m:t>inmost</m:t></m:r>" + b"</m:sup></m:sSup>" * 60
+    whole = b'<m:oMath xmlns:m="%s">%s</m:oMath><w:sectPr' % (space, scripts)
+    data = changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:sectPr", whole, 1)})
+    (tmp_path / "a").write_bytes(data)
+    assert "inmost" in read(ReadDOCX, tmp_path / "a")
+
+
 def test_a_drawing_with_a_document_type_is_only_a_picture(sound: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     path.write_bytes(changed(sound["docx"], {"word/media/image1.svg": b"<!DOCTYPE svg><svg/>"}))

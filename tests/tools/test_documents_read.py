@@ -115,8 +115,8 @@ def test_sheets_are_shown_under_their_names(workbook: Path) -> None:
 
 
 TWO_THREADS = """
-import sys, threading, time, zipfile
-from tool_impls.documents import workbook
+import pathlib, sys, threading, time
+from tool_impls.documents import package, workbook
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
@@ -129,7 +129,7 @@ importing = threading.Event()
 writing = threading.Thread(target=lambda: __import__("openpyxl"))
 writing.start()
 importing.wait()
-with zipfile.ZipFile(sys.argv[1]) as file:
+with package.Package(pathlib.Path(sys.argv[1])) as file:
     print([sheet.title for sheet in workbook.sheets(file)])
 writing.join()
 """

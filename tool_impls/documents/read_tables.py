@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
@@ -13,6 +12,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.package import Package
 from tool_impls.documents.plain_text import decode, read_csv
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.tables import MAX_ROWS
@@ -75,8 +75,8 @@ class ReadXLSX(ReadingTool):
 
     def apply(self, folder: Path, /, file: Path) -> str:
         check_office(file, "an XLSX workbook")
-        with reading("an XLSX workbook"), zipfile.ZipFile(file) as archive:
-            found = sheets(archive)
+        with reading("an XLSX workbook"), Package(file) as package:
+            found = sheets(package)
             if not found:
                 raise ToolError("the workbook has no sheet with cells")
             return self.shown(self._lines(found if self.option("all_sheets") else found[:1]))

@@ -8,16 +8,16 @@ converts dates and shared formulas.
 from __future__ import annotations
 
 import datetime
-import posixpath
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
+from tool_impls.documents.package import Package, local, relation
 
 MISSING = "[text missing in the file]"  # a cell that refers to a shared text that is not there
 OTHERS = {
@@ -69,31 +69,27 @@ class Sheet:
 
     def rows(self) -> Iterator[list[Cell]]:
         """The rows, each up to its last cell that is not empty. A file can claim any number of empty ones."""
-        with self._book.parts.opened(self._part) as stream:
-            yield from _Rows(self._book).read(stream)
+        return _Rows(self._book).read(self._part)
 
 
-def sheets(archive: zipfile.ZipFile) -> list[Sheet]:
-    """The sheets that hold cells, in order, from a file that ``guard.check_office`` has checked.
+def sheets(package: Package) -> list[Sheet]:
+    """The sheets that hold cells, in order. They can be read while the package is open.
 
-    They can be read while the archive is open. Raises ToolError for a file of another kind, and any error of its
-    parsers for damage.
+    Raises ToolError for a file of another kind, and any error of its parsers for damage.
     """
-    parts = _Parts(archive)
-    main = next((target for kind, target in parts.related("").values() if kind == "officeDocument"), "xl/workbook.xml")
-    other = next((kind for part, kind in OTHERS.items() if parts.has(part)), None)
-    root = parts.tree(main) if parts.has(main) and not other else None
-    if root is None or not _is(root, "workbook"):
+    main = next(iter(package.parts("", "officeDocument")), "xl/workbook.xml")
+    other = next((kind for part, kind in OTHERS.items() if package.has(part)), None)
+    root = None if other else package.root(main)
+    if root is None or local(root) != "workbook":
         found = f"it is {other}; save it as XLSX" if other else "it holds no workbook"
         raise ToolError(f"the file is not an XLSX workbook that can be read: {found}")
-    related = parts.related(main)
-    book = _Book(parts, related, root)
+    book = _Book(package, main, root)
     found_sheets = []
     for sheet in root.iterfind("{*}sheets/{*}sheet"):
-        kind, target = related.get(_link(sheet), ("", ""))
-        if kind == "worksheet" and parts.has(target):
+        target = package.relations(main).get(relation(sheet))
+        if target is not None and target.kind == "worksheet" and package.has(target.part):
             hidden = sheet.get("state", "visible") != "visible"
-            found_sheets.append(Sheet(sheet.get("name", ""), hidden, target, book))
+            found_sheets.append(Sheet(sheet.get("name", ""), hidden, target.part, book))
     return found_sheets
 
 
@@ -110,75 +106,39 @@ def shown(value: Any, percent: bool = False) -> str:
     return "" if value is None else str(value)
 
 
-class _Parts:
-    """The parts of an office file by their names, whose case and slashes programs write in several ways."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._names = {_folded(name): name for name in archive.namelist()}
-
-    def has(self, part: str) -> bool:
-        return _folded(part) in self._names
-
-    def opened(self, part: str) -> IO[bytes]:
-        return self._archive.open(self._names[_folded(part)])
-
-    def tree(self, part: str) -> ElementTree.Element:
-        with self.opened(part) as stream:
-            return ElementTree.parse(stream).getroot()
-
-    def related(self, part: str) -> dict[str, tuple[str, str]]:
-        """Id → kind and part of what a part refers to inside the file; that of the whole file for ``""``."""
-        folder, name = posixpath.split(part)
-        links = posixpath.join(folder, "_rels", f"{name}.rels")
-        if not self.has(links):
-            return {}
-        return {
-            link.get("Id", ""): (link.get("Type", "").rpartition("/")[2], _joined(folder, link.get("Target", "")))
-            for link in self.tree(links)
-            if link.get("TargetMode") != "External"
-        }
-
-
 class _Book:
     """What the cells of all sheets refer to."""
 
-    def __init__(self, parts: _Parts, related: dict[str, tuple[str, str]], root: ElementTree.Element) -> None:
+    def __init__(self, package: Package, main: str, root: Element) -> None:
         # The package before its parts: of two threads that import it at once, one would end with a deadlock
         # (Python 3.11).
         import openpyxl
 
         dates = openpyxl.utils.datetime
-        named = {kind: part for kind, part in related.values() if parts.has(part)}
         properties = root.find("{*}workbookPr")
         since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
-        self.parts = parts
+        self.package = package
         self.epoch = dates.CALENDAR_MAC_1904 if since_1904 else dates.CALENDAR_WINDOWS_1900
-        self.texts = self._texts(named.get("sharedStrings", "xl/sharedStrings.xml"))
-        self.formats = self._formats(named.get("styles", "xl/styles.xml"))
+        named = {kind: part for _, kind, part in package.relations(main).values() if package.has(part)}
+        self.texts = list(self._texts(named.get("sharedStrings", "xl/sharedStrings.xml")))
+        self.formats = list(self._formats(package.root(named.get("styles", "xl/styles.xml"))))
 
-    def _texts(self, part: str) -> list[str]:
-        texts = []
-        if self.parts.has(part):
-            with self.parts.opened(part) as stream:
-                for _, element in ElementTree.iterparse(stream):
-                    if _is(element, "si"):
-                        texts.append(_text(element))
-                        element.clear()
-        return texts
+    def _texts(self, part: str) -> Iterator[str]:
+        for element in _elements(self.package, part, "si"):
+            yield _text(element)
 
-    def _formats(self, part: str) -> list[Format]:
-        if not self.parts.has(part):
-            return []
+    def _formats(self, root: Element | None) -> Iterator[Format]:
+        if root is None:
+            return
         from openpyxl.styles.numbers import BUILTIN_FORMATS
 
         codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
         codes |= dict.fromkeys(map(str, _EAST_ASIAN_DATES), "yyyy-mm-dd")
-        root = self.parts.tree(part)
         for own in root.iterfind("{*}numFmts/{*}numFmt"):
             codes[own.get("numFmtId", "")] = own.get("formatCode", "")
         known = {number: _format(code) for number, code in codes.items()}
-        return [known.get(style.get("numFmtId", ""), Format()) for style in root.iterfind("{*}cellXfs/{*}xf")]
+        for style in root.iterfind("{*}cellXfs/{*}xf"):
+            yield known.get(style.get("numFmtId", ""), Format())
 
 
 class _Rows:
@@ -188,20 +148,17 @@ class _Rows:
         self._book = book
         self._shared: dict[str, tuple[str, str]] = {}  # number of a shared formula → the formula, and where it stands
 
-    def read(self, stream: IO[bytes]) -> Iterator[list[Cell]]:
+    def read(self, part: str) -> Iterator[list[Cell]]:
         given = 0
-        for _, element in ElementTree.iterparse(stream):
-            if not _is(element, "row"):
-                continue
+        for element in _elements(self._book.package, part, "row"):
             number = int(float(element.get("r", given + 1)))
             while given + 1 < number:
                 given += 1
                 yield []
             given += 1
             yield self._row(element)
-            element.clear()
 
-    def _row(self, row: ElementTree.Element) -> list[Cell]:
+    def _row(self, row: Element) -> list[Cell]:
         from openpyxl.utils import column_index_from_string
 
         cells: dict[int, Cell] = {}
@@ -213,7 +170,7 @@ class _Rows:
                 cells[column] = cell
         return [cells.get(place, EMPTY) for place in range(1, max(cells, default=0) + 1)]
 
-    def _cell(self, element: ElementTree.Element) -> Cell:
+    def _cell(self, element: Element) -> Cell:
         style, formats = element.get("s", "0"), self._book.formats
         format_ = formats[int(style)] if style.isdecimal() and int(style) < len(formats) else Format()
         formula = element.find("{*}f")
@@ -222,7 +179,7 @@ class _Rows:
             return EMPTY if value is None else Cell(value, percent=format_.percent)
         return Cell(value, self._formula(formula, element.get("r", ""), wanted=value is None), format_.percent)
 
-    def _value(self, element: ElementTree.Element, format_: Format, computed: bool) -> Any:
+    def _value(self, element: Element, format_: Format, computed: bool) -> Any:
         kind, stored = element.get("t", "n"), element.findtext("{*}v") or ""
         if kind == "inlineStr":
             inline = element.find("{*}is")
@@ -254,7 +211,7 @@ class _Rows:
                     value = from_excel(value, self._book.epoch, timedelta=format_.duration)
         return value
 
-    def _formula(self, element: ElementTree.Element, place: str, wanted: bool) -> str:
+    def _formula(self, element: Element, place: str, wanted: bool) -> str:
         """The formula, if it is ``wanted``. Of shared ones only the first is written out, for its own place."""
         formula = f"={element.text or ''}"
         number = element.get("si", "")
@@ -276,12 +233,12 @@ def _format(code: str) -> Format:
     return Format(is_date_format(code), is_timedelta_format(code), "%" in _REST.sub("", code.partition(";")[0]))
 
 
-def _text(element: ElementTree.Element) -> str:
+def _text(element: Element) -> str:
     """The text of a shared or inline string, without the pronunciation beside it."""
     pieces = (
         piece.text or ""
         for part in element
-        for piece in ([part] if _is(part, "t") else part.iterfind("{*}t") if _is(part, "r") else ())
+        for piece in ([part] if local(part) == "t" else part.iterfind("{*}t") if local(part) == "r" else ())
     )
     return _unescaped("".join(pieces))
 
@@ -292,18 +249,11 @@ def _unescaped(text: str) -> str:
     return str(unescape(text)) if "_x" in text else text
 
 
-def _is(element: ElementTree.Element, name: str) -> bool:
-    return element.tag.rpartition("}")[2] == name
-
-
-def _link(element: ElementTree.Element) -> str:
-    """The id of the part that an element stands for."""
-    return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
-
-
-def _joined(folder: str, target: str) -> str:
-    return posixpath.normpath(posixpath.join("/", folder, target.replace("\\", "/"))).lstrip("/")
-
-
-def _folded(name: str) -> str:
-    return name.replace("\\", "/").lstrip("/").casefold()
+def _elements(package: Package, part: str, name: str) -> Iterator[Element]:
+    """The elements of a part with this name, one after the other: only one is kept. None where there is no part."""
+    if package.has(part):
+        with package.opened(part) as stream:
+            for _, element in ElementTree.iterparse(stream):
+                if local(element) == name:
+                    yield element
+                    element.clear()

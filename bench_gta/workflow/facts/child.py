@@ -11,28 +11,29 @@ import json
 import os
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError
 from bench_gta.workflow.facts import drawn as facts_drawn
 from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page
 from bench_gta.workflow.facts.sheets import read_sheets
+from tool_impls.documents.charts import BETWEEN, MEDIA_TYPES
 from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.package import Package, child, children, local, plain, shown, value
 from tool_impls.documents.plain_text import decode, read_csv
-from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
+from tool_impls.documents.read_office import ReadDOCX, ReadPPTX, document_text, slides
 from tool_impls.documents.read_pdf import PAGES, ReadPDF, opened_pdf
 from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
 
 LONGEST = 200_000  # characters of a file's text
 MOST_TEXT = 64 * 2**20  # bytes of a text file
-PICTURE = "{http://schemas.openxmlformats.org/presentationml/2006/main}pic"
-WORD_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
-BETWEEN = " | "  # cells, so that numbers beside each other stay two
 
 Found = dict[str, Any]
 
@@ -78,51 +79,51 @@ def _pdf(path: Path) -> Found:
 
 
 def _docx(path: Path) -> Found:
-    import docx
-
     text = ReadDOCX(ToolSettings(tables={"ReadDOCX": {"limit": LONGEST, "tables": True}})).apply(path.parent, path)
-    with reading("a DOCX document"), path.open("rb") as stream:
-        document = docx.Document(stream)
-        filled = [paragraph for paragraph in document.paragraphs if paragraph.text.strip()]
-        styles = [paragraph.style.name if paragraph.style else "" for paragraph in filled]
-        rows = [len(row.xpath("./w:tc")) for row in document.element.body.xpath("./w:tbl/w:tr")]
+    with reading("a DOCX document"), Package(path) as package:
+        reader, root = document_text(package)
+        blocks = list(reader.blocks(root))
+        filled = [one for one in blocks if local(one) == "p" and any(map(str.strip, reader.block_lines(one)))]
+        tables = [one for one in blocks if local(one) == "tbl"]
+        rows = [len(list(reader.cells(row))) for table in tables for row in reader.rows(table)]
         measures = {
-            "paragraphs": len(styles),
-            "headings": sum(str(style).startswith(("Heading", "Title")) for style in styles),
-            "tables": len(document.tables),
+            "paragraphs": len(filled),
+            "headings": sum(style.startswith(("heading", "title")) for style in _styles(package, reader.part, filled)),
+            "tables": len(tables),
             "rows": len(rows),
             "columns": max(rows, default=0),
-            "charts": facts_drawn.charts_of(path),
-            "pictures": len(document.element.body.findall(f".//{WORD_PICTURE}")),
+            "charts": len(package.of_type(*MEDIA_TYPES)),
+            "pictures": sum(local(one) == "pic" for one in shown(root)),
         }
     return {"text": text, "measures": measures}
+
+
+def _styles(package: Package, part: str, paragraphs: Sequence[Element]) -> Iterator[str]:
+    """The names of the styles of paragraphs, in lower case."""
+    known = (style for of_styles in package.parts(part, "styles") for style in children(package.root(of_styles)))
+    names = {value(style, "styleId"): value(child(style, "name")) for style in known}
+    styles = (value(child(paragraph, "pPr", "pStyle")) for paragraph in paragraphs)
+    return (names.get(style, style).lower() for style in styles)
 
 
 def _pptx(path: Path) -> Found:
-    import pptx
-
     table = {"limit": LONGEST, "groups": True, "tables": True, "notes": True}
     text = ReadPPTX(ToolSettings(tables={"ReadPPTX": table})).apply(path.parent, path)
-    with reading("a PPTX presentation"), path.open("rb") as stream:
-        slides = pptx.Presentation(stream).slides
-        shapes = [shape for slide in slides for top in slide.shapes for shape in _with_members(top)]
-        measures = {
-            "slides": len(slides),
-            "pictures": sum(shape.element.tag == PICTURE for shape in shapes),  # also those that fill a placeholder
-            "tables": sum(getattr(shape, "has_table", False) for shape in shapes),
-            "charts": sum(getattr(shape, "has_chart", False) for shape in shapes),
-            "headings": sum(bool(title.text.strip()) for slide in slides if (title := slide.shapes.title) is not None),
-        }
+    with reading("a PPTX presentation"), Package(path) as package:
+        found = [list(shown(slide)) for _, slide in slides(package)]
+    counted = Counter(local(one) for slide in found for one in slide)
+    measures = {
+        "slides": len(found),
+        "pictures": counted["pic"],
+        "tables": counted["tbl"],
+        "charts": counted["chart"],
+        "headings": sum(any(_is_title(one) and plain(one) for one in slide) for slide in found),
+    }
     return {"text": text, "measures": measures}
 
 
-def _with_members(shape: Any) -> Iterator[Any]:
-    """A shape, or those of a group."""
-    if shape.element.tag.endswith("}grpSp"):
-        for member in shape.shapes:
-            yield from _with_members(member)
-    else:
-        yield shape
+def _is_title(shape: Element) -> bool:
+    return local(shape) == "sp" and value(child(shape, "nvSpPr", "nvPr", "ph"), "type") in ("title", "ctrTitle")
 
 
 def _xlsx(path: Path) -> Found:

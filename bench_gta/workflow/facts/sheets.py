@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bench_gta.workflow.facts.formulas import Formulas
+from tool_impls.documents.package import Package
 from tool_impls.documents.workbook import Cell, Sheet, sheets, shown
 
 MOST_ROWS = 200_000  # of a sheet
@@ -16,8 +16,8 @@ MOST_ROWS = 200_000  # of a sheet
 def read_sheets(path: Path) -> dict[str, list[list[str]]]:
     """Heading of a sheet → rows of texts, the empty ones too. Libraries write formulas without their results. Those are
     worked out here, as far as ``Formulas`` can; one that it cannot is shown as it is written."""
-    with zipfile.ZipFile(path) as archive:
-        found = {sheet: list(islice(sheet.rows(), MOST_ROWS)) for sheet in sheets(archive)}
+    with Package(path) as package:
+        found = {sheet: list(islice(sheet.rows(), MOST_ROWS)) for sheet in sheets(package)}
     formulas = Formulas({sheet.title: [list(map(_known, row)) for row in rows] for sheet, rows in found.items()})
 
     def text(sheet: Sheet, row: int, column: int, cell: Cell) -> str:
