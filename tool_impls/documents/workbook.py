@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents.package import Package, local, relation
+from tool_impls.documents.package import Package, local, number, relation
 
 MISSING = "[text missing in the file]"  # a cell that refers to a shared text that is not there
 OTHERS = {
@@ -45,6 +45,7 @@ class Cell(NamedTuple):
 
 
 EMPTY = Cell()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +133,13 @@ class _Book:
             return
         from openpyxl.styles.numbers import BUILTIN_FORMATS
 
-        codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
+        codes = {str(known): code for known, code in BUILTIN_FORMATS.items()}
         codes |= dict.fromkeys(map(str, _EAST_ASIAN_DATES), "yyyy-mm-dd")
         for own in root.iterfind("{*}numFmts/{*}numFmt"):
             codes[own.get("numFmtId", "")] = own.get("formatCode", "")
-        known = {number: _format(code) for number, code in codes.items()}
+        formats = {id_: _format(code) for id_, code in codes.items()}
         for style in root.iterfind("{*}cellXfs/{*}xf"):
-            yield known.get(style.get("numFmtId", ""), Format())
+            yield formats.get(style.get("numFmtId", ""), Format())
 
 
 class _Rows:
@@ -151,8 +152,8 @@ class _Rows:
     def read(self, part: str) -> Iterator[list[Cell]]:
         given = 0
         for element in _elements(self._book.package, part, "row"):
-            number = int(float(element.get("r", given + 1)))
-            while given + 1 < number:
+            place = int(float(element.get("r", given + 1)))
+            while given + 1 < place:
                 given += 1
                 yield []
             given += 1
@@ -171,8 +172,7 @@ class _Rows:
         return [cells.get(place, EMPTY) for place in range(1, max(cells, default=0) + 1)]
 
     def _cell(self, element: Element) -> Cell:
-        style, formats = element.get("s", "0"), self._book.formats
-        format_ = formats[int(style)] if style.isdecimal() and int(style) < len(formats) else Format()
+        format_ = _at(self._book.formats, element.get("s", "0"), Format())
         formula = element.find("{*}f")
         value = self._value(element, format_, formula is not None)
         if formula is None:
@@ -187,8 +187,7 @@ class _Rows:
         if not stored:
             return "" if kind == "str" and computed else None
         if kind == "s":
-            texts = self._book.texts
-            return texts[int(stored)] if stored.isdecimal() and int(stored) < len(texts) else MISSING
+            return _at(self._book.texts, stored, MISSING)
         if kind == "b":
             return stored.strip() in ("1", "true")
         if kind == "n":
@@ -214,14 +213,14 @@ class _Rows:
     def _formula(self, element: Element, place: str, wanted: bool) -> str:
         """The formula, if it is ``wanted``. Of shared ones only the first is written out, for its own place."""
         formula = f"={element.text or ''}"
-        number = element.get("si", "")
+        group = element.get("si", "")
         if element.get("t") == "shared" and element.text:
-            self._shared[number] = (formula, place)
-        elif wanted and number in self._shared:
+            self._shared[group] = (formula, place)
+        elif wanted and group in self._shared:
             from openpyxl.formula.tokenizer import TokenizerError
             from openpyxl.formula.translate import Translator, TranslatorError
 
-            first, origin = self._shared[number]
+            first, origin = self._shared[group]
             with suppress(TokenizerError, TranslatorError):
                 return str(Translator(first, origin).translate_formula(place))
         return formula
@@ -231,6 +230,11 @@ def _format(code: str) -> Format:
     from openpyxl.styles.numbers import is_date_format, is_timedelta_format
 
     return Format(is_date_format(code), is_timedelta_format(code), "%" in _REST.sub("", code.partition(";")[0]))
+
+
+def _at(known: Sequence[T], place: str, otherwise: T) -> T:
+    index = number(place)
+    return known[index] if index is not None and index < len(known) else otherwise
 
 
 def _text(element: Element) -> str:
