@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents.package import Package, local, number, relation
+from tool_impls.documents.package import Package, children, local, number, relation
 
 MISSING = "[text missing in the file]"  # a cell that refers to a shared text that is not there
 OTHERS = {
@@ -164,7 +164,7 @@ class _Rows:
 
         cells: dict[int, Cell] = {}
         column = 0
-        for element in row.iterfind("{*}c"):
+        for element in children(row, "c"):
             letters = element.get("r", "").rstrip("0123456789")
             column = column_index_from_string(letters) if letters else column + 1
             if (cell := self._cell(element)) is not EMPTY:
@@ -173,19 +173,19 @@ class _Rows:
 
     def _cell(self, element: Element) -> Cell:
         format_ = _at(self._book.formats, element.get("s", "0"), Format())
-        formula = element.find("{*}f")
-        value = self._value(element, format_, formula is not None)
+        parts = {local(part): part for part in element}
+        formula = parts.get("f")
+        value = self._value(element.get("t", "n"), parts, format_)
         if formula is None:
             return EMPTY if value is None else Cell(value, percent=format_.percent)
         return Cell(value, self._formula(formula, element.get("r", ""), wanted=value is None), format_.percent)
 
-    def _value(self, element: Element, format_: Format, computed: bool) -> Any:
-        kind, stored = element.get("t", "n"), element.findtext("{*}v") or ""
+    def _value(self, kind: str, parts: Mapping[str, Element], format_: Format) -> Any:
         if kind == "inlineStr":
-            inline = element.find("{*}is")
-            return None if inline is None else _text(inline)
+            return _text(parts["is"]) if "is" in parts else None
+        stored = parts["v"].text if "v" in parts else None
         if not stored:
-            return "" if kind == "str" and computed else None
+            return "" if kind == "str" and "f" in parts else None
         if kind == "s":
             return _at(self._book.texts, stored, MISSING)
         if kind == "b":
