@@ -191,6 +191,23 @@ def test_shapes_of_slides_are_read(name: str, tmp_path: Path) -> None:
     assert read(ReadPPTX, slides) == f"first\n{shown}\nlast" == read(ReadPPTX, strict(slides, tmp_path / "b.pptx"))
 
 
+def test_a_whole_presentation_is_read() -> None:
+    """A chart, a group in a group, merged cells, a hidden slide."""
+    assert read(ReadPPTX, Path(__file__).with_name("data") / "chart-group.pptx").split("\n") == [
+        *(
+            "Sales 2026",
+            "Chart:",
+            " | Boxes",
+            "North | 120",
+            "South | 95",
+            "in a group",
+            "in a nested group",
+            "Merged | ",
+        ),
+        *("a | b", "Hidden slide:", "hidden slide", "second line"),
+    ]
+
+
 def test_notes_and_comments_of_both_forms_stand_after_their_slide(tmp_path: Path) -> None:
     page = shape("say hello", "twice", kind="body") + shape("7", kind="sldNum") + shape("beside")
     new = (
