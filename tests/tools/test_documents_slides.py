@@ -193,19 +193,9 @@ def test_shapes_of_slides_are_read(name: str, tmp_path: Path) -> None:
 
 def test_a_whole_presentation_is_read() -> None:
     """A chart, a group in a group, merged cells, a hidden slide."""
-    assert read(ReadPPTX, Path(__file__).with_name("data") / "chart-group.pptx").split("\n") == [
-        *(
-            "Sales 2026",
-            "Chart:",
-            " | Boxes",
-            "North | 120",
-            "South | 95",
-            "in a group",
-            "in a nested group",
-            "Merged | ",
-        ),
-        *("a | b", "Hidden slide:", "hidden slide", "second line"),
-    ]
+    shown = "Sales 2026\nChart:\n | Boxes\nNorth | 120\nSouth | 95\nin a group\nin a nested group\nMerged | \na | b"
+    path = Path(__file__).with_name("data") / "chart-group.pptx"
+    assert read(ReadPPTX, path) == f"{shown}\nHidden slide:\nhidden slide\nsecond line"
 
 
 def test_notes_and_comments_of_both_forms_stand_after_their_slide(tmp_path: Path) -> None:
