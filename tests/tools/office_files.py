@@ -23,7 +23,12 @@ WORD = {
     "p188": "http://schemas.microsoft.com/office/powerpoint/2018/8/main",
     "r": RELATIONS,
 }
-CHART = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml"
+TYPE = "application/vnd.openxmlformats-officedocument."
+MAIN = {"wor": "wordprocessingml.document.main", "ppt": "presentationml.presentation.main"}
+DEFAULTS = (
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+)
 STRICT = (
     (f'="{RELATIONS}', '="http://purl.oclc.org/ooxml/officeDocument/relationships'),
     ("http://schemas.openxmlformats.org/wordprocessingml/2006/", "http://purl.oclc.org/ooxml/wordprocessingml/"),
@@ -61,8 +66,11 @@ def relations(*targets: tuple[str, str, str]) -> str:
 
 def package(path: Path, parts: Mapping[str, str], main: str) -> Path:
     """The file, with its list of media types and its relation to the main part."""
-    overrides = "".join(f'<Override PartName="/{name}" ContentType="{CHART}"/>' for name in parts if "/charts/" in name)
-    types = f'<Types xmlns="{OF_PACKAGE}/content-types">{overrides}</Types>'
+    kinds = {name: "drawingml.chart" for name in parts if "/charts/" in name} | {main: MAIN[main.strip("/")[:3]]}
+    overrides = "".join(
+        f'<Override PartName="/{name}" ContentType="{TYPE}{kind}+xml"/>' for name, kind in kinds.items()
+    )
+    types = f'<Types xmlns="{OF_PACKAGE}/content-types">{DEFAULTS}{overrides}</Types>'
     first = {"[Content_Types].xml": types, "_rels/.rels": relations(("r1", "officeDocument", main))}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**first, **parts}.items():

@@ -123,7 +123,7 @@ def workbook(path: Path) -> None:
     sheet = book.active
     for row in (["tea", "eur"], ["Mint", 2.8], ["Chai", "=B2*2"]):
         sheet.append(row)
-    sheet["B2"].number_format, sheet["A1"].font = "0.0%", Font(bold=True)
+    sheet["B2"].style, sheet["A1"].font = "Percent", Font(bold=True)
     chart = BarChart()
     chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=3), titles_from_data=True)
     sheet.add_chart(chart, "D1")

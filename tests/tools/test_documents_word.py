@@ -142,6 +142,10 @@ IN_PLACE = {
         ),
         "α✓€",
     ),
+    "symbols as text": (
+        paragraph("<w:r><w:rPr><w:rFonts w:ascii='Wingdings'/></w:rPr><w:t>\uf0fc\uf0a8</w:t></w:r>", "\uf0fc"),
+        "✓◻\uf0fc",
+    ),
     "ruby": (
         paragraph(
             f"<w:r><w:ruby><w:rubyPr/><w:rt>{run('かん')}</w:rt><w:rubyBase>{run('漢')}</w:rubyBase></w:ruby></w:r>"

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from tool_impls.documents.charts import BETWEEN, chart, diagram
 from tool_impls.documents.equations import equation
 from tool_impls.documents.package import Package, below, child, local, number, relation, value
-from tool_impls.documents.symbols import symbol
+from tool_impls.documents.symbols import in_font, symbol
 
 PLACED = frozenset(("p", "tbl", "chart", "relIds", "altChunk"))
 """What gives lines of its own."""
@@ -134,6 +134,10 @@ class OfficeText:
                 texts.append(")")
             elif text := self._text(one, name):
                 texts.append(text)
+            elif name == "r":
+                before = len(texts)
+                self._read(one, texts, within)
+                texts[before:] = (in_font(_font(one), text) for text in texts[before:])
             else:
                 self._read(one, texts, within)
 
@@ -211,6 +215,12 @@ def _whole_fields(root: Element) -> set[Element]:
         elif kind == "end" and begun:
             whole |= {begun.pop(), mark}
     return whole
+
+
+def _font(run: Element) -> str:
+    """The font of a run's symbols, in a document or on a slide."""
+    properties = child(run, "rPr")
+    return value(child(properties, "rFonts"), "ascii") or value(child(properties, "sym"), "typeface")
 
 
 def _is_gone(paragraph: Element) -> bool:

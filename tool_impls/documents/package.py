@@ -20,6 +20,7 @@ from xml.etree.ElementTree import Element
 from agentgauge.core.errors import ToolError
 from tool_impls.documents.guard import UNPARSED
 
+PLAIN = ("p", "br", "t", "v")
 RELATIONS = "relationships}"  # the end of both namespaces of attributes that name a relation
 
 
@@ -49,16 +50,15 @@ class Package:
 
     def main(self, name: str, what: str) -> tuple[str, Element]:
         """The main part and its root, which must have this name. Raises ToolError. ``what``: ``a DOCX document``."""
-        problem = "it names no main part"
+        problem = f"it names no main part; save it as {what}"
         for part in self.parts("", "officeDocument"):
             root = self.root(part)
-            if root is not None and local(root) == name:
+            if root is None:
+                problem = f"its main part {part!r} is missing or no XML"
+            elif local(root) == name:
                 return part, root
-            problem = (
-                f"its main part is a {local(root)}"
-                if root is not None
-                else f"its main part {part!r} is missing or no XML"
-            )
+            else:
+                problem = f"its main part is a {local(root)}"
         raise ToolError(f"the file is not {what} that can be read: {problem}")
 
     def root(self, part: str) -> Element | None:
@@ -165,5 +165,5 @@ def plain(element: Element | None) -> str:
     """The text of an element as one line."""
     if element is None:
         return ""
-    texts = (" " if local(one) == "p" else one.text or "" for one in element.iter() if local(one) in ("p", "t", "v"))
-    return " ".join("".join(texts).split())
+    texts = (" " if local(one) in ("p", "br") else one.text for one in element.iter() if local(one) in PLAIN)
+    return " ".join("".join(filter(None, texts)).split())

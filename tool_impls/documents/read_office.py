@@ -68,7 +68,7 @@ class ReadPPTX(ReadingTool):
         *ReadingTool.options,
         Option("groups", "bool", True, "show the text of grouped shapes", released=False),
         Option("tables", "bool", True, "show tables", released=False),
-        Option("notes", "bool", True, "show the notes of each slide after it", released=False),
+        Option("notes", "bool", True, "show notes and comments after each slide", released=False),
     )
 
     @classmethod
@@ -127,19 +127,22 @@ def _around(label: str, package: Package, part: str, root: Element) -> Iterator[
     yield from (f"{label}: {line}" for line in dict.fromkeys(lines) if line)
 
 
-def slides(package: Package) -> Iterator[tuple[str, Element]]:
-    """The parts of the slides and their roots, in the order of the presentation. Raises ToolError."""
+def slides(package: Package) -> Iterator[tuple[str, Element | None]]:
+    """The parts of the slides and their roots, in the order of the presentation; None for one that is missing. Raises
+    ToolError where the file is of another kind.
+    """
     part, root = package.main("presentation", PRESENTATION)
     for mark in children(child(root, "sldIdLst")):
-        target = package.related(part, relation(mark))
-        slide = package.root(target) if target is not None else None
-        if target is not None and slide is not None:
-            yield target, slide
+        target = package.related(part, relation(mark)) or ""
+        yield target, package.root(target)
 
 
 def _slides_lines(package: Package, without: list[str], notes: bool) -> Iterator[str]:
     authors = _authors(package)
-    for part, slide in slides(package):
+    for place, (part, slide) in enumerate(slides(package), start=1):
+        if slide is None:
+            yield f"[slide {place} is missing from the file]"
+            continue
         if value(slide, "show") in ("0", "false"):
             yield "Hidden slide:"
         yield from OfficeText(package, part, slide, without=without).lines(slide)

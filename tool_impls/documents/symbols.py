@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SYMBOL = dict(
     zip(
         (*range(0x21, 0x7F), *range(0xA1, 0xF0), *range(0xF1, 0xFF)),
@@ -17,6 +19,7 @@ WINGDINGS = {
     **{0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xEF: "⇦", 0xF0: "⇨", 0xF1: "⇧", 0xF2: "⇩", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒"},
     0xFE: "☑",
 }
+PRIVATE = re.compile("[\uf000-\uf0ff]")  # where Word puts the signs of such fonts
 FONTS = {"symbol": SYMBOL, "wingdings": WINGDINGS}
 
 
@@ -27,8 +30,12 @@ def symbol(font: str, code: str) -> str:
     except ValueError:
         return ""
     known: dict[int, str] = FONTS.get(font.lower(), {})
-    private = 0xF000 <= number <= 0xF0FF  # where Word puts the signs of such fonts
-    sign = known.get(number - 0xF000 if private else number)
+    sign = known.get(number - 0xF000 if 0xF000 <= number <= 0xF0FF else number)
     if sign is not None:
         return sign
     return chr(number) if 0x20 <= number < 0xD800 or 0xE000 <= number < 0xFFFE else ""
+
+
+def in_font(font: str, text: str) -> str:
+    """A text in a font, with the signs that are the font's own."""
+    return PRIVATE.sub(lambda sign: symbol(font, f"{ord(sign[0]):x}"), text)

@@ -110,7 +110,7 @@ def _pptx(path: Path) -> Found:
     table = {"limit": LONGEST, "groups": True, "tables": True, "notes": True}
     text = ReadPPTX(ToolSettings(tables={"ReadPPTX": table})).apply(path.parent, path)
     with reading("a PPTX presentation"), Package(path) as package:
-        found = [list(shown(slide)) for _, slide in slides(package)]
+        found = [list(shown(slide)) for _, slide in slides(package) if slide is not None]
     counted = Counter(local(one) for slide in found for one in slide)
     measures = {
         "slides": len(found),
