@@ -1,7 +1,7 @@
 # make bench   everything bundled, with the default embedded model, on 2 workers
 # make check   lint, types and the tests that take milliseconds: the loop of daily work
 # make test    all of the project's own tests
-# make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks
+# make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks, damaged documents
 # make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint    ruff, mypy, the layers of the packages, dead code
 # make agents  agents of two frameworks, each in an environment of its own, solve bundled tasks by MCP

@@ -12,11 +12,13 @@ import pytest
 
 from agentgauge.core.errors import DataProblem, SandboxFault
 from bench_gta.workflow.facts import collect as module
-from bench_gta.workflow.facts.child import READERS
+from bench_gta.workflow.facts.child import READERS, look
 from bench_gta.workflow.facts.collect import KINDS, MEASURES, Facts, facts
 from bench_gta.workflow.rendering.confined import run_child
 from bench_gta.workflow.rendering.kinds import SUFFIXES
+from tests.tools import office_files
 from tests.tools.media import make_video
+from tests.tools.office_files import xml
 from tool_impls.base import BenchTool
 from tool_impls.documents import TOOLS
 from tool_impls.settings import ToolSettings
@@ -258,6 +260,32 @@ def test_charts_and_pictures_are_counted_and_read_however_they_were_made(drawn: 
     assert {word: found.measures[word] for word in measures} == measures
     assert [text for text in texts if text not in found.shown] == []
     assert texts or not found.shown
+
+
+def test_documents_are_measured_as_they_are_read(tmp_path: Path) -> None:
+    """Content controls, the Strict form, names of charts that are unusual."""
+    heading = "<w:p><w:pPr><w:pStyle w:val='berschrift1'/></w:pPr><w:r><w:t>Prices</w:t></w:r></w:p>"
+    row = "<w:tr><w:tc><w:p/></w:tc><w:sdt><w:sdtContent><w:tc><w:p/></w:tc></w:sdtContent></w:sdt></w:tr>"
+    body = f"<w:sdt><w:sdtContent>{heading}<w:tbl>{row}</w:tbl></w:sdtContent></w:sdt><w:p/>"
+    style = "<w:style w:styleId='berschrift1'><w:name w:val='heading 1'/></w:style>"
+    parts = {"styles.xml": xml("w:styles", style), "charts/first.xml": xml("c:chartSpace", "")}
+    document = office_files.word(tmp_path / "a.docx", body, parts)
+    text = "<p:txBody><a:p><a:r><a:t>T</a:t></a:r></a:p></p:txBody>"
+    held = f"<p:nvSpPr><p:nvPr><p:ph type='ctrTitle'/></p:nvPr></p:nvSpPr>{text}"
+    frame = "<mc:AlternateContent><mc:Choice><p:graphicFrame><a:tbl/></p:graphicFrame></mc:Choice><mc:Fallback><p:pic/>"
+    shapes = f"<p:grpSp><p:sp>{held}</p:sp></p:grpSp>{frame}</mc:Fallback></mc:AlternateContent>"
+    slides = office_files.presentation(tmp_path / "a.pptx", [shapes])
+    for made, kind, measures in (
+        (
+            document,
+            "Word document",
+            {"headings": 1, "paragraphs": 1, "tables": 1, "rows": 1, "columns": 2, "charts": 1},
+        ),
+        (slides, "presentation", {"slides": 1, "headings": 1, "tables": 1, "pictures": 0, "charts": 0}),
+    ):
+        for path in (made, office_files.strict(made, made.with_stem("strict"))):
+            found = look(path, kind, read=False)["measures"]
+            assert {name: found[name] for name in measures} == measures
 
 
 def test_it_is_told_where_links_lead(drawn: dict[str, Facts]) -> None:

@@ -90,6 +90,18 @@ def test_the_pages_of_a_pdf_follow_a_line_that_counts_them(tmp_path: Path) -> No
     ] * 2
 
 
+def test_the_values_of_form_fields_are_drawn(tmp_path: Path) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    stream = io.BytesIO()
+    form = canvas.Canvas(stream)
+    form.acroForm.textfield(name="a", value="MMMMM", x=0, y=0, width=200, height=40, borderStyle="solid", borderWidth=0)
+    form.drawString(0, 800, "form")
+    form.save()
+    _, page = _chat(request(part(tmp_path / "x.pdf", stream.getvalue())))
+    drawn = Image.open(io.BytesIO(_inside(page)[1])).convert("L").crop((0, 1200, 1000, 1410))
+    assert drawn.getextrema()[0] < 100
+
+
 def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> None:
     line, *pages = _chat(request(part(tmp_path / "x.pdf", pdf(23))))
     assert line == {"type": "text", "text": "[x.pdf: 23 pages, of which 20 follow as images; 3 left out]"}

@@ -115,8 +115,8 @@ def test_sheets_are_shown_under_their_names(workbook: Path) -> None:
 
 
 TWO_THREADS = """
-import sys, threading, time
-from tool_impls.documents import read_tables
+import pathlib, sys, threading, time
+from tool_impls.documents import package, workbook
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
@@ -129,8 +129,8 @@ importing = threading.Event()
 writing = threading.Thread(target=lambda: __import__("openpyxl"))
 writing.start()
 importing.wait()
-with open(sys.argv[1], "rb") as file:
-    print(read_tables._workbook(file, True).sheetnames)
+with package.Package(pathlib.Path(sys.argv[1])) as file:
+    print([sheet.title for sheet in workbook.sheets(file)])
 writing.join()
 """
 

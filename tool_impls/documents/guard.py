@@ -29,7 +29,9 @@ MAX_TAGS = 4_000_000  # in parts that are held as a tree, about 100 bytes each; 
 CHUNK = 2**16  # bytes
 
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007, and of those with a password
+OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of Office files before 2007 and of encrypted ones
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream there that holds a file with a password
+BLANK = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # what may stand before the first tag: byte order marks, white space
 EBCDIC = bytes.fromhex("4c6fa794")  # <?xm there; libxml2 would read it
 UNPARSED = (".svg", ".htm", ".html", ".xhtml", ".mht")  # kept as they are by the libraries, and may well have a DOCTYPE
 
@@ -42,7 +44,7 @@ def reading(what: str) -> Iterator[None]:
     except (AgentGaugeError, MemoryError):
         raise
     except Exception as error:  # these libraries raise nearly anything, from KeyError to struct.error
-        problem = f"it is damaged or of another kind ({type(error).__name__})"
+        problem = "it is damaged or of another kind; save it anew with the program that made it"
         if isinstance(error, RecursionError):
             problem = "its parts are nested too deeply or in a circle"
         raise ToolError(f"the file is not {what} that can be read: {problem}") from None
@@ -64,8 +66,9 @@ def check_office(path: Path, what: str) -> None:
     with path.open("rb") as stream:
         start = stream.read(8)
         if start == OLE:
-            problem = "it is protected by a password, or of the Office format before 2007"
-            raise ToolError(f"the file is not {what}: {problem}; save it as {what}")
+            if ENCRYPTED in path.read_bytes():
+                raise ToolError(f"the file is protected by a password; save it as {what} without one")
+            raise ToolError(f"the file is not {what}: it is of the Office format before 2007; save it as {what}")
         if not start.startswith(b"PK"):
             raise ToolError(f"the file is not {what}: it is no zip archive")
         _check_directory(stream, size, what)
@@ -117,11 +120,12 @@ def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
 
 def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
     """The number of a part's tags. Its size and sum must be as declared, its XML free of document types."""
-    length, checksum, tags = 0, 0, 0
+    length, checksum, tags, blank = 0, 0, 0, True
     parser: expat.XMLParserType | None = None
     for piece in _unpacked(stream, part):
-        if not length and _is_xml(part.filename, piece):
+        if blank and parser is None and _is_xml(part.filename, piece):
             parser = _parser(part.filename)
+        blank = blank and not piece.strip(BLANK)
         length += len(piece)
         checksum = zlib.crc32(piece, checksum)
         if length > part.file_size:
@@ -168,11 +172,7 @@ def _is_xml(name: str, start: bytes) -> bool:
     lower = name.lower()
     if lower.endswith(UNPARSED):
         return False
-    return (
-        lower.endswith((".xml", ".rels", ".vml"))
-        or start.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")
-        or start.startswith(EBCDIC)
-    )
+    return lower.endswith((".xml", ".rels", ".vml")) or start.lstrip(BLANK).startswith(b"<") or start.startswith(EBCDIC)
 
 
 def _parser(name: str) -> expat.XMLParserType:

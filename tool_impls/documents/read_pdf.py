@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,23 @@ from tool_impls import base
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
+from tool_impls.documents.words import clean
 from tool_impls.options import Option
 from tool_impls.perception import ocr
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from pypdf import PdfReader
+    from pypdf import PageObject, PdfReader
+    from pypdf.generic import DictionaryObject
 
     from tool_impls.settings import ToolSettings
 
 PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a longer one is refused", least=1)
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
+NOTES = Option("notes", "bool", True, "add notes and the values of form fields to their pages", released=False)
 DEEPEST = 50  # levels of a page tree; honest ones have about four
+FIELD = "Field "  # begins the line of a form field
+DEEPEST_FIELD = 20  # levels of a field's name
 MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
 
 _rendering = threading.Lock()  # pdfium takes one caller at a time
@@ -37,14 +42,15 @@ class ReadPDF(ReadingTool):
     rendered by pypdfium2.
     """
 
+    version = 2
     meta = base.tool(
         "ReadPDF",
         "Shows the text of a PDF document.",
         (Parameter("file", "file", "The document (.pdf).", filetype="file"),),
         base.TEXT_OUT,
     )
-    packages = ("pypdf",)
-    options = (*ReadingTool.options, PAGES, OCR)
+    packages = ("pypdf", "cryptography")
+    options = (*ReadingTool.options, PAGES, OCR, NOTES)
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
@@ -61,29 +67,44 @@ class ReadPDF(ReadingTool):
         return base.unavailable(reason) if missing else base.READY
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        import pypdf
-
-        logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
-        check_size(file)
-        with file.open("rb") as stream:
-            if b"%PDF-" not in stream.read(1024):
-                raise ToolError("the file is not a PDF: it does not begin as one")
-            with reading("a PDF"):
-                reader = pypdf.PdfReader(stream)
-                _unlock(reader)
-                count_pages(reader, self.option("pages"))
-                return self.shown(self._texts(reader, file))
+        with opened_pdf(file, self.option("pages")) as reader:
+            return self.shown(self._texts(reader, file))
 
     def _texts(self, reader: PdfReader, file: Path) -> Iterator[str]:
+        seen: set[str] = set()  # a field has a place on each of several pages
         for number, page in enumerate(reader.pages):
             text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
                 text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
+            if self.option("notes"):
+                added = dict.fromkeys(line for line in _added(page) if line not in seen)
+                seen.update(line for line in added if line.startswith(FIELD))
+                if added:
+                    text = "\n".join([*([text.rstrip("\n")] if text.strip() else []), *added])
             yield text
 
 
+@contextmanager
+def opened_pdf(path: Path, most: int) -> Iterator[PdfReader]:
+    """A PDF without a password, or with an empty one, as files have that only forbid printing.
+
+    Raises ToolError for what is no PDF, for a password, for more than ``most`` pages, and for damage, also in the body
+    of the ``with`` statement.
+    """
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
+    check_size(path)
+    with path.open("rb") as stream, reading("a PDF"):
+        if b"%PDF-" not in stream.read(1024):
+            raise ToolError("the file is not a PDF: it does not begin as one")
+        reader = pypdf.PdfReader(stream)
+        _unlock(reader)
+        _check_pages(reader, most)
+        yield reader
+
+
 def _unlock(reader: PdfReader) -> None:
-    """Open a file whose password is empty, as of files that only forbid printing. Raises ToolError for another."""
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
@@ -96,10 +117,10 @@ def _unlock(reader: PdfReader) -> None:
         raise ToolError("the PDF is protected by a password; save it without one")
 
 
-def count_pages(reader: PdfReader, most: int) -> int:
-    """The number of pages, counted without trusting what the file claims and without building them.
+def _check_pages(reader: PdfReader, most: int) -> None:
+    """Count the pages without trusting what the file claims and without building them.
 
-    Raises ToolError for more than ``most``, and for a tree of pages that is too deep or runs in a circle.
+    Raises ToolError for none, for more than ``most``, and for a tree of pages that is too deep or runs in a circle.
     """
     from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
@@ -130,7 +151,6 @@ def count_pages(reader: PdfReader, most: int) -> int:
             raise ToolError(f"the PDF has more than {most:,} pages; {advice}")
     if pages == 0:
         raise ToolError("the PDF has no pages")
-    return pages
 
 
 def _text(page: Any, number: int) -> str:
@@ -146,6 +166,57 @@ def _text(page: Any, number: int) -> str:
         return str(page.extract_text()).replace("\x7f", "\u2022")  # as other programs read it
     except LimitReachedError:
         return f"[page {number} is left out: its drawing is too large]"
+
+
+def _added(page: PageObject) -> Iterator[str]:
+    """The values of a page's form fields and the notes of its readers."""
+    from pypdf.generic import ArrayObject, DictionaryObject
+
+    items = page.get("/Annots", ArrayObject()).get_object()
+    for item in items if isinstance(items, ArrayObject) else ():
+        annotation = item.get_object()
+        if not isinstance(annotation, DictionaryObject):
+            continue
+        kind = _value(annotation.get("/Subtype"))
+        if kind == "Widget":
+            field = _with_parents(annotation)
+            value = next((_value(part["/V"]) for part in field if "/V" in part), "")
+            if value.strip():
+                name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
+                yield f"{FIELD}{name}: {value}"
+        elif kind not in ("Link", "Popup"):
+            content = _value(annotation.get("/Contents"))
+            if content.strip():
+                yield f"Note: {content}"
+
+
+def _with_parents(field: DictionaryObject) -> list[DictionaryObject]:
+    """A form field and the fields that it is a part of, which have its value and the beginning of its name."""
+    from pypdf.generic import DictionaryObject
+
+    found = [field]
+    while len(found) < DEEPEST_FIELD and "/Parent" in found[-1]:
+        parent = found[-1]["/Parent"]
+        if not isinstance(parent, DictionaryObject):
+            break
+        found.append(parent)
+    return found
+
+
+def _value(value: Any) -> str:
+    """A text, or a choice or several of them as text; empty for values of other kinds."""
+    from pypdf.generic import ArrayObject, ByteStringObject, NameObject, StreamObject
+
+    value = value.get_object() if value is not None else None
+    if isinstance(value, ArrayObject):
+        return ", ".join(map(_value, value))
+    if isinstance(value, StreamObject):
+        value = value.get_data()
+    if isinstance(value, ByteStringObject | bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, NameObject):
+        value = value.removeprefix("/")
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _render(file: Path, number: int) -> Image:

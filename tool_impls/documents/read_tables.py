@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import csv
-import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from io import StringIO
-from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.package import Package
+from tool_impls.documents.plain_text import decode, read_csv
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.tables import MAX_ROWS
+from tool_impls.documents.workbook import Cell, Sheet, sheets, shown
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
 
 ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet under its name, not only the first", released=False)
-ENCODING = Option("encoding", "text", "gb18030", "what a file is read as that is neither UTF-8 nor marked as UTF-16")
-MAX_CELLS = 4_000_000  # of one sheet, empty ones included; what holds any text is cut long before
-MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+PERCENT = Option("percent", "bool", True, "show numbers in a format of percentages as such: 47.5%", released=False)
+ENCODING = Option("encoding", "text", "", "of a file that is neither UTF-8 nor marked as UTF-16; guessed if not set")
 
 
 class ReadCSV(ReadingTool):
-    """Shows a CSV file. Values stay as they are written; only needless quotes and empty lines are removed."""
+    """Shows a CSV file. Values stay as they are written, with the file's delimiter; only needless quotes and empty
+    lines are removed.
+    """
 
+    version = 2
     meta = base.tool(
         "ReadCSV",
         "Shows the content of a CSV file.",
@@ -44,17 +46,16 @@ class ReadCSV(ReadingTool):
     def back_end(cls, settings: ToolSettings) -> str:
         name = settings.value(cls.meta.name, ENCODING)
         try:
-            "".encode(name)
+            "".encode(name or "utf-8")
         except LookupError:
             return base.unavailable(f"encoding in [tools.{cls.meta.name}] names none that Python knows: {name}")
         return base.READY
 
     def apply(self, folder: Path, /, csv_file: Path) -> str:
         check_size(csv_file)
-        text = decode(csv_file.read_bytes(), self.option("encoding"))
         with reading("a CSV file"):
-            rows = csv.reader(StringIO(text, newline=""))
-            return self.shown(row_text(row) for row in rows if row)
+            delimiter, rows = read_csv(decode(csv_file.read_bytes(), self.option("encoding")))
+            return self.shown(row_text(row, delimiter) for row in rows)
 
 
 class ReadXLSX(ReadingTool):
@@ -62,6 +63,7 @@ class ReadXLSX(ReadingTool):
     itself.
     """
 
+    version = 2
     meta = base.tool(
         "ReadXLSX",
         "Shows the content of an Excel workbook as lines of comma-separated values.",
@@ -69,76 +71,41 @@ class ReadXLSX(ReadingTool):
         base.TEXT_OUT,
     )
     packages = ("openpyxl",)
-    options = (*ReadingTool.options, ALL_SHEETS)
+    options = (*ReadingTool.options, ALL_SHEETS, PERCENT)
 
     def apply(self, folder: Path, /, file: Path) -> str:
         check_office(file, "an XLSX workbook")
-        with reading("an XLSX workbook"), file.open("rb") as stream, file.open("rb") as again:
-            values = _workbook(stream, data_only=True)
-            formulas = _workbook(again, data_only=False)
-            sheets = list(zip(values.worksheets, formulas.worksheets, strict=True))
-            if not sheets:
+        with reading("an XLSX workbook"), Package(file) as package:
+            found = sheets(package)
+            if not found:
                 raise ToolError("the workbook has no sheet with cells")
-            return self.shown(_sheets(sheets if self.option("all_sheets") else sheets[:1]))
+            return self.shown(self._lines(found if self.option("all_sheets") else found[:1]))
+
+    def _lines(self, found: Sequence[Sheet]) -> Iterator[str]:
+        for index, sheet in enumerate(found):
+            if len(found) > 1:
+                yield f"{chr(10) if index else ''}Sheet {sheet.heading}:"
+            yield from _rows(sheet.rows(), self.option("percent"))
 
 
-def _workbook(stream: IO[bytes], data_only: bool) -> Any:
-    """The workbook. Chart sheets are not shown, so they may hold charts that openpyxl cannot read."""
-    # The package before its parts: of two threads that import it at once, one would end with a deadlock (Python 3.11).
-    import openpyxl
-
-    class Reader(openpyxl.reader.excel.ExcelReader):  # type: ignore[misc]  # it has no types
-        def read_chartsheet(self, sheet: Any, rel: Any) -> None:
-            with suppress(Exception):
-                super().read_chartsheet(sheet, rel)
-
-    reader = Reader(stream, read_only=True, data_only=data_only, keep_links=False)
-    reader.read()
-    return reader.wb
-
-
-def decode(data: bytes, other: str) -> str:
-    """The text of a file. Raises ToolError where it is text in none of the known encodings."""
-    named = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
-    for name in (named,) if named else ("utf-8", other):
-        try:
-            text = data.decode(name)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return text
-    raise ToolError(f"the file is no text in UTF-8, UTF-16 or {other}; save it as UTF-8")
-
-
-def row_text(row: Sequence[str]) -> str:
+def row_text(row: Sequence[str], delimiter: str = ",") -> str:
     """A row as CSV, without the line end."""
     buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(row)  # it quotes only the line end that is the row's
+    # It quotes only the line end that is the row's.
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerow(row)
     return buffer.getvalue()[:-1]
 
 
-def _sheets(sheets: Sequence[tuple[Any, Any]]) -> Iterator[str]:
-    for index, (values, formulas) in enumerate(sheets):
-        if len(sheets) > 1:
-            yield f"{chr(10) if index else ''}Sheet {values.title}:"
-        for sheet in (values, formulas):
-            sheet.reset_dimensions()  # the size that a file claims may be anything
-        rows = (sheet.iter_rows(values_only=True) for sheet in (values, formulas))
-        yield from _rows(zip_longest(*rows, fillvalue=()))
-
-
-def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]:
+def _rows(rows: Iterable[Sequence[Cell]], percent: bool) -> Iterator[str]:
     """Rows as CSV. Empty cells at the end of a row and empty rows at the end of a sheet are left out.
 
-    Raises ToolError for more rows or cells than a sheet may have, which a file can claim in a few letters.
+    Raises ToolError for more rows than a sheet may have, which a file can claim in a few letters.
     """
-    empty = cells_seen = 0
-    for row, (values, formulas) in enumerate(pairs, start=1):
-        cells_seen += len(values)
-        if row > MAX_ROWS or cells_seen > MAX_CELLS:
-            found = f"{MAX_ROWS:,} rows or {MAX_CELLS:,} cells, nearly all empty"
-            raise ToolError(f"a sheet has more than {found}; delete what is empty")
-        cells = [_cell(value, formula) for value, formula in zip_longest(values, formulas)]
+    empty = 0
+    for number, row in enumerate(rows, start=1):
+        if number > MAX_ROWS:
+            raise ToolError(f"a sheet has more than {MAX_ROWS:,} rows, nearly all empty; delete what is empty")
+        cells = [cell.formula if cell.value is None else shown(cell.value, cell.percent and percent) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
@@ -147,11 +114,3 @@ def _rows(pairs: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[str]
         yield from [""] * empty
         empty = 0
         yield row_text(cells)
-
-
-def _cell(value: Any, formula: Any) -> str:
-    if value is None:
-        value = getattr(formula, "text", formula)  # array formulas come as an object
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
-    return "" if value is None else str(value)

@@ -58,6 +58,9 @@ def pages(content: bytes, limit: int) -> None:
     import pypdfium2
 
     document = pypdfium2.PdfDocument(content)
+    document.init_forms()  # else the values of form fields are not drawn
+    if document.formenv:
+        pypdfium2.raw.FPDF_SetFormFieldHighlightAlpha(document.formenv, 0)
     say(pages=len(document))
     for number in range(min(limit, len(document))):
         try:

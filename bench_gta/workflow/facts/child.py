@@ -7,34 +7,33 @@ Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError
 from bench_gta.workflow.facts import drawn as facts_drawn
 from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page
 from bench_gta.workflow.facts.sheets import read_sheets
+from tool_impls.documents.charts import BETWEEN, MEDIA_TYPES
 from tool_impls.documents.guard import check_office, check_size, reading
-from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
-from tool_impls.documents.read_pdf import PAGES, ReadPDF, count_pages
-from tool_impls.documents.read_tables import decode
+from tool_impls.documents.package import Package, child, children, local, plain, shown, value
+from tool_impls.documents.plain_text import decode, read_csv
+from tool_impls.documents.read_office import ReadDOCX, ReadPPTX, document_text, slides
+from tool_impls.documents.read_pdf import PAGES, ReadPDF, opened_pdf
 from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
 
 LONGEST = 200_000  # characters of a file's text
 MOST_TEXT = 64 * 2**20  # bytes of a text file
-PICTURE = "{http://schemas.openxmlformats.org/presentationml/2006/main}pic"
-WORD_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
-BETWEEN = " | "  # cells, so that numbers beside each other stay two
 
 Found = dict[str, Any]
 
@@ -66,68 +65,65 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
 
 
 def _pdf(path: Path) -> Found:
-    import pypdf
-
-    settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST}})
+    settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST, "notes": True}})
     text = ReadPDF(settings).apply(path.parent, path)
-    with reading("a PDF"), path.open("rb") as stream:
-        reader = pypdf.PdfReader(stream)
-        if reader.is_encrypted:
-            reader.decrypt("")
-        pages = count_pages(reader, PAGES.default)
+    with opened_pdf(path, PAGES.default) as reader:
         looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
-        pictures = sum(len(page.images) for page in looked_at)
-        drawings = max((facts_drawn.drawn_on(page)[0] for page in looked_at), default=0)
-    measures = {"pages": pages, "pictures": pictures, "drawings": drawings, "lines": _lines(text)}
+        measures = {
+            "pages": len(reader.pages),
+            "pictures": sum(len(page.images) for page in looked_at),
+            "drawings": max(facts_drawn.drawn_on(page)[0] for page in looked_at),
+            "lines": _lines(text),
+        }
     return {"text": text, "measures": measures}
 
 
 def _docx(path: Path) -> Found:
-    import docx
-
     text = ReadDOCX(ToolSettings(tables={"ReadDOCX": {"limit": LONGEST, "tables": True}})).apply(path.parent, path)
-    with reading("a DOCX document"), path.open("rb") as stream:
-        document = docx.Document(stream)
-        filled = [paragraph for paragraph in document.paragraphs if paragraph.text.strip()]
-        styles = [paragraph.style.name if paragraph.style else "" for paragraph in filled]
-        rows = [len(row.xpath("./w:tc")) for row in document.element.body.xpath("./w:tbl/w:tr")]
+    with reading("a DOCX document"), Package(path) as package:
+        reader, root = document_text(package)
+        blocks = list(reader.blocks(root))
+        filled = [one for one in blocks if local(one) == "p" and any(map(str.strip, reader.block_lines(one)))]
+        tables = [one for one in blocks if local(one) == "tbl"]
+        rows = [len(list(reader.cells(row))) for table in tables for row in reader.rows(table)]
         measures = {
-            "paragraphs": len(styles),
-            "headings": sum(str(style).startswith(("Heading", "Title")) for style in styles),
-            "tables": len(document.tables),
+            "paragraphs": len(filled),
+            "headings": sum(style.startswith(("heading", "title")) for style in _styles(package, reader.part, filled)),
+            "tables": len(tables),
             "rows": len(rows),
             "columns": max(rows, default=0),
-            "charts": facts_drawn.charts_of(path),
-            "pictures": len(document.element.body.findall(f".//{WORD_PICTURE}")),
+            "charts": len(package.of_type(*MEDIA_TYPES)),
+            "pictures": sum(local(one) == "pic" for one in shown(root)),
         }
     return {"text": text, "measures": measures}
+
+
+def _styles(package: Package, part: str, paragraphs: Sequence[Element]) -> Iterator[str]:
+    """The names of the styles of paragraphs, in lower case."""
+    known = (style for of_styles in package.parts(part, "styles") for style in children(package.root(of_styles)))
+    names = {value(style, "styleId"): value(child(style, "name")) for style in known}
+    styles = (value(child(paragraph, "pPr", "pStyle")) for paragraph in paragraphs)
+    return (names.get(style, style).lower() for style in styles)
 
 
 def _pptx(path: Path) -> Found:
-    import pptx
-
     table = {"limit": LONGEST, "groups": True, "tables": True, "notes": True}
     text = ReadPPTX(ToolSettings(tables={"ReadPPTX": table})).apply(path.parent, path)
-    with reading("a PPTX presentation"), path.open("rb") as stream:
-        slides = pptx.Presentation(stream).slides
-        shapes = [shape for slide in slides for top in slide.shapes for shape in _with_members(top)]
-        measures = {
-            "slides": len(slides),
-            "pictures": sum(shape.element.tag == PICTURE for shape in shapes),  # also those that fill a placeholder
-            "tables": sum(getattr(shape, "has_table", False) for shape in shapes),
-            "charts": sum(getattr(shape, "has_chart", False) for shape in shapes),
-            "headings": sum(bool(title.text.strip()) for slide in slides if (title := slide.shapes.title) is not None),
-        }
+    with reading("a PPTX presentation"), Package(path) as package:
+        found = [list(shown(slide)) for _, slide in slides(package) if slide is not None]
+    counted = Counter(local(one) for slide in found for one in slide)
+    measures = {
+        "slides": len(found),
+        "pictures": counted["pic"],
+        "tables": counted["tbl"],
+        "charts": counted["chart"],
+        "headings": sum(any(_is_title(one) and plain(one) for one in slide) for slide in found),
+    }
     return {"text": text, "measures": measures}
 
 
-def _with_members(shape: Any) -> Iterator[Any]:
-    """A shape, or those of a group."""
-    if shape.element.tag.endswith("}grpSp"):
-        for member in shape.shapes:
-            yield from _with_members(member)
-    else:
-        yield shape
+def _is_title(shape: Element) -> bool:
+    return local(shape) == "sp" and value(child(shape, "nvSpPr", "nvPr", "ph"), "type") in ("title", "ctrTitle")
 
 
 def _xlsx(path: Path) -> Found:
@@ -138,10 +134,10 @@ def _xlsx(path: Path) -> Found:
         sheets = read_sheets(path)
         for title, cells in sheets.items():
             lines.append(f"{title}:")
-            rows = [row for row in cells if any(cell not in (None, "") for cell in row)]
+            rows = [row for row in cells if any(row)]
             longest = max(longest, len(rows))
             widest = max(widest, max(map(_filled, rows), default=0))
-            lines += [BETWEEN.join("" if cell is None else str(cell) for cell in row) for row in rows]
+            lines += map(BETWEEN.join, rows)
     measures = {
         "sheets": len(sheets),
         "rows": longest,
@@ -155,22 +151,14 @@ def _xlsx(path: Path) -> Found:
 def _csv(path: Path) -> Found:
     text = _decoded(path)
     with reading("a CSV table"):
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
-        table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows = [row for row in table if any(cell.strip() for cell in row)]
+        rows = [row for row in read_csv(text)[1] if any(cell.strip() for cell in row)]
     measures = {"rows": len(rows), "columns": max(map(_filled, rows), default=0)}
     return {"text": gathered((BETWEEN.join(row) for row in rows), LONGEST), "measures": measures}
 
 
-def _delimiter(text: str) -> str:
-    """Comma, or a semicolon where the first line has more of these: office programs of many countries write it."""
-    first = text.partition("\n")[0]
-    return ";" if first.count(";") > first.count(",") else ","
-
-
-def _filled(row: Any) -> int:
+def _filled(row: Sequence[str]) -> int:
     """Cells up to the last one that is not empty."""
-    return max((place for place, cell in enumerate(row, start=1) if cell not in (None, "")), default=0)
+    return max((place for place, cell in enumerate(row, start=1) if cell), default=0)
 
 
 def _html(path: Path) -> Found:
@@ -223,7 +211,7 @@ def _zip(path: Path) -> Found:
 
 def _decoded(path: Path) -> str:
     with path.open("rb") as stream:
-        return decode(stream.read(MOST_TEXT), "cp1252")
+        return decode(stream.read(MOST_TEXT))
 
 
 def _lines(text: str) -> int:

@@ -30,8 +30,8 @@ MOST_FILES = 200
 TOGETHER = 256 << 20  # bytes of the files that one child gets, of which it sees copies in memory
 
 KINDS: Mapping[str, str] = {
-    **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".csv": "CSV table"},
-    **{".tsv": "CSV table", ".json": "JSON file", ".zip": "archive", ".rtf": "text"},
+    **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".xlsm": "workbook"},
+    **{".csv": "CSV table", ".tsv": "CSV table", ".json": "JSON file", ".zip": "archive", ".rtf": "text"},
     **{"pdf": "PDF", "page": "HTML page", "picture": "picture", "audio": "sound", "video": "video"},
     **{"markdown": "Markdown text", "drawing": "text", "plain": "text", "notebook": "text", "text": "text"},
 }

@@ -10,18 +10,19 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.facts.media import written_in
 from tool_impls.bounds import opened_picture
+from tool_impls.documents.charts import MEDIA_TYPES, chart
 from tool_impls.documents.guard import reading
+from tool_impls.documents.package import Package
+from tool_impls.documents.read_pdf import PAGES, opened_pdf
 
 if TYPE_CHECKING:
     from pypdf import PageObject
 
 PICTURES = re.compile(r"(?:word|ppt|xl)/media/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
-CHARTS = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
 PAINTING = {b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*", b"S", b"s", b"sh"}  # operators that draw a line or an area
 CHART = 15  # lines and areas on a page with a chart, or with a ruled table of eight rows
 MOST_PAGES = 100  # of a PDF
@@ -31,12 +32,14 @@ SMALLEST = 60  # pixels of a side; smaller ones are ornaments
 
 def charts_of(path: Path) -> int:
     """Charts of an office file that were made with the program's own means."""
-    return len(_parts(path, CHARTS))
+    with Package(path) as package:
+        return len(package.of_type(*MEDIA_TYPES))
 
 
 def pictures_of(path: Path) -> int:
     """Pictures that an office file holds."""
-    return len(_parts(path, PICTURES))
+    with zipfile.ZipFile(path) as archive:
+        return len(_pictures(archive))
 
 
 def drawn_on(page: PageObject) -> tuple[int, str]:
@@ -52,12 +55,7 @@ def drawn_on(page: PageObject) -> tuple[int, str]:
 
 
 def _pdf(path: Path) -> str:
-    import pypdf
-
-    with reading("a PDF"), path.open("rb") as stream:
-        reader = pypdf.PdfReader(stream)
-        if reader.is_encrypted:
-            reader.decrypt("")
+    with opened_pdf(path, PAGES.default) as reader:
         pages = list(islice(reader.pages, MOST_PAGES))
         drawn = [text for count, text in map(drawn_on, pages) if count >= CHART]
         pictures = (image.data for page in pages for image in page.images)
@@ -65,21 +63,14 @@ def _pdf(path: Path) -> str:
 
 
 def _office(path: Path) -> str:
-    with reading("an office file"), zipfile.ZipFile(path) as archive:
-        charts = [" | ".join(_chart_texts(archive.read(name))) for name in _parts(path, CHARTS)]
-        return "\n".join([*charts, *_read(archive.read(name) for name in _parts(path, PICTURES))])
+    with reading("an office file"), Package(path) as package, zipfile.ZipFile(path) as archive:
+        charts = (root for part in package.of_type(*MEDIA_TYPES) if (root := package.root(part)) is not None)
+        lines = [line for root in charts for line in chart(root)]
+        return "\n".join([*lines, *_read(archive.read(name) for name in _pictures(archive))])
 
 
-def _parts(path: Path, names: re.Pattern[str]) -> list[str]:
-    with zipfile.ZipFile(path) as archive:
-        return sorted(filter(names.fullmatch, archive.namelist()))
-
-
-def _chart_texts(xml: bytes) -> Iterator[str]:
-    """Titles, names and values of a chart, as its program last showed them. The XML went through ``guard`` before."""
-    for element in ElementTree.fromstring(xml).iter():
-        if element.tag.rpartition("}")[2] in ("t", "v") and element.text and element.text.strip():
-            yield element.text.strip()
+def _pictures(archive: zipfile.ZipFile) -> list[str]:
+    return sorted(filter(PICTURES.fullmatch, archive.namelist()))
 
 
 def _read(pictures: Iterator[bytes]) -> Iterator[str]:

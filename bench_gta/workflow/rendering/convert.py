@@ -7,7 +7,6 @@ A failure is returned, never raised.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 import threading
@@ -17,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge import sandbox
-from agentgauge.core.errors import DataProblem
+from agentgauge.core.errors import DataProblem, ToolError
 from bench_gta.workflow.judging.parts import Shown
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.confined import Ended, run_child
 from bench_gta.workflow.rendering.kinds import Kind, kind_of
 from bench_gta.workflow.rendering.programs import Program
 from bench_gta.workflow.rendering.sources import Source, Unfit, opened, take
+from tool_impls.documents.plain_text import decode
 
 CHILD = "bench_gta.workflow.rendering.convert_child"
 SECONDS = 60.0  # of wall time, of whatever is not named in LONGER
@@ -114,7 +114,7 @@ class Conversions:
             yield self._child("page by office", most, office)
         if kind in ("office", "drawing") and office:
             yield self._child(kind, most, office)
-        if kind == "office" and source.name.endswith((".docx", ".pptx", ".xlsx")):
+        if kind == "office" and source.name.endswith((".docx", ".pptx", ".xlsx", ".xlsm")):
             yield self._child("office text", most)
         if kind == "drawing":
             yield _plain_text
@@ -223,16 +223,12 @@ def _read(source: Source) -> str:
     """The beginning of a text. Raises Unfit where it is none."""
     with opened(source.path) as stream:
         data = stream.read(8 * MOST_TEXT)
-    encodings = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-    marked = next((name for mark, name in encodings.items() if data.startswith(mark)), None)
-    for name in (marked,) if marked else ("utf-8", "gb18030"):
-        try:
-            text = codecs.getincrementaldecoder(name)().decode(data)  # the last sign may be cut off
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return _cut(text.replace("\r\n", "\n"))
-    raise Unfit("its kind is not known, and it is no text")
+    if len(data) == 8 * MOST_TEXT:  # the last line may be cut within a character
+        data = data[: data.rfind(b"\n") + 1] or data
+    try:
+        return _cut(decode(data).replace("\r\n", "\n"))
+    except ToolError:
+        raise Unfit("its kind is not known, and it is no text") from None
 
 
 def _line(text: str) -> str:

@@ -16,7 +16,7 @@ SUFFIXES: dict[Kind, str] = {
     "page": ".html .htm",
     "markdown": ".md .markdown",
     "plain": ".txt .json",
-    "office": ".docx .pptx .xlsx .doc .ppt .xls .odt .odp .ods .rtf",
+    "office": ".docx .pptx .xlsx .xlsm .doc .ppt .xls .odt .odp .ods .rtf",
     "notebook": ".ipynb",
     "text": (
         ".csv .tsv .py .js .mjs .ts .tsx .jsx .css .scss .xml .yaml .yml .toml .ini .cfg .sql .tex .bib .sh .bat .ps1"

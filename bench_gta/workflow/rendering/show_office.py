@@ -25,8 +25,9 @@ from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_tables import ReadXLSX
 from tool_impls.settings import ToolSettings
 
-READERS: Mapping[str, Any] = {".docx": ReadDOCX, ".pptx": ReadPPTX, ".xlsx": ReadXLSX}
-ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods")  # zip archives of XML
+READERS: Mapping[str, Any] = {".docx": ReadDOCX, ".pptx": ReadPPTX, ".xlsx": ReadXLSX, ".xlsm": ReadXLSX}
+SHEETS = (".xlsx", ".xlsm")
+ARCHIVES = (*READERS, ".odt", ".odp", ".ods")  # zip archives of XML
 MOST_TEXT = 100_000  # characters of a document that is shown by its text only
 MOST_VALUES = 20_000  # characters of a workbook's values beside its PDF
 SHORT = 80  # rows of a workbook whose sheets are shown as one page each
@@ -42,7 +43,7 @@ def office(order: Mapping[str, Json]) -> Json:
     _check(path)
     options: dict[str, Json] = {"PageRange": {"type": "string", "value": f"1-{MOST_PAGES + 1}"}}
     text = ""
-    if path.suffix == ".xlsx":
+    if path.suffix in SHEETS:
         text = _text(path, MOST_VALUES)
         if text.count("\n") < SHORT:
             options = {"SinglePageSheets": {"type": "boolean", "value": "true"}}  # else columns are spread over pages
@@ -79,7 +80,7 @@ def office_text(order: Mapping[str, Json]) -> Json:
     text = _text(path, MOST_TEXT)
     if not text.strip():
         raise ToolError("the document holds no text, and no program is here that shows more of it")
-    sheet = path.suffix == ".xlsx"
+    sheet = path.suffix in SHEETS
     made = made_pdf(order, fenced(text) if sheet else text, markdown=sheet)
     note = f"{path.suffix[1:].upper()} file, shown by its text only as a PDF; its layout and pictures are not shown"
     return finished(made, note, text)

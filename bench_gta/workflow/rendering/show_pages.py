@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +11,8 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.pdf import PdfFileGenerator
-from tool_impls.documents.read_pdf import ReadPDF, count_pages
-from tool_impls.documents.read_tables import decode
+from tool_impls.documents.plain_text import decode
+from tool_impls.documents.read_pdf import ReadPDF, opened_pdf
 from tool_impls.documents.words import clean
 from tool_impls.settings import ToolSettings
 
@@ -21,7 +20,6 @@ MOST_PAGES = 60  # of one document that are shown
 MOST_COUNTED = 5_000  # pages; a longer file is not shown at all
 MOST_TEXT = 20_000  # characters of a document's text, for endpoints that take no PDF
 MOST_CONTENT, MOST_LINES = 200_000, 3_000  # characters and lines of a text that is made into a PDF: about MOST_PAGES
-OTHER_ENCODING = "gb18030"  # what is neither UTF-8 nor marked as UTF-16, as ReadCSV has it
 OURS = "AgentGauge's plain rendering"
 
 
@@ -59,7 +57,7 @@ def page(order: Mapping[str, Json]) -> Json:
 def content(path: Path) -> tuple[str, str]:
     """The text of a file as ``bounded`` gives it. Raises ToolError."""
     check_size(path)
-    text = clean(decode(path.read_bytes(), OTHER_ENCODING))
+    text = clean(decode(path.read_bytes()))
     if not text.strip():
         raise ToolError("the file holds no text")
     return bounded(text)
@@ -94,14 +92,10 @@ def finished(path: Path, note: str, text: str | None = None, *, whole: bool = Tr
     ``whole``: false if the PDF lacks the pages after the limit. Raises ToolError."""
     import pypdf
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
     settings = ToolSettings(released=False, tables={"ReadPDF": {"pages": MOST_COUNTED, "limit": MOST_TEXT}})
     shown = ReadPDF(settings).apply(path.parent, path)
-    with reading("a PDF"), path.open("rb") as stream:
-        reader = pypdf.PdfReader(stream)
-        if reader.is_encrypted:
-            reader.decrypt("")
-        pages = count_pages(reader, MOST_COUNTED)
+    with opened_pdf(path, MOST_COUNTED) as reader:
+        pages = len(reader.pages)
         if pages > MOST_PAGES:
             writer = pypdf.PdfWriter()
             for number in range(MOST_PAGES):

@@ -1,0 +1,102 @@
+"""Text files of any encoding and the tables in them, read alike by tools and judges (GTA tools spec 5.2)."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from itertools import islice
+
+from agentgauge.core.errors import ToolError
+from tool_impls.bounds import FILE_BYTES
+
+MARKS = {
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+SAMPLE = 200_000  # bytes that are looked at to guess an encoding
+SURE = 0.08  # confidence of chardet from which its guess holds; below it, guesses on single words are mostly wrong
+CHINESE = re.compile(rb"(?:[\x00-\x7f]++|(?:[\xa1-\xa9\xb0-\xd7][\xa1-\xfe])++)*+")  # signs and common words of GB 2312
+CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")  # texts have hardly any; other files have as many as other characters
+LATIN = ("Windows-1250", "Windows-1252", "Windows-1254")
+ACCENTED = re.compile(r"[\x00-\x7fÀ-ÏÑ-ÖØ-ÝßÀ-ïñ-öø-ýÿ×÷€ŒœŠšŽžŸ–—‘’“”„…•°±²³µ·½¼¾£§©®ªº«»¿¡™‰´¨\xa0]*+")
+
+DELIMITERS = "\t;,|"  # the first of equally good ones
+ROWS = 20  # that show the delimiter
+DECLARED = re.compile(r"sep=(.)\r?\n")  # the first line of a file, for Excel
+
+csv.field_size_limit(FILE_BYTES)  # else a cell may have 131,072 characters
+
+
+def decode(data: bytes, encoding: str = "") -> str:
+    """The text of a file: by its byte order mark, else as UTF-8, else in ``encoding``, or in the one that it most
+    probably is in. Single damaged characters become U+FFFD. Raises ToolError for what is no text.
+    """
+    marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
+    for name in (marked,) if marked else ("utf-8", encoding):
+        text = _decoded(data, name or _guessed(data), marked is not None)
+        if text is not None and "\0" not in text and (name or 20 * len(CONTROLS.findall(text)) <= len(text)):
+            return text
+    raise ToolError(
+        f"the file is no text in UTF-8, UTF-16 or {encoding or 'another common encoding'}; save it as UTF-8"
+    )
+
+
+def read_csv(text: str) -> tuple[str, Iterator[list[str]]]:
+    """The delimiter of a table, and its rows without the empty ones."""
+    if declared := DECLARED.match(text):
+        text = text[declared.end() :]
+    delimiter = declared[1] if declared else _delimiter(text)
+    return delimiter, (row for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if row)
+
+
+def _decoded(data: bytes, name: str, marked: bool) -> str | None:
+    try:
+        return data.decode(name)
+    except UnicodeDecodeError:
+        text = data.decode(name, "replace")
+    # By chance, bytes of other encodings are characters of UTF-8, but few.
+    whole = len(text) if marked or name != "utf-8" else len(text) - len(text.encode("ascii", "ignore"))
+    return text if 10 * text.count("\ufffd") <= whole else None
+
+
+def _guessed(data: bytes) -> str:
+    """An encoding that the bytes look like."""
+    import chardet
+
+    sample = data[:SAMPLE]
+    if len(data) > SAMPLE:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB, prefer_superset=True)
+    name, is_sure = found["encoding"] or "cp1252", found["confidence"] >= SURE
+    if name.upper().startswith("UTF"):
+        return name
+    if not is_sure and CHINESE.fullmatch(sample):
+        return "gb18030"
+    if _is_western(sample):
+        return name if is_sure and name in LATIN else "cp1252"
+    return name
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether the bytes are single accented letters and signs among plain ones, as Western languages have them."""
+    text = data.decode("cp1252", "replace")
+    return ACCENTED.fullmatch(text) is not None and re.search(r"[^\x00-\x7f]{3}", text) is None
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that divides most of the first rows, and these most evenly; a comma if none does."""
+    start = text[:SAMPLE]
+
+    def divided(delimiter: str) -> tuple[int, int]:
+        rows = csv.reader(StringIO(start, newline=""), delimiter=delimiter)
+        widths = Counter(len(row) for row in islice(rows, ROWS) if len(row) > 1)
+        return sum(widths.values()), max(widths.values(), default=0)
+
+    best = max(DELIMITERS, key=divided)
+    return best if any(divided(best)) else ","
