@@ -84,11 +84,11 @@ def _lacking(root: Path) -> Iterator[str]:
 
 
 def _records(file: Path) -> Iterator[Any]:
-    with file.open(encoding="utf-8") as stream:
+    with file.open("rb") as stream:
         for line in stream:
             try:
                 yield json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return  # reported by the index
 
 

@@ -167,7 +167,7 @@ def _lines(source: Any, number: str, fixes: Fixes) -> Any:
     An object gives its keys. Anything else stops the published evaluator; under ``any_cells`` the cell fails.
     """
     if fixes.any_cells:
-        source = source.splitlines() if isinstance(source, str) else source
+        source = [source] if isinstance(source, str) else source
     elif isinstance(source, str | dict):
         source = list(source)
     if isinstance(source, list) and all(isinstance(line, str) for line in source):

@@ -35,6 +35,9 @@ processor time."""
 SOLVER_SETUP = "from sympy import Eq, solve, symbols"
 PLOT_SETUP = "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt"
 
+UNDRAWN = "The picture shows boxes in place of characters that no font of this machine has: {}."
+MOST_UNDRAWN = 40  # characters that are named
+
 _BLOCK = "```{mark}(.*?)```"
 _CHILD = Path(__file__).with_name("code_child.py").read_text("utf-8")
 _FONTS = tuple(path for path in map(Path, ("/usr/share/fonts", "/usr/local/share/fonts")) if path.is_dir())
@@ -91,8 +94,9 @@ class Plot(_CodeTool):
     )
     packages = ("matplotlib",)
 
-    def apply(self, folder: Path, /, command: str) -> Path:
-        return plot(command, folder=folder, allow_unsafe=self.settings.allow_unsafe)
+    def apply(self, folder: Path, /, command: str) -> Path | base.Noted:
+        path, missing = _plotted(command, folder, LIMIT, self.settings.allow_unsafe)
+        return base.Noted(path, UNDRAWN.format(", ".join(missing))) if missing else path
 
 
 def extract_code(command: str) -> str:
@@ -130,7 +134,7 @@ def solve(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
     code, SandboxFault or UsageProblem if the code could not be run.
     """
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
-    return _solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe)
+    return str(_solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe).get("text", ""))
 
 
 def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bool = False) -> Path:
@@ -138,26 +142,33 @@ def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bo
 
     Errors as in ``solve``; another kind of result is a ToolError.
     """
+    return _plotted(command, folder, seconds, allow_unsafe)[0]
+
+
+def _plotted(command: str, folder: Path, seconds: float, unsafe: bool) -> tuple[Path, str]:
+    """As ``plot``, and the characters that no font has, which are empty boxes in the picture."""
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_PNG)
-    encoded, content = _solution("png", PLOT_SETUP, command, folder, limits, allow_unsafe), b""
+    answer, content = _solution("png", PLOT_SETUP, command, folder, limits, unsafe), b""
     with suppress(ValueError):
-        content = base64.b64decode(encoded, validate=True)
+        content = base64.b64decode(str(answer.get("png", "")), validate=True)
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
     with opened_picture(io.BytesIO(content), "the figure", PLOT_PIXELS, "are taken; choose a smaller figsize or dpi"):
         pass  # its header alone is looked at
     path = folder / "plot.png"
     path.write_bytes(content)
-    return path
+    return path, str(answer.get("missing", ""))[:MOST_UNDRAWN]
 
 
-def _solution(kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool) -> str:
-    """What ``solution()`` returns, in the form that ``kind`` says."""
+def _solution(
+    kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool
+) -> dict[str, Any]:
+    """What ``solution()`` returns, in the form that ``kind`` says, under that name."""
     order = {"kind": kind, "setup": setup, "code": extract_code(command)}
     answer = _run(order, folder, limits, unsafe, "code")
     if answer is None:
         raise ToolError("the code ended before solution() had returned")
-    return str(answer.get(kind, ""))
+    return answer
 
 
 def _run(

@@ -72,11 +72,18 @@ class Writer:
         finally:
             self._container.close()
 
-    def add(self, frame: Any, seconds: float | None = None, paint: Callable[[Any], Any] | None = None) -> None:
+    def add(
+        self,
+        frame: Any,
+        seconds: float | None = None,
+        paint: Callable[[Any], Any] | None = None,
+        lasts: float | None = None,
+    ) -> None:
         """One more frame (``av.VideoFrame``). Raises ToolError where the file becomes too large.
 
         ``seconds``: when it is shown, from the beginning of the file; by the rate if None. ``paint``: changes the frame
-        once it has the format and the size of the file.
+        once it has the format and the size of the file. ``lasts``: seconds for which the last frame is shown; by the
+        rate if None.
         """
         picture = fitting(frame, self._stream.width, self._stream.height)
         picture = paint(picture) if paint else picture
@@ -87,14 +94,15 @@ class Writer:
         tick = self._next if seconds is None else max(round(seconds * CLOCK), self._next)
         self._next = tick + (self._step if seconds is None else 1)
         picture.pts, picture.time_base = tick, Fraction(1, CLOCK)
-        picture.duration = self._step
+        duration = self._step if lasts is None else max(1, round(lasts * CLOCK))
+        picture.duration = duration
         picture.pict_type = 0  # the encoder chooses key frames
         packets = self._stream.encode(picture)
         self._bytes += sum(packet.size for packet in packets)
         check_result(self._bytes)
         self._container.mux(packets)
         if self._track is not None:
-            for samples, place in self._track.until((tick + self._step) / CLOCK):
+            for samples, place in self._track.until((tick + duration) / CLOCK):
                 piece = sound_file.frame_of(samples, SOUND_RATE, self._track.layout, place)
                 self._container.mux(self._sound.encode(piece))
 
@@ -195,23 +203,37 @@ def copy(
     *,
     sound: bool,
     paint: Callable[[Any], Any] | None = None,
+    stretch: tuple[float, float] | None = None,
 ) -> int:
     """Write numbered frames of a video, and its sound from the first of them on. Returns how many frames there were.
 
-    ``paint``: as of ``Writer.add``.
+    ``paint``: as of ``Writer.add``. ``stretch``: beginning and end of the new video by the clock of the old; by its
+    frames if None.
     """
     writer, begin, count = None, 0.0, 0
     sounds = sound and has_sound(video)
     with ExitStack() as stack:
-        for number, frame in frames:
+        for (number, frame), is_last in _marked(frames):
             seconds = seconds_of(number, frame, rate)
             if writer is None:
-                begin = seconds
+                begin = seconds if stretch is None else stretch[0]
                 track = stack.enter_context(Track(video, begin)) if sounds else None
                 writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
-            writer.add(frame, seconds - begin, paint)
+            at = max(0.0, seconds - begin)
+            writer.add(frame, at, paint, stretch[1] - begin - at if stretch and is_last else None)
             count += 1
     return count
+
+
+def _marked(frames: Iterable[tuple[int, Any]]) -> Iterator[tuple[tuple[int, Any], bool]]:
+    """Each numbered frame, and whether it is the last."""
+    before = None
+    for one in frames:
+        if before is not None:
+            yield before, False
+        before = one
+    if before is not None:
+        yield before, True
 
 
 def has_sound(path: Path) -> bool:

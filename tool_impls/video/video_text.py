@@ -13,7 +13,8 @@ from tool_impls import base, naming
 from tool_impls.fonts import Pen
 from tool_impls.geometry import numbers
 from tool_impls.options import Option
-from tool_impls.video.frames import open_video, rate_of, video_frames
+from tool_impls.video.frames import open_video, video_frames
+from tool_impls.video.timing import rate_of
 from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, copy, seconds_of
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ def _read(path: Path) -> list[Mapping[str, Any]]:
     except FileNotFoundError:
         return []
     found: list[Mapping[str, Any]] = []
-    for text in content.splitlines():
+    for text in content.split(b"\n"):
         try:
             line = json.loads(text)
         except ValueError:
