@@ -129,7 +129,7 @@ def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
 
 
 def _line(word: str, groups: Mapping[str, list[str]], *, reasons: bool) -> str:
-    if not reasons:
+    if word == "disabled" and not reasons:
         named = ", ".join(sorted(tool for tools in groups.values() for tool in tools))
     else:
         parts = (f"{', '.join(groups[reason])}" + (f" ({reason})" if reason else "") for reason in sorted(groups))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.tools import Parameter, by_state
+from agentgauge.core.tools import REAL_TOOLS, Parameter, by_state
 from tool_impls import registry
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, OURS
 from tool_impls.settings import ToolSettings
@@ -170,11 +170,26 @@ def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behin
         "D": "substitute: local texts",
         "E": "disabled: no key",
     }
+    for_real = "pip install 'agentgauge[generate,speech,vision]' and name weights"
+    basic = f"tools basic: A - plain stand-ins; for the real ones {for_real} in [tools], see docs/tools.md"
+    enabled = f" - to enable them {for_real} or keys in [tools], see docs/tools.md"
     assert by_state(states) == [
-        "tools basic: A",
-        "tools disabled: C",
-        "tools disabled: B, E (no key)",
+        basic,
+        f"tools disabled: C; B, E (no key){enabled}",
         "tools substitute: D (local texts)",
     ]
-    assert by_state(states, reasons=False)[1:] == ["tools disabled: B, C, E", "tools substitute: D (local texts)"]
+    assert by_state(states, reasons=False) == [
+        basic,
+        f"tools disabled: B, C, E{enabled}",
+        "tools substitute: D (local texts)",
+    ]
+    assert by_state({"C": "disabled"}) == ["tools disabled: C"]  # by the settings
     assert by_state({}) == []
+
+
+def test_the_command_for_real_tools_brings_what_a_fresh_install_lacks() -> None:
+    """Each extra of a tool that is a stand-in or disabled without one, but for keys of services."""
+    named = set(REAL_TOOLS.partition("[")[2].partition("]")[0].split(","))
+    states = {name: kind.state(ToolSettings(basic=True)) for name, kind in TOOLS.items()}
+    lacking = {TOOLS[name].extra for name, state in states.items() if state.startswith(("basic", "unavailable"))}
+    assert lacking - {"tools"} <= named

@@ -4,9 +4,9 @@ It is the text of a script (see ``agentgauge.sandbox.Script``) and imports nothi
 
 Standard input: JSON with ``kind`` (``value``, ``text``, ``png``, ``fonts`` or ``claim``), ``setup`` and ``code``
 (sources), and for claims ``memory`` (MiB for Z3) and ``seconds`` (Z3 gives up after them).
-Standard output: JSON with ``text``, ``png`` (base64) and ``missing`` (characters that the picture lacks), ``cache`` (the
-list of fonts), ``verdict`` and ``detail`` (of a claim), or ``error``. What the code prints goes to standard error, so it
-cannot spoil the answer by accident; by intent it could only spoil its own.
+Standard output: JSON with ``text``, ``png`` (base64) and ``missing`` (characters that the picture lacks), ``cache``
+(the list of fonts), ``verdict`` and ``detail`` (of a claim), or ``error``. What the code prints goes to standard error,
+so it cannot spoil the answer by accident; by intent it could only spoil its own.
 """
 
 # Importing pathlib would take longer than all else that an expression needs.

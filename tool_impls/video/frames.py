@@ -164,7 +164,8 @@ def frames(path: Path, every: int = 1, limit: int | None = None) -> Iterator[Fra
 
 
 def spread(path: Path, limit: int, every: int = 1) -> Iterator[Frame]:
-    """At most ``limit`` of every ``every``-th frame, spread evenly over the video's length. Raises ToolError for an unreadable video."""
+    """At most ``limit`` of every ``every``-th frame, spread evenly over the video's length. Raises ToolError for an
+    unreadable video."""
     _check_skip(every)
     timing = video_timing(path)
     chosen = frozenset(timing.spread(limit, every) or [0])
