@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -187,9 +188,6 @@ def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behin
     assert by_state({}) == []
 
 
-def test_the_command_for_real_tools_brings_what_a_fresh_install_lacks() -> None:
-    """Each extra of a tool that is a stand-in or disabled without one, but for keys of services."""
-    named = set(REAL_TOOLS.partition("[")[2].partition("]")[0].split(","))
-    states = {name: kind.state(ToolSettings(basic=True)) for name, kind in TOOLS.items()}
-    lacking = {TOOLS[name].extra for name, state in states.items() if state.startswith(("basic", "unavailable"))}
-    assert lacking - {"tools"} <= named
+def test_the_command_for_real_tools_names_extras_that_there_are() -> None:
+    named = REAL_TOOLS.partition("[")[2].partition("]")[0].split(",")
+    assert set(named) <= set(metadata("agentgauge").get_all("Provides-Extra") or ())

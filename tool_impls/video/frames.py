@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -109,14 +109,15 @@ def video_frames(path: Path, first: int = 0, timing: Timing | None = None) -> It
     """Number (from 0) and ``av.VideoFrame`` of every frame from number ``first`` on. Raises ToolError.
 
     ``timing``: of this file, if it is known. Then, and for a later ``first``, a number is the place among the times of
-    the file, so that damaged frames do not shift it. Else, and where the file holds no times, frames are counted.
+    the file, so that damaged frames do not shift it. Else, and where the file's times are not exact, frames are
+    counted.
     """
     timing = timing or (video_timing(path) if first else None)
     if timing and timing.ticks:
         if first >= len(timing.ticks):
             return
         with open_video(path) as container:
-            if (found := _numbered(container, path.name, first, timing.ticks)) is not None:
+            if (found := _numbered(container, path.name, first, timing)) is not None:
                 yield from found
                 return
     with open_video(path) as container:
@@ -124,11 +125,11 @@ def video_frames(path: Path, first: int = 0, timing: Timing | None = None) -> It
         yield from ((number, frame) for number, frame in enumerate(frames) if number >= first)
 
 
-def _numbered(container: Any, name: str, first: int, ticks: Sequence[int]) -> Iterator[tuple[int, Any]] | None:
+def _numbered(container: Any, name: str, first: int, timing: Timing) -> Iterator[tuple[int, Any]] | None:
     """As ``video_frames``, for a late one from a key frame before it on; None where that is not found."""
     import av
 
-    stream = container.streams.video[0]
+    ticks, stream = timing.ticks or (), container.streams.video[0]
     frames = decoded(container, stream, name)
     try:
         if is_late := first > LATE:
@@ -138,8 +139,11 @@ def _numbered(container: Any, name: str, first: int, ticks: Sequence[int]) -> It
         return None
     if start.pts is None or (is_late and start.pts > ticks[first]):
         return None
-    numbered = ((bisect_left(ticks, frame.pts), frame) for frame in chain((start,), frames) if frame.pts is not None)
-    return ((number, frame) for number, frame in numbered if number >= first)
+    counted = enumerate(chain((start,), frames), bisect_left(ticks, start.pts))
+    if not timing.exact:
+        return ((number, frame) for number, frame in counted if number >= first)
+    placed = ((bisect_left(ticks, frame.pts), frame) for _, frame in counted if frame.pts is not None)
+    return ((number, frame) for number, frame in placed if number >= first)
 
 
 def upright(frame: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 FALLBACK_RATE = Fraction(25)
 FASTEST = 1000  # frames a second; files that declare more mean their clock
-SLACK = 0.001  # seconds; to so much some containers round times
+SLACK = 0.0006  # seconds; Matroska rounds times to milliseconds, so they are off by half of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Timing:
     end: float  # when the last frame is no longer shown
     rate: Fraction  # frames a second
     ticks: Sequence[int] | None  # the same in units of the stream; None where the file holds no times
+    exact: bool = True  # whether decoded frames have these times; AVI files do not say which frames change places
 
     @property
     def begin(self) -> float:
@@ -33,6 +34,12 @@ class Timing:
     @property
     def seconds(self) -> float:
         return self.end - self.begin
+
+    def time_of(self, number: int) -> float:
+        """Seconds by the file's clock; by the rate for frames that no packet announces."""
+        if number < len(self.times):
+            return self.times[number]
+        return self.end + (number - len(self.times)) / float(self.rate)
 
     def part(self, start: float, end: float) -> tuple[int, int]:
         """The numbers of the first frame of a part and of the one behind its last; equal where it holds none.
@@ -85,14 +92,15 @@ def timing_of(container: Any) -> Timing:
     shown = [
         (packet.pts, packet.duration) for packet in container.demux(stream) if packet.size and not packet.is_discard
     ]
-    ticks = {pts for pts, _ in shown if pts is not None}
-    if not shown or len(ticks) < len(shown):
+    ticks = [pts for pts, _ in shown if pts is not None]
+    if not shown or len(set(ticks)) < len(shown):
         return Timing([float(number / rate) for number in range(len(shown))], float(len(shown) / rate), rate, None)
+    exact = not stream.codec_context.has_b_frames or ticks != sorted(ticks)
     shown.sort()
     unit = float(stream.time_base)
     last, lasts = shown[-1]
     end = last * unit + (lasts * unit if lasts else 1 / float(rate))
-    return Timing([pts * unit for pts, _ in shown], end, rate, [pts for pts, _ in shown])
+    return Timing([pts * unit for pts, _ in shown], end, rate, [pts for pts, _ in shown], exact)
 
 
 def rate_of(stream: Any) -> Fraction:

@@ -88,7 +88,7 @@ class VideoClip(base.BenchTool):
             raise ToolError(f"a part may be {most:g} seconds long; from {start:g} to {end:g} it is longer")
         frames = takewhile(lambda numbered: numbered[0] < last, video_frames(video, first, timing))
         stretch = timing.stretch(first, last, start, end)
-        if not copy(video, target, frames, timing.rate, sound=self.option("sound"), stretch=stretch):
+        if not copy(video, target, frames, timing, sound=self.option("sound"), stretch=stretch):
             raise ToolError(f"{video.name} has no frame from {start:g} to {end:g} seconds that can be decoded")
         return target
 
