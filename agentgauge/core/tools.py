@@ -118,12 +118,12 @@ _HINTS = {
 def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
     """The tools that are not ready, one line for each state: ``tools disabled: A (why); B, C (why): how to change it``.
 
-    ``states``: tool → state, which may go on with a reason (``disabled: why``). Tools that the settings disable have
-    none, and no hint.
+    ``states``: tool → state, which may go on with a reason (``disabled: why; or another way``), of which the first way
+    is shown. Tools that the settings disable have none, and no hint.
     """
     words: dict[str, dict[str, list[str]]] = {}
     for tool, state in sorted(states.items()):
-        word, _, reason = state.partition(": ")
+        word, _, reason = state.partition("; or ")[0].partition(": ")
         words.setdefault(word, {}).setdefault(reason, []).append(tool)
     return [_line(word, words[word], reasons=reasons) for word in sorted(words)]
 

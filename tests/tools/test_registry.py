@@ -165,11 +165,11 @@ def test_extra_file_that_is_no_use_is_refused(tmp_path: Path, content: str | Non
 
 def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behind_them() -> None:
     states = {
-        "B": "disabled: no key",
+        "B": "disabled: no key; or no address",
         "A": "basic",
         "C": "disabled",
         "D": "substitute: local texts",
-        "E": "disabled: no key",
+        "E": "disabled: no key; or no address",
     }
     for_real = "pip install 'agentgauge[generate,speech,vision]' and name weights"
     basic = f"tools basic: A - plain stand-ins; for the real ones {for_real} in [tools], see docs/tools.md"

@@ -111,9 +111,10 @@ def _figure(result: object) -> dict[str, str]:
         return {"error": f"solution() must return a matplotlib figure, not {type(result).__name__}"}
     file = io.BytesIO()
     if missing := _saved(result, file):
-        _add_fonts(result, missing)
+        nowhere = _add_fonts(result, missing)
         file = io.BytesIO()
-        missing = _saved(result, file)
+        again = _saved(result, file)  # matplotlib does not warn of all of them twice
+        missing = "".join(sign for sign in missing if sign in nowhere + again)
     pyplot.close("all")
     return {"png": base64.b64encode(file.getvalue()).decode(), "missing": missing}
 
@@ -127,8 +128,9 @@ def _saved(figure: Any, file: Any) -> str:
     return "".join(dict.fromkeys(chr(int(hit[1])) for hit in found if hit))
 
 
-def _add_fonts(figure: Any, missing: str) -> None:
-    """Let the texts of a figure take the missing characters from other fonts of this machine."""
+def _add_fonts(figure: Any, missing: str) -> str:
+    """Let the texts of a figure take the missing characters from other fonts of this machine. Returns those that none
+    has."""
     from matplotlib.font_manager import fontManager, get_font
     from matplotlib.text import Text
 
@@ -145,6 +147,7 @@ def _add_fonts(figure: Any, missing: str) -> None:
             lacking -= having
     for text in figure.findobj(Text):
         text.set_fontfamily([*text.get_fontfamily(), *families])
+    return "".join(map(chr, lacking))
 
 
 def _fonts() -> str:

@@ -7,8 +7,10 @@ its limit. Code of Solver and Plot may stand in a Markdown block and must define
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -231,10 +233,10 @@ def _without_paths(text: str, folder: str) -> str:
 def _font_list(unsafe: bool) -> dict[str, str] | None:
     """Name and content of matplotlib's list of fonts, None if it cannot be made (then first plots are slow).
 
-    matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once, inside
-    the sandbox (so that it names what is visible there), and kept in the user's cache.
+    matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once for the
+    fonts that there are, inside the sandbox (so that it names what is visible there), and kept in the user's cache.
     """
-    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}.json"
+    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}-{_fonts_digest()}.json"
     made: dict[str, Any] = {}
     with suppress(OSError):  # it is not made yet, or in a home that is not ours
         made = parsed(kept.read_text("utf-8"))
@@ -249,3 +251,10 @@ def _font_list(unsafe: bool) -> dict[str, str] | None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             write_whole(kept, json.dumps(made).encode())
     return {"name": str(made["name"]), "content": str(made["content"])}
+
+
+def _fonts_digest() -> str:
+    """Changes when a font is installed."""
+    folders = [folder for place in _FONTS for folder, *_ in os.walk(place)]
+    state = [(folder, Path(folder).stat().st_mtime_ns) for folder in sorted(folders)]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]

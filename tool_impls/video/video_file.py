@@ -34,8 +34,9 @@ class Writer:
     """An MP4 file in the making. Use with ``with``.
 
     ``size``: of the first frame, in pixels; odd sides get one more row or column, a copy of the last, as H.264 needs.
-    ``timed``: frames are added with their times. ``track``: the source of sound; None for no sound. The file holds no time stamp, so that equal videos give equal
-    files; with frames above SMALL the encoder works in several threads, and then bits may differ on a busy machine.
+    ``timed``: frames are added with their times. ``track``: the source of sound; None for no sound. The file holds no
+    time stamp, so that equal videos give equal files; with frames above SMALL the encoder works in several threads, and
+    then bits may differ on a busy machine.
     """
 
     def __init__(
