@@ -59,7 +59,10 @@ def lacks(tools: Sequence[Mapping[str, Any]]) -> list[str]:
         if not isinstance(schema, Mapping):
             found.append(f"{name} has no parameters")
         else:
-            found += [f"{name}{text}" for text in _Lacks(schema).of_object(schema, "")]
+            try:
+                found += [f"{name}{text}" for text in _Lacks(schema).of_object(schema, "")]
+            except RecursionError:
+                found.append(f"{name} has parameters that are nested too deep to be looked at")
     return found
 
 

@@ -94,6 +94,13 @@ def test_what_a_list_lacks(tools: list[dict[str, Any]], found: list[str]) -> Non
     assert lacks(tools) == found
 
 
+def test_a_schema_may_be_nested_deep() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": TEXT}}
+    for _ in range(2_000):
+        schema = {"type": "object", "description": "d", "properties": {"a": schema}}
+    assert lacks([tool({}, parameters=schema)]) == ["f has parameters that are nested too deep to be looked at"]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
