@@ -78,7 +78,7 @@ class _Lacks:
             yield f"{path} has properties that are not an object, or a list of required names that is none"
             return
         for wanted in required:
-            if wanted not in properties:
+            if not isinstance(wanted, str) or wanted not in properties:
                 yield f"{path} requires {wanted!r}, which it does not declare"
         for name, rule in properties.items():
             yield from self._of_member(rule, f"{path}.{name}")
