@@ -494,6 +494,17 @@ def test_letters_of_other_scripts_are_no_empty_boxes(text: str) -> None:
     assert all(bytes(ink(sign).tobytes()) != bytes(ink("\U0010fffe").tobytes()) for sign in text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [(AddTextVideoTool, {"text": "a \U00012000 b"}), (TextToVideoTool, {"description": "a \U00012000 b"})],
+)
+def test_letters_that_no_font_has_are_named(tmp_path: Path, kind: type[BenchTool], values: dict[str, Any]) -> None:
+    given = {"video": plain(tmp_path / "a.mp4")} if kind is AddTextVideoTool else {}
+    made, note = run(kind, tmp_path, **given, **values)
+    assert made.is_file()
+    assert note == "The video shows boxes in place of characters that no font of this machine has: \U00012000."
+
+
 def test_font_of_the_settings_comes_first(tmp_path: Path) -> None:
     (path,) = fonts._bundled(True, True, False) or pytest.skip("matplotlib is not installed")
     film = plain(tmp_path / "a.mp4")

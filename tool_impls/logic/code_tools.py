@@ -27,6 +27,7 @@ from agentgauge.core.index import cache_folder
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
 from tool_impls.bounds import PLOT_PIXELS, opened_picture
+from tool_impls.fonts import boxes
 
 CODE = base.text("command", "Python code in a Markdown block that defines a function solution() without arguments.")
 LIMIT = 20.0  # seconds, as released
@@ -36,9 +37,6 @@ processor time."""
 
 SOLVER_SETUP = "from sympy import Eq, solve, symbols"
 PLOT_SETUP = "import matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt"
-
-UNDRAWN = "The picture shows boxes in place of characters that no font of this machine has: {}."
-MOST_UNDRAWN = 40  # characters that are named
 
 _BLOCK = "```{mark}(.*?)```"
 _CHILD = Path(__file__).with_name("code_child.py").read_text("utf-8")
@@ -98,7 +96,7 @@ class Plot(_CodeTool):
 
     def apply(self, folder: Path, /, command: str) -> Path | base.Noted:
         path, missing = _plotted(command, folder, LIMIT, self.settings.allow_unsafe)
-        return base.Noted(path, UNDRAWN.format(", ".join(missing))) if missing else path
+        return base.Noted(path, boxes("picture", missing)) if missing else path
 
 
 def extract_code(command: str) -> str:
@@ -159,7 +157,7 @@ def _plotted(command: str, folder: Path, seconds: float, unsafe: bool) -> tuple[
         pass  # its header alone is looked at
     path = folder / "plot.png"
     path.write_bytes(content)
-    return path, str(answer.get("missing", ""))[:MOST_UNDRAWN]
+    return path, str(answer.get("missing", ""))
 
 
 def _solution(

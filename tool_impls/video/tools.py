@@ -13,7 +13,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, naming
 from tool_impls.audio.tools import OUTPUT_DIR, TIMES, check_times, seconds_text
-from tool_impls.fonts import LINE, Pen
+from tool_impls.fonts import LINE, Pen, boxes
 from tool_impls.options import Option
 from tool_impls.perception.quality import ImageQualityTest
 from tool_impls.video.frames import video_frames, video_timing
@@ -125,7 +125,7 @@ class TextToVideoTool(base.BenchTool):
         resolution: str = "128,128",
         fps: int = 8,
         filename: str | None = None,
-    ) -> Path:
+    ) -> Path | base.Noted:
         """An invalid resolution means 128 by 128. Raises ToolError for a number out of range."""
         import av
 
@@ -139,7 +139,8 @@ class TextToVideoTool(base.BenchTool):
         with Writer(target, Fraction(fps), size) as writer:
             for number in range(count):
                 writer.add(av.VideoFrame.from_image(drawn(description, number, count, size)))
-        return target
+        lost = Pen(LEAST_LETTERS).lost(description[:SHOWN])
+        return base.Noted(target, boxes("video", lost)) if lost else target
 
 
 def read_size(resolution: str) -> tuple[int, int]:

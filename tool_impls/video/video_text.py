@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, naming
-from tool_impls.fonts import Pen
+from tool_impls.fonts import Pen, boxes
 from tool_impls.geometry import numbers
 from tool_impls.options import Option
 from tool_impls.video.frames import video_frames, video_timing
@@ -92,7 +92,7 @@ class AddTextVideoTool(base.BenchTool):
         color: str | None = None,
         thickness: int | None = None,
         filename: str | None = None,
-    ) -> Path:
+    ) -> Path | base.Noted:
         """Raises ToolError for a value out of range, and for a video that is unreadable or too long."""
         words = DEFAULT_TEXT if text is None else text
         point = check_position(position)
@@ -117,7 +117,8 @@ class AddTextVideoTool(base.BenchTool):
         frames = video_frames(video, timing=timing)
         stretch = (timing.begin, timing.end) if timing.ticks else None
         copy(video, target, frames, timing, sound=self.option("sound"), paint=label.put, stretch=stretch)
-        return target
+        lost = pen.lost(words)
+        return base.Noted(target, boxes("video", lost)) if lost else target
 
 
 class Label:
