@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -227,7 +228,7 @@ def _decoded(path: Path) -> str:
 
 
 def _lines(text: str) -> int:
-    return sum(1 for line in text.splitlines() if line.strip())
+    return sum(1 for line in re.split(r"\r\n?|\n", text) if line.strip())
 
 
 READERS: dict[str, Callable[[Path], Found]] = {
