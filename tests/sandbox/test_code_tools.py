@@ -150,7 +150,7 @@ def test_characters_that_no_font_has_are_named_beside_the_plot(title: str, named
 
 
 def test_characters_are_taken_from_a_font_that_has_them(tmp_path: Path) -> None:
-    """A font beside matplotlib's own: DejaVu Sans under another name, where the figure asks for one without arrows."""
+    """The figure asks for a font that has no letters."""
     code = """
 def solution():
     plt.rcParams["font.family"] = ["STIXSizeOneSym"]
