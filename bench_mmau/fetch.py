@@ -84,7 +84,7 @@ def _lacking(root: Path) -> Iterator[str]:
 
 
 def _records(file: Path) -> Iterator[Any]:
-    with file.open(encoding="utf-8") as stream:
+    with file.open("rb") as stream:
         for line in stream:
             try:
                 yield parse_json(line)

@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import totals
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.wire import clean
 from bench_mmau.fixes import fixes_of
@@ -80,11 +80,10 @@ def score_file(
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
     try:
-        text = read_text(file)
+        lines = json_lines(file)
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
-    # not splitlines: a reply may hold characters such as U+2028, which JSON leaves as they are
-    for place, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+    for place, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:

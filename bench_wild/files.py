@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.estimate import totals
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
 from bench_wild.data import Session, WildTask, read_sessions, sample_id
@@ -112,12 +112,12 @@ def _sample(session: Session, task: WildTask, score: Score) -> dict[str, Any]:
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where each line stands, for messages, and its object."""
     try:
-        text = read_text(path)
+        lines = json_lines(path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(
             f"{path} cannot be read: {error}; give a result file of WildToolBench, or the folder of a {RESULTS}"
         ) from None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

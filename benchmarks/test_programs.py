@@ -48,7 +48,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records(root: Path, name: str, count: int) -> list[Record]:
-    with (root / f"{name}_{DATE}.jsonl").open(encoding="utf-8") as lines:
+    with (root / f"{name}_{DATE}.jsonl").open("rb") as lines:
         return [json.loads(line) for line in islice(lines, count)]
 
 

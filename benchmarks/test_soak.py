@@ -42,7 +42,7 @@ def test_contests_leave_nothing_behind(tmp_path, benchmark, figure):
         command = [sys.executable, "-m", "benchmarks.soak", str(60 * MINUTES)]
         env = {**os.environ, "TMPDIR": str(scratch), "XDG_CACHE_HOME": str(tmp_path / "cache")}
         done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=True)
-        looks.extend(map(json.loads, done.stdout.splitlines()))
+        looks.extend(map(json.loads, done.stdout.strip().split("\n")))
 
     benchmark.pedantic(soak, rounds=1)
     _, third, end = looks

@@ -27,7 +27,7 @@ class Flight:
 def flights(run: Path) -> list[Flight]:
     """In the order of their starts."""
     found = []
-    with (run / "records.jsonl").open(encoding="utf-8") as lines:
+    with (run / "records.jsonl").open("rb") as lines:
         for line in lines:
             record = json.loads(line)
             if transcript := record["transcript"]:

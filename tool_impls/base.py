@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Attach, Parameter, Tool
@@ -23,6 +23,13 @@ but with something else than its official form would use; ``unavailable: <the se
 
 class ToolTimeout(ToolError, TimeoutError):
     """A call took too long. The server answers 408 rather than 400."""
+
+
+class Noted(NamedTuple):
+    """What ``apply`` returns where the model should read a sentence about the result beside it."""
+
+    result: Any
+    note: str
 
 
 class BenchTool(ABC):
@@ -122,6 +129,7 @@ class BenchTool(ABC):
         (``attach="file"``) arrives as the path of a copy with the same name. A tool with inputs that name several files
         gets ``files``: each name as the model wrote it → a path. One output is returned bare, several as a tuple;
         pictures as PIL images or paths of PNG files, other media as paths below ``folder``, whose base name is kept.
+        ``Noted`` adds a sentence.
         Raises ToolError for an error of the caller, Fault for any other known failure. Any other exception reaches the
         model as a failed call.
         """

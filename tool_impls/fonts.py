@@ -28,6 +28,7 @@ WIDE = (
 SUFFIXES = (".ttf", ".otf", ".ttc")
 MOST_FILES = 5000  # looked at below FOLDERS
 UNKNOWN = "\U0010fffe"  # no font has it, so it shows how a font draws what it lacks
+MOST_NAMED = 40  # characters
 LINE = 1.3  # distance of lines, in font sizes
 
 
@@ -78,6 +79,17 @@ class Pen:
             having = (index for index, font in enumerate(self._fonts) if sign.isspace() or _has(font, sign))
             self._known[sign] = next(having, 0)
         return self._known[sign]
+
+    def lost(self, text: str) -> str:
+        """The characters that no font has; a box stands for each."""
+        signs = (sign for sign in dict.fromkeys(text) if sign.isprintable() and not sign.isspace())
+        return "".join(sign for sign in signs if not any(_has(font, sign) for font in self._fonts))
+
+
+def boxes(noun: str, signs: str) -> str:
+    """The sentence about characters that no font has. ``noun``: what shows them."""
+    named = ", ".join(signs[:MOST_NAMED])
+    return f"The {noun} shows boxes in place of characters that no font of this machine has: {named}."
 
 
 def _has(font: Any, sign: str) -> bool:

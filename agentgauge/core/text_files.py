@@ -32,6 +32,16 @@ def odd_kind(path: Path) -> str:
 def read_text(path: Path) -> str:
     """The text without its byte order mark, with ``\\n`` at the end of each line. Raises OSError and
     UnicodeDecodeError."""
+    return _decoded(path).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def json_lines(path: Path) -> list[str]:
+    """The lines of a JSON Lines file. They end at ``\\n`` alone: values may hold U+2028, U+0085 and other signs at
+    which ``str.splitlines`` ends a line. Raises OSError and UnicodeDecodeError."""
+    text = _decoded(path)
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _decoded(path: Path) -> str:
     content = path.read_bytes()  # once, because a pipe cannot be read again
-    text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")

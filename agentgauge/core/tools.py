@@ -109,20 +109,36 @@ def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     return {name: state for name, state in states.items() if state != "ready"}
 
 
-def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
-    """The tools that are not ready, one line for each state: ``tools disabled: A, B (why)``.
+REAL_TOOLS = "pip install 'agentgauge[generate,speech,vision]'"
+"""The command that brings what runs the models of tools. Their weights are named in the settings."""
 
-    ``states``: tool → state, which may go on with a reason (``disabled: why``). Without ``reasons`` disabled tools are
-    one line.
+_HINTS = {
+    "basic": f"plain stand-ins; for the real ones {REAL_TOOLS} and name weights in [tools], see docs/tools.md",
+    "disabled": f"to enable them {REAL_TOOLS} and name weights or keys in [tools], see docs/tools.md",
+}
+
+
+def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
+    """The tools that are not ready, one line for each state: ``tools disabled: A (why); B, C (why): how to change it``.
+
+    ``states``: tool → state, which may go on with a reason (``disabled: why; or another way``), of which the first way
+    is shown. Tools that the settings disable have none, and no hint.
     """
-    groups: dict[tuple[str, str], list[str]] = {}
+    words: dict[str, dict[str, list[str]]] = {}
     for tool, state in sorted(states.items()):
-        word, _, reason = state.partition(": ")
-        groups.setdefault((word, "" if word == "disabled" and not reasons else reason), []).append(tool)
-    return [
-        f"tools {word}: {', '.join(tools)}" + (f" ({reason})" if reason else "")
-        for (word, reason), tools in sorted(groups.items())
-    ]
+        word, _, reason = state.partition("; or ")[0].partition(": ")
+        words.setdefault(word, {}).setdefault(reason, []).append(tool)
+    return [_line(word, words[word], reasons=reasons) for word in sorted(words)]
+
+
+def _line(word: str, groups: Mapping[str, list[str]], *, reasons: bool) -> str:
+    if word == "disabled" and not reasons:
+        named = ", ".join(sorted(tool for tools in groups.values() for tool in tools))
+    else:
+        parts = (f"{', '.join(groups[reason])}" + (f" ({reason})" if reason else "") for reason in sorted(groups))
+        named = "; ".join(parts)
+    hint = _HINTS.get(word) if word == "basic" or any(groups) else None
+    return f"tools {word}: {named}" + (f" - {hint}" if hint else "")
 
 
 class ToolBox(Protocol):

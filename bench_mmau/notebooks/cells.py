@@ -167,7 +167,8 @@ def _lines(source: Any, number: str, fixes: Fixes) -> Any:
     An object gives its keys. Anything else stops the published evaluator; under ``any_cells`` the cell fails.
     """
     if fixes.any_cells:
-        source = source.splitlines() if isinstance(source, str) else source
+        if isinstance(source, str):  # not splitlines: a text in the code may hold U+2028
+            source = source.removesuffix("\n").split("\n") if source else []
     elif isinstance(source, str | dict):
         source = list(source)
     if isinstance(source, list) and all(isinstance(line, str) for line in source):

@@ -6,9 +6,11 @@ Outcomes are the texts of the published evaluator: ``correct`` or the first erro
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.core.schemas import EVERY_VALUE, NO_VALUE, item_schema, resolved
 from agentgauge.core.types import Json
 from bench_wild.fixes import Fix, Fixes
 from bench_wild.matching.strings import CORRECT, compare_text
@@ -38,21 +40,34 @@ _PHRASES = {
 Schema = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """How the arguments of one call are judged: with which fixes, and where the schema's references lead."""
+
+    fixes: Fixes
+    root: Any  # the tool's parameters as the file has them
+
+    def __contains__(self, fix: Fix) -> bool:
+        return fix in self.fixes
+
+    def resolved(self, schema: Any) -> Any:
+        return resolved(schema, self.root) if Fix.WHOLE_SCHEMAS in self.fixes else schema
+
+
 def check(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) -> str:
     """Judge the arguments of one call. ``tool`` is in OpenAI form, ``predicted`` JSON text, ``gold`` an object.
     Raises as ``parse``."""
     parsed, error = parse(predicted, fixes)
     if error:
         return error
-    parameters = _parameters(tool)
-    outcome = _check_schema(parsed, parameters, "", fixes)
-    return outcome if outcome != CORRECT else compare(parsed, gold, parameters, fixes)
+    outcome = _against_schema(tool, parsed, fixes)
+    return outcome if outcome != CORRECT else _against_gold(tool, parsed, gold, fixes)
 
 
 def check_schema(tool: Mapping[str, Any], predicted: Json, fixes: Fixes) -> str:
     """The schema check alone. Raises as ``parse``."""
     parsed, error = parse(predicted, fixes)
-    return error or _check_schema(parsed, _parameters(tool), "", fixes)
+    return error or _against_schema(tool, parsed, fixes)
 
 
 def parse(predicted: Json, fixes: Fixes) -> tuple[Json, str]:
@@ -79,60 +94,92 @@ def find_tool(tools: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any
     return next((tool for tool in reversed(tools) if tool["function"]["name"] == name), None)
 
 
-def _parameters(tool: Mapping[str, Any]) -> Schema:
-    """The schema of the arguments as a whole. A top-level ``additionalProperties`` is ignored: as upstream."""
-    parameters = tool["function"].get("parameters") or {}
-    return {
-        "type": "object",
-        "required": parameters.get("required") or [],
-        "properties": parameters.get("properties") or {},
-    }
+def _parameters(tool: Mapping[str, Any], fixes: Fixes) -> tuple[Schema, _Rules]:
+    """The schema of the arguments as a whole; empty where it is none. And how it is read."""
+    parameters = tool["function"].get("parameters")
+    rules = _Rules(fixes, parameters)
+    parameters = rules.resolved(parameters)
+    return parameters if isinstance(parameters, Mapping) else {}, rules
 
 
 # -- the schema
+#
+# Upstream stops on what is no object where it needs a schema, and on a list of types. There the schema is read as JSON
+# Schema has it, under any scoring; null is read as if the keyword were left out.
 
 
-def _check_schema(value: Json, schema: Schema, path: str, fixes: Fixes) -> str:
-    if branches := schema.get("anyOf"):
-        outcomes = [_check_schema(value, branch, path, fixes) for branch in branches]
+def _against_schema(tool: Mapping[str, Any], value: Json, fixes: Fixes) -> str:
+    """A top-level ``additionalProperties`` is ignored: as upstream."""
+    parameters, rules = _parameters(tool, fixes)
+    whole = {"type": "object", "required": parameters.get("required"), "properties": parameters.get("properties") or {}}
+    try:
+        return _check_schema(value, whole, "", rules)
+    except RecursionError:
+        if Fix.ANY_TEXT not in fixes:
+            raise
+        return INVALID_JSON
+
+
+def _check_schema(value: Json, schema: Any, path: str, rules: _Rules) -> str:
+    schema = rules.resolved(schema)
+    if isinstance(schema, str | list):
+        schema = {}  # no schema, and upstream finds no keyword in it
+    if not isinstance(schema, Mapping):
+        return _violation("undefined", path) if schema is NO_VALUE else CORRECT
+    if isinstance(branches := schema.get("anyOf"), list) and branches:
+        outcomes = [_check_schema(value, branch, path, rules) for branch in branches]
         return CORRECT if CORRECT in outcomes else outcomes[0]
-    if not _right_type(value, schema, fixes):
+    if not _right_type(value, schema, rules):
         return _violation("type", path)
-    if "enum" in schema and value not in schema["enum"]:
+    if not _is_listed(value, schema.get("enum")):
         return _violation("enum", path)
     if isinstance(value, dict):
-        return _check_members(value, schema, path, fixes)
-    if isinstance(value, list) and "items" in schema:
+        return _check_members(value, schema, path, rules)
+    if isinstance(value, list):
         for place, item in enumerate(value):
-            if (outcome := _check_schema(item, schema["items"], f"{path}[{place}]", fixes)) != CORRECT:
+            wanted = item_schema(schema, place) if Fix.WHOLE_SCHEMAS in rules else schema.get("items", EVERY_VALUE)
+            if (outcome := _check_schema(item, wanted, f"{path}[{place}]", rules)) != CORRECT:
                 return outcome
     return CORRECT
 
 
-def _right_type(value: Json, schema: Schema, fixes: Fixes) -> bool:
-    if "type" not in schema and Fix.ANY_TYPE in fixes:
+def _right_type(value: Json, schema: Schema, rules: _Rules) -> bool:
+    if "type" not in schema and Fix.ANY_TYPE in rules:
         return True
-    name = schema.get("type", "string")
+    given = schema.get("type", "string")
+    return any(_has_type(value, name, rules) for name in (given if isinstance(given, list) and given else [given]))
+
+
+def _has_type(value: Json, name: Any, rules: _Rules) -> bool:
     accepted = _TYPES.get(name) if isinstance(name, str) else None
     if accepted is None:
         return True  # an unknown name allows anything: as upstream
-    if Fix.SAME_NUMBER in fixes and name == "float" and isinstance(value, int):
+    if Fix.SAME_NUMBER in rules and name == "float" and isinstance(value, int):
         return True
     return isinstance(value, accepted)
 
 
-def _check_members(value: Mapping[str, Json], schema: Schema, path: str, fixes: Fixes) -> str:
-    if any(name not in value for name in schema.get("required", ())):
+def _is_listed(value: Json, enum: Any) -> bool:
+    try:
+        return enum is None or value in enum
+    except TypeError:  # upstream stops
+        return True
+
+
+def _check_members(value: Mapping[str, Json], schema: Schema, path: str, rules: _Rules) -> str:
+    required, properties, others = (schema.get(name) for name in ("required", "properties", "additionalProperties"))
+    names = required if isinstance(required, list | str) else ()
+    if any(name not in value for name in names if isinstance(name, Hashable)):
         return _violation("missing", path)
-    properties = schema.get("properties", {})
-    free = schema.get("additionalProperties") is True or (Fix.FREE_OBJECTS in fixes and "properties" not in schema)
+    properties = properties if isinstance(properties, Mapping) else {}
+    if not (isinstance(others, Mapping) and Fix.WHOLE_SCHEMAS in rules):
+        others = others is True or (Fix.FREE_OBJECTS in rules and schema.get("properties") is None)
     for name, member in value.items():
-        if name in properties:
-            outcome = _check_schema(member, properties[name], f"{path}.{name}" if path else name, fixes)
-            if outcome != CORRECT:
-                return outcome
-        elif not free:
+        if name not in properties and others is NO_VALUE:
             return _violation("undefined", path)
+        outcome = _check_schema(member, properties.get(name, others), f"{path}.{name}" if path else name, rules)
+        if outcome != CORRECT:
+            return outcome
     return CORRECT
 
 
@@ -143,72 +190,83 @@ def _violation(kind: str, path: str) -> str:
 # -- the gold
 
 
-def compare(predicted: Json, gold: Json, parameters: Schema, fixes: Fixes) -> str:
+def _against_gold(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) -> str:
     """Compare parsed arguments with the gold's. The order of members is irrelevant, that of items is not."""
+    parameters, rules = _parameters(tool, fixes)
+    properties = parameters.get("properties")
+    top = {"properties": properties if isinstance(properties, Mapping) else {}}
     # upstream hands over the map of properties instead of a schema; it matters for a parameter called ``properties``
     # only
-    return _compare(
-        predicted,
-        gold,
-        parameters if Fix.FREE_OBJECTS in fixes else parameters["properties"],
-        "",
-        fixes,
-        top=parameters,
-    )
+    schema = top if Fix.FREE_OBJECTS in fixes else top["properties"]
+    return _compare(predicted, gold, schema, "", rules, top)
 
 
-def _compare(predicted: Json, gold: Json, schema: Any, path: str, fixes: Fixes, top: Schema | None = None) -> str:
+def _compare(predicted: Json, gold: Json, schema: Any, path: str, rules: _Rules, top: Schema | None = None) -> str:
     where = _at(path)
     if type(predicted) is not type(gold):
-        if Fix.SAME_NUMBER in fixes and _one_number(predicted, gold):
+        if Fix.SAME_NUMBER in rules and _one_number(predicted, gold):
             return CORRECT
         return f"error_match: value type inconsistent{where}"
     if isinstance(gold, dict):
-        return _compare_members(predicted, gold, schema, path, fixes, top)
+        return _compare_members(predicted, gold, schema, path, rules, top)
     if isinstance(gold, list):
         if len(predicted) != len(gold):
             return f"error_match: array length mismatch{where}"
         if not isinstance(schema, Mapping):
             return _no_schema(schema)
-        items = schema.get("items", {})
         for place, (mine, wanted) in enumerate(zip(predicted, gold, strict=True)):
-            if (outcome := _compare(mine, wanted, items, f"{path}[{place}]", fixes)) != CORRECT:
+            items = item_schema(schema, place) if Fix.WHOLE_SCHEMAS in rules else schema.get("items", {})
+            if (outcome := _compare(mine, wanted, _inner(items, rules), f"{path}[{place}]", rules)) != CORRECT:
                 return outcome
         return CORRECT
     if isinstance(gold, str):
-        return compare_text(predicted, gold, path, any_length=Fix.LONG_TEXTS in fixes)
+        return compare_text(predicted, gold, path, any_length=Fix.LONG_TEXTS in rules)
     return CORRECT if predicted == gold else f"error_match: value mismatch{where}"
 
 
 def _compare_members(
-    predicted: Mapping[str, Json], gold: Mapping[str, Json], schema: Any, path: str, fixes: Fixes, top: Schema | None
+    predicted: Mapping[str, Json], gold: Mapping[str, Json], schema: Any, path: str, rules: _Rules, top: Schema | None
 ) -> str:
-    if Fix.DEFAULTS in fixes:
+    if Fix.DEFAULTS in rules:
         known = {name: value for name, value in _defaults(top or schema).items() if name in predicted or name in gold}
         predicted, gold = {**known, **predicted}, {**known, **gold}
     missing, extra = sorted(gold.keys() - predicted.keys()), sorted(predicted.keys() - gold.keys())
     if missing or extra:
         parts = [f"{word}: {names}" for word, names in (("missing", missing), ("extra", extra)) if names]
         return f"error_match: args keys mismatch{_at(path)} ({', '.join(parts)})"
-    members = _members(schema, fixes)
+    members = _members(schema, rules)
+    is_keyword = top is None and members is schema
     for name, wanted in gold.items():
-        sub_schema = members.get(name, {})
+        sub_schema = members.get(name, _others(schema, rules))
+        sub_schema = sub_schema if is_keyword else _inner(sub_schema, rules)
         if (
-            outcome := _compare(predicted[name], wanted, sub_schema, f"{path}.{name}" if path else name, fixes)
+            outcome := _compare(predicted[name], wanted, sub_schema, f"{path}.{name}" if path else name, rules)
         ) != CORRECT:
             return outcome
     return CORRECT
 
 
-def _members(schema: Any, fixes: Fixes) -> Mapping[str, Any]:
+def _members(schema: Any, rules: _Rules) -> Mapping[str, Any]:
     """The schemas of an object's members; what is no schema has none.
 
     Where there are no ``properties``, a member called like a keyword gets that keyword's value: as upstream.
     """
     if not isinstance(schema, Mapping):
         return {}
-    members = schema.get("properties", {} if Fix.FREE_OBJECTS in fixes else schema)
+    members = schema.get("properties", {} if Fix.FREE_OBJECTS in rules else schema)
     return members if isinstance(members, Mapping) else {}
+
+
+def _others(schema: Any, rules: _Rules) -> Any:
+    """The schema of the members that an object's schema does not name."""
+    named = isinstance(schema, Mapping) and Fix.WHOLE_SCHEMAS in rules
+    return schema.get("additionalProperties", {}) if named else {}
+
+
+def _inner(schema: Any, rules: _Rules) -> Any:
+    """A schema inside of another; a Boolean one and null say nothing of what is compared."""
+    schema = rules.resolved(schema)
+    return {} if schema is None or isinstance(schema, bool) else schema
 
 
 def _no_schema(schema: Any) -> str:

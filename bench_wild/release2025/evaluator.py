@@ -175,7 +175,9 @@ def wrong_types(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Cou
 def _schema_of(parameter: str, bad: BadCall, tools: Sequence[Mapping[str, Any]]) -> Any:
     """The schema of a parameter; None where the tool has no such parameter."""
     tool = find_tool(tools, bad.call.name) or {}
-    return ((tool.get("function", {}).get("parameters") or {}).get("properties") or {}).get(parameter)
+    parameters = tool.get("function", {}).get("parameters")
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    return properties.get(parameter) if isinstance(properties, Mapping) else None
 
 
 def parameter_kind(schema: Any) -> str:
@@ -184,8 +186,9 @@ def parameter_kind(schema: Any) -> str:
         return "other"
     name = str(schema.get("type", "string"))
     if name == "object":
-        members = (schema.get("properties") or {}).values()
-        nested = any(isinstance(one, Mapping) and one.get("type") == "object" for one in members)
+        members = schema.get("properties")
+        inner = members.values() if isinstance(members, Mapping) else ()
+        nested = any(isinstance(one, Mapping) and one.get("type") == "object" for one in inner)
         return "nested object" if nested else "object"
     if name in ("string", "integer") and "enum" in schema:
         return f"{name} enum"

@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[1] / "function_calls" / "function_calls"
 
 
 def lines(name):
-    return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+    return [json.loads(line) for line in (DATA / name).read_bytes().split(b"\n") if line]
 
 
 def samples():

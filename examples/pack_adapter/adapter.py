@@ -25,7 +25,7 @@ def command(job: dict[str, Any]) -> tuple[list[str], str]:
 def read_events(printed: str) -> tuple[str, dict[str, float]]:
     """The app's last message, and what it used, as usage.json has it."""
     message, usage = "", {}
-    for line in printed.splitlines():
+    for line in filter(None, printed.split("\n")):
         event = json.loads(line)
         if event["event"] == "usage":
             tokens = event["tokens"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.call_values import typed
+from agentgauge.agent.dialects.call_values import offered_tools, typed, types_of
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import OURS, format_of
 from tests.dialects.offers import tools
@@ -277,6 +277,24 @@ def test_the_schema_of_a_tool_is_no_call(schema: str) -> None:
 def test_a_bare_value_has_a_type_of_its_schema(text: str, schema: dict[str, Any], value: object) -> None:
     found = typed(text, schema)
     assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "types"),
+    [
+        ({"$ref": "#/$defs/Row"}, {"array"}),
+        ({"anyOf": [{"$ref": "#/$defs/Row"}, {"type": "null"}]}, {"array", "null"}),
+        ({"allOf": [{"$ref": "#/$defs/Count"}], "default": 3}, {"integer"}),
+        ({"$ref": "#/$defs/Loop"}, set()),
+        ({"$ref": "#/$defs/None"}, set()),
+        (True, set()),
+        (None, set()),
+    ],
+)
+def test_references_are_followed_to_a_parameter_s_types(schema: Any, types: set[str]) -> None:
+    kept = {"Row": {"type": "array"}, "Count": {"type": "integer"}, "Loop": {"$ref": "#/$defs/Loop"}}
+    function = {"name": "f", "parameters": {"properties": {"x": schema}, "$defs": kept}}
+    assert types_of(offered_tools([{"function": function}])["f"]["x"]) == types
 
 
 @pytest.mark.parametrize(

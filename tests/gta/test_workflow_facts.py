@@ -109,6 +109,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, float], str]] = {
     ),
     "a.json": (written('{"a": [1, 2]}'), {"lines": 1}, '"a"'),
     "a.txt": (written("One line\n\ntwo lines\n"), {"lines": 2, "words": 4}, "two lines"),
+    "b.txt": (written("one\u2028line\x0c\r\ntwo\rthree"), {"lines": 3}, "three"),
     "a.py": (written("print(1)\n"), {"lines": 1}, "print(1)"),
     "a.zip": (archive, {"members": 2}, "a/one.txt\ntwo.txt"),
     "a.png": (picture, {"width": 40, "height": 30, "colours": 2}, ""),

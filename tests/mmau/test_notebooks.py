@@ -67,6 +67,7 @@ A_CELL = '{"cell_type": "code", "source": ["a"]}'
         ('[{"cell_type": "code", "source": ["a", "b\\n"]}]', [["a\n", "b\n"]], [["a\n", "b\n"]]),
         ('[{"cell_type": "code", "source": "ab\\nc"}]', [["a\n", "b\n", "\n", "c\n"]], [["ab\n", "c\n"]]),
         ('{"cells": [{"cell_type": "code", "source": ["a"]}]}', ["cells"], [["a\n"]]),
+        ('[{"cell_type": "code", "source": "\u2028\\n"}]', [["\u2028\n", "\n"]], [["\u2028\n"]]),
         ('{"cell_type": "code", "source": ["a"]}', ["cell_type", "source"], [["a\n"]]),
         ('```\n[{"cell_type": "code", "source": []}]```', [[]], [[]]),
         ('[{"cell_type": "code"}]', [[]], [[]]),

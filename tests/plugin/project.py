@@ -238,7 +238,7 @@ def without_times(value: Any) -> Any:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [plain(json.loads(line)) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return [plain(json.loads(line)) for line in (folder / "records.jsonl").read_bytes().splitlines()]
 
 
 def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT, *, group: bool = False) -> None:

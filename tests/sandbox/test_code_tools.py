@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls.logic.code_tools import extract_code, plot, solve
+from tool_impls.logic.code_tools import Plot, extract_code, plot, solve
+from tool_impls.settings import ToolSettings
 
 from .conftest import SECRET
 
@@ -120,6 +121,44 @@ def test_the_plot_is_a_picture_in_the_folder(tmp_path: Path) -> None:
         assert len(picture.convert("RGB").getcolors(100_000) or []) > 2
     assert [*folders[0].iterdir(), *folders[1].iterdir()] == [first, second]
     assert first.read_bytes() == second.read_bytes()
+
+
+TITLED = """
+def solution():
+    figure, axes = plt.subplots()
+    axes.set_title('TITLE')
+    return figure
+"""
+
+
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [
+        ("Umsatz € ∑ ½ Ж", ""),
+        ("\U00012000 and \U00012001", "\U00012000, \U00012001"),
+        ("\U00012000\U00012000", "\U00012000"),
+    ],
+)
+def test_characters_that_no_font_has_are_named_beside_the_plot(title: str, named: str, tmp_path: Path) -> None:
+    result = Plot(ToolSettings()).apply(tmp_path, command=TITLED.replace("TITLE", title))
+    if not named:
+        assert result == tmp_path / "plot.png"
+        return
+    path, note = result
+    assert path == tmp_path / "plot.png" and path.is_file()
+    assert note == f"The picture shows boxes in place of characters that no font of this machine has: {named}."
+
+
+def test_characters_are_taken_from_a_font_that_has_them(tmp_path: Path) -> None:
+    """The figure asks for a font that has no letters."""
+    code = """
+def solution():
+    plt.rcParams["font.family"] = ["STIXSizeOneSym"]
+    figure, axes = plt.subplots()
+    axes.set_title('Ж')
+    return figure
+"""
+    assert Plot(ToolSettings()).apply(tmp_path, command=code) == tmp_path / "plot.png"
 
 
 def test_a_cache_that_cannot_be_read_or_written_does_not_matter(

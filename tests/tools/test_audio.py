@@ -387,6 +387,35 @@ def test_a_title_in_an_old_code_page_is_no_reason_to_fail(tmp_path: Path) -> Non
     assert sound.read(tmp_path / "a.mka").seconds == 1.0
 
 
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        *(("a.wav", f"pcm_{kind}") for kind in ("u8", "s16le", "s24le", "s32le", "f32le", "f64le", "alaw", "mulaw")),
+        *(("a.wav", f"adpcm_{kind}") for kind in ("ms", "ima_wav")),
+        *(("a.aiff", "pcm_s16be"), ("a.au", "pcm_mulaw"), ("a.caf", "pcm_s24le"), ("a.w64", "pcm_s16le")),
+        *(("a.m4a", "alac"), ("a.wv", "wavpack"), ("a.tta", "tta"), ("a.mov", "pcm_s16le"), ("a.mkv", "pcm_s16le")),
+    ],
+)
+def test_kinds_of_sound_files_are_read(tmp_path: Path, name: str, codec: str) -> None:
+    path = make_sound(tmp_path / name, tone(2, [523]), codec=codec)
+    heard = sound.read(run(AudioClipTool, tmp_path, audio=path, start_time=0.5, end_time=1.5, filename="b.wav"))
+    assert heard.seconds == 1.0 and pitch(heard.samples[0], heard.rate) == pytest.approx(523, abs=3)
+
+
+@pytest.mark.parametrize("lengths", [(0, 0), (2**32 - 1, 2**32 - 1), (50, 10)], ids=["none", "streamed", "too short"])
+def test_the_length_that_a_wav_file_declares_does_not_matter(tmp_path: Path, lengths: tuple[int, int]) -> None:
+    """Programs that write to a pipe cannot know it."""
+    path = make_sound(tmp_path / "a.wav", tone(2, [523]))
+    content = bytearray(path.read_bytes())
+    data = content.index(b"data")
+    content[4:8], content[data + 4 : data + 8] = (length.to_bytes(4, "little") for length in lengths)
+    path.write_bytes(content)
+    if lengths[1] == 10:
+        assert sound.read(path).samples.shape[1] == 5
+    else:
+        assert sound.read(path).seconds == 2.0
+
+
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 @pytest.mark.parametrize(
     ("name", "codec"),

@@ -387,3 +387,21 @@ def test_no_path_of_a_model_leaves_the_folder_of_its_sample(tmp_path: Path) -> N
             made = [path for path in tmp_path.rglob("*") if path.is_file()]
             assert all(path.is_relative_to(folder) for path in made if path.name != "in.png"), saving
     assert not list(Path("/tmp").glob("agentgauge-evil*"))
+
+
+def test_what_a_tool_says_of_its_result_comes_beside_it(tmp_path: Path) -> None:
+    """From a worker process, through the header of the answer."""
+    title = "\U00012000"  # cuneiform, which no usual font has
+    code = f"def solution():\n    figure = plt.figure()\n    plt.title({title!r})\n    return figure"
+
+    async def called(url: str) -> tuple[ToolOutput, ...]:
+        box = ToolServerBox(url)
+        try:
+            return await box.call("Plot", {"command": code}, folder=tmp_path, readable=())
+        finally:
+            await box.close()
+
+    with web_server(lambda: build(ToolSettings(), ["Plot"]).application()) as url:
+        picture, note = asyncio.run(called(url))
+    assert picture.type == "image" and Path(picture.content).is_file()
+    assert note.type == "text" and note.content.endswith(f"that no font of this machine has: {title}.")

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.tools import Parameter, by_state
+from agentgauge.core.tools import REAL_TOOLS, Parameter, by_state
 from tool_impls import registry
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, OURS
 from tool_impls.settings import ToolSettings
@@ -164,17 +165,29 @@ def test_extra_file_that_is_no_use_is_refused(tmp_path: Path, content: str | Non
 
 def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behind_them() -> None:
     states = {
-        "B": "disabled: no key",
+        "B": "disabled: no key; or no address",
         "A": "basic",
         "C": "disabled",
         "D": "substitute: local texts",
-        "E": "disabled: no key",
+        "E": "disabled: no key; or no address",
     }
+    for_real = "pip install 'agentgauge[generate,speech,vision]' and name weights"
+    basic = f"tools basic: A - plain stand-ins; for the real ones {for_real} in [tools], see docs/tools.md"
+    enabled = f" - to enable them {for_real} or keys in [tools], see docs/tools.md"
     assert by_state(states) == [
-        "tools basic: A",
-        "tools disabled: C",
-        "tools disabled: B, E (no key)",
+        basic,
+        f"tools disabled: C; B, E (no key){enabled}",
         "tools substitute: D (local texts)",
     ]
-    assert by_state(states, reasons=False)[1:] == ["tools disabled: B, C, E", "tools substitute: D (local texts)"]
+    assert by_state(states, reasons=False) == [
+        basic,
+        f"tools disabled: B, C, E{enabled}",
+        "tools substitute: D (local texts)",
+    ]
+    assert by_state({"C": "disabled"}) == ["tools disabled: C"]  # by the settings
     assert by_state({}) == []
+
+
+def test_the_command_for_real_tools_names_extras_that_there_are() -> None:
+    named = REAL_TOOLS.partition("[")[2].partition("]")[0].split(",")
+    assert set(named) <= set(metadata("agentgauge").get_all("Provides-Extra") or ())

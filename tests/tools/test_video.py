@@ -22,6 +22,7 @@ from tool_impls.settings import ToolSettings
 from tool_impls.video import frames, video_file
 from tool_impls.video import tools as video
 from tool_impls.video.frames import spread
+from tool_impls.video.timing import Timing
 from tool_impls.video.tools import TextToVideoTool, VideoClip, drawn, read_size
 from tool_impls.video.video_ocr import VideoOCR
 from tool_impls.video.video_text import AddTextVideoTool, default_name
@@ -209,6 +210,84 @@ def test_frames_that_are_shown_at_odd_times_stay_so(tmp_path: Path) -> None:
     made = run(VideoClip, tmp_path, video=path, end_time=90.0)
     assert numbers(made) == [0, 1, 2, 3, 4, 5]
     assert [frame.seconds for frame in frames.frames(made)] == pytest.approx([0, 0.1, 0.2, 1.2, 1.3, 2.0])
+
+
+@pytest.fixture(scope="module", params=["mp4", "mkv"])
+def uneven(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """12 frames at uneven times, as in a recording of a screen, where one stays for 5 s, and 1.2 s of sound."""
+    path = tmp_path_factory.mktemp("uneven") / f"a.{request.param}"
+    return make_video(path, 12, ticks=UNEVEN, sound=tone(4))
+
+
+UNEVEN = [0, 1, 2, 3, 4, 5, 10, 60, 62, 63, 64, 80]  # tenths of a second
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kept", "shown", "seconds"),
+    [
+        (0.0, 0.5, [0, 1, 2, 3, 4], [0, 0.1, 0.2, 0.3, 0.4], 0.5),
+        (0.2, 6.2, [2, 3, 4, 5, 6, 7], [0, 0.1, 0.2, 0.3, 0.8, 5.8], 6.0),
+        (2.0, 5.0, [6], [0], 3.0),  # within the frame that stays
+        (2.0, 6.15, [6, 7], [0, 4.0], 4.15),
+        (5.0, 6.3, [6, 7, 8], [0, 1.0, 1.2], 1.3),
+        (6.0, 9.0, [7, 8, 9, 10, 11], [0, 0.2, 0.3, 0.4, 2.0], 2.1),
+        (7.0, 60.0, [10, 11], [0, 1.0], 1.1),
+    ],
+)
+def test_parts_of_uneven_films_are_cut_by_time(
+    uneven: Path, tmp_path: Path, start: float, end: float, kept: list[int], shown: list[float], seconds: float
+) -> None:
+    made = run(VideoClip, tmp_path, video=uneven, start_time=start, end_time=end, filename="b.mp4")
+    assert numbers(made) == kept
+    assert [frame.seconds for frame in frames.frames(made)] == pytest.approx(shown, abs=0.002)
+    assert length(made) == pytest.approx(seconds, abs=0.11)  # the last frame of a file may lack its time
+    if start < 1:
+        assert sound.read(made).seconds == pytest.approx(min(seconds, 1.2 - start), abs=0.05)
+
+
+def test_parts_after_the_end_of_uneven_films_are_refused(uneven: Path, tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="start_time 9 is after the end of a"):
+        run(VideoClip, tmp_path, video=uneven, start_time=9.0, end_time=10.0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "every", "expected"),
+    [(4, 1, [0, 6, 7]), (2, 1, [0, 6]), (3, 4, [0, 4, 8]), (2, 4, [0, 4]), (99, 1, [*range(12)]), (99, 5, [0, 5, 10])],
+)
+def test_frames_of_uneven_films_are_spread_over_their_length(
+    uneven: Path, limit: int, every: int, expected: list[int]
+) -> None:
+    found = list(spread(uneven, limit, every))
+    assert [frame.number for frame in found] == expected == [number_of(frame.image) for frame in found]
+
+
+def test_parts_of_constant_films_are_those_of_the_release() -> None:
+    """int(start * rate) up to but without int(end * rate), where these are no matter of rounding."""
+    for rate in (Fraction(10), Fraction(25), Fraction(30000, 1001), Fraction(60)):
+        for unit in (0.0, 0.001):  # the times of Matroska are whole milliseconds
+            times = [round(float(number / rate) / (unit or 1e-9)) * (unit or 1e-9) for number in range(600)]
+            timing = Timing(times, float(600 / rate), rate, range(600))
+            for start, end in (
+                (0.0, 1.0),
+                (0.29, 0.61),
+                (0.15, 0.25),
+                (1.0, 2.5),
+                (2.013, 3.517),
+                (0.11, 0.12),
+                (3.0, 9.0),
+            ):
+                assert timing.part(start, end) == (int(start * float(rate)), int(end * float(rate))), (rate, start, end)
+
+
+def test_damage_before_a_part_does_not_move_it(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "a.avi", 60, codec="mjpeg", pix_fmt="yuvj420p")
+    content = bytearray(path.read_bytes())
+    starts = [place for place in range(len(content)) if content[place : place + 3] == b"\xff\xd8\xff"]
+    for place in starts[5:9]:
+        content[place : place + 600] = bytes(600)
+    path.write_bytes(content)
+    made = run(VideoClip, tmp_path, video=path, start_time=2.0, end_time=3.0)
+    assert numbers(made) == [*range(20, 30)]
 
 
 def test_odd_sides_get_one_more_row_and_column(tmp_path: Path) -> None:
@@ -413,6 +492,17 @@ def test_letters_of_other_scripts_are_no_empty_boxes(text: str) -> None:
         pytest.skip("no font of this system has such letters")
     assert len({bytes(ink(sign).tobytes()) for sign in text}) == len(set(text))
     assert all(bytes(ink(sign).tobytes()) != bytes(ink("\U0010fffe").tobytes()) for sign in text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [(AddTextVideoTool, {"text": "a \U00012000 b"}), (TextToVideoTool, {"description": "a \U00012000 b"})],
+)
+def test_letters_that_no_font_has_are_named(tmp_path: Path, kind: type[BenchTool], values: dict[str, Any]) -> None:
+    given = {"video": plain(tmp_path / "a.mp4")} if kind is AddTextVideoTool else {}
+    made, note = run(kind, tmp_path, **given, **values)
+    assert made.is_file()
+    assert note == "The video shows boxes in place of characters that no font of this machine has: \U00012000."
 
 
 def test_font_of_the_settings_comes_first(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ NOTHING = object()
 
 
 def tool(**properties: Any) -> dict[str, Any]:
-    required = [name for name, schema in properties.items() if schema.pop("needed", False)]
+    required = [name for name, schema in properties.items() if isinstance(schema, dict) and schema.pop("needed", False)]
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"type": "function", "function": {"name": "plant", "description": "", "parameters": parameters}}
 
@@ -88,6 +88,112 @@ def test_what_the_original_cannot_read_is_raised_under_parity_and_no_json_under_
 
 
 INTEGER = {"type": "integer"}
+UNDEFINED, WRONG_TYPE = "error_schema: nested args not defined", "error_schema: nested args type inconsistent"
+
+
+@pytest.mark.parametrize("fixes", [PARITY, STRICT], ids=["parity", "strict"])
+@pytest.mark.parametrize(
+    ("schema", "value", "outcome"),
+    [
+        (True, "x", "correct"),
+        (True, [1, {"a": [2]}], "correct"),
+        (False, "x", UNDEFINED),
+        (None, {"a": 1}, "correct"),
+        ({"type": "array", "items": True}, [1, "a", [2]], "correct"),
+        ({"type": "array", "items": False}, [], "correct"),
+        ({"type": "array", "items": False}, [1], UNDEFINED),
+        ({"type": "array", "items": None}, [[1], {"a": 1}], "correct"),
+        ({"type": "object", "properties": {"a": True}}, {"a": [1]}, "correct"),
+        ({"type": "object", "properties": {"a": False}}, {"a": 1}, UNDEFINED),
+        ({"type": "object", "properties": {"a": True}, "required": None}, {"a": 1}, "correct"),
+        ({"type": "object", "properties": {"a": True}, "required": True}, {"a": 1}, "correct"),
+        ({"anyOf": [True, {"type": "null"}]}, 3, "correct"),
+        ({"anyOf": None, "type": "integer"}, 3, "correct"),
+        ({"type": "integer", "enum": None}, 3, "correct"),
+        ({"type": ["string", "null"]}, None, "correct"),
+        ({"type": ["string", "null"]}, "x", "correct"),
+        ({"type": ["string", "null"]}, 3, WRONG_TYPE),
+        ({"type": ["array", "object"], "items": {"type": "integer"}}, ["x"], WRONG_TYPE),
+        ({"type": []}, 3, "correct"),
+        ({"type": None}, 3, "correct"),
+        ({"type": {"type": "string"}}, 3, "correct"),
+    ],
+)
+def test_schemas_on_which_the_original_stops_are_read(schema: Any, value: Any, outcome: str, fixes: Any) -> None:
+    plant = tool()
+    plant["function"]["parameters"]["properties"] = {"x": schema}
+    assert check(plant, json.dumps({"x": value}), {"x": value}, fixes) == outcome
+
+
+PLACE = {"type": "object", "properties": {"city": {"type": "string"}, "near": {"$ref": "#/$defs/Place"}}}
+ROW = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "parity", "strict"),
+    [
+        ({"$ref": "#/$defs/Place"}, {"city": "Ulm", "near": {"city": "Bonn"}}, WRONG_TYPE, "correct"),
+        ({"$ref": "#/$defs/Place"}, {"city": "Ulm", "near": {"city": 3}}, WRONG_TYPE, WRONG_TYPE),
+        ({"$ref": "#/$defs/Place"}, "Ulm", "correct", WRONG_TYPE),
+        ({"$ref": "#/$defs/a~1b%20c"}, 3, WRONG_TYPE, "correct"),
+        ({"$ref": "#/$defs/loop"}, 3, WRONG_TYPE, "correct"),
+        ({"$ref": "#/$defs/no"}, 3, WRONG_TYPE, UNDEFINED),
+        ({"$ref": "#/$defs/missing"}, 3, WRONG_TYPE, "correct"),
+        ({"$ref": "https://example.org/place.json"}, 3, WRONG_TYPE, "correct"),
+        ({"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]}, {"city": "Ulm"}, WRONG_TYPE, "correct"),
+        ({"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]}, 3, WRONG_TYPE, WRONG_TYPE),
+        ({"type": "array", "items": [{"type": "string"}, INTEGER]}, ["a", 1], WRONG_TYPE, "correct"),
+        ({"type": "array", "items": [{"type": "string"}, INTEGER]}, ["a", "b"], "correct", WRONG_TYPE),
+        ({"type": "array", "items": [INTEGER], "additionalItems": False}, ["a", "b"], "correct", WRONG_TYPE),
+        ({"type": "array", "items": [{}], "additionalItems": False}, ["a", "b"], "correct", UNDEFINED),
+        ({**ROW, "items": {"type": "string"}}, ["a", 1, "b"], WRONG_TYPE, "correct"),
+        ({"type": "array", "prefixItems": [INTEGER]}, ["a"], "correct", WRONG_TYPE),
+        (ROW, ["a", 1, 2], UNDEFINED, UNDEFINED),
+        ({"type": "object", "additionalProperties": INTEGER}, {"a": 1}, UNDEFINED, "correct"),
+        ({"type": "object", "additionalProperties": INTEGER}, {"a": "b"}, UNDEFINED, WRONG_TYPE),
+        ({"type": "object", "properties": {"a": INTEGER}, "additionalProperties": {}}, {"b": 1}, UNDEFINED, "correct"),
+        (
+            {"type": "object", "properties": {}, "additionalProperties": {"$ref": "#/$defs/Place"}},
+            {"home": {"city": "Ulm"}},
+            UNDEFINED,
+            "correct",
+        ),
+    ],
+)
+def test_parity_reads_less_of_a_schema_than_strict(schema: Any, value: Any, parity: str, strict: str) -> None:
+    plant = tool(x=schema)
+    plant["function"]["parameters"]["$defs"] = {
+        "Place": PLACE,
+        "a/b c": INTEGER,
+        "loop": {"$ref": "#/$defs/loop"},
+        "no": False,
+    }
+    for fixes, outcome in ((PARITY, parity), (STRICT, strict)):
+        assert check(plant, json.dumps({"x": value}), {"x": value}, fixes) == outcome
+
+
+def test_arguments_that_follow_a_schema_into_itself_are_read_at_any_depth() -> None:
+    plant = tool(x={"$ref": "#/$defs/List"})
+    plant["function"]["parameters"]["$defs"] = {"List": {"type": "array", "items": {"$ref": "#/$defs/List"}}}
+    value = '{"x": ' + "[" * 900 + "]" * 900 + "}"
+    assert check(plant, value, {"x": []}, STRICT) in (INVALID_JSON, "error_match: array length mismatch at 'x'")
+
+
+def test_parameters_may_be_a_reference() -> None:
+    plant = tool()
+    plant["function"]["parameters"] = {"$ref": "#/$defs/Plant", "$defs": {"Plant": {"properties": {"x": INTEGER}}}}
+    assert check(plant, '{"x": 1}', {"x": 1}, STRICT) == "correct"
+    assert check(plant, '{"x": "1"}', {"x": 1}, STRICT) == WRONG_TYPE
+
+
+@pytest.mark.parametrize("fixes", [PARITY, STRICT], ids=["parity", "strict"])
+@pytest.mark.parametrize("parameters", [None, True, [], "x", {"properties": None}, {"properties": [], "required": "x"}])
+def test_parameters_that_are_no_schema_take_no_arguments(parameters: Any, fixes: Any) -> None:
+    plant = {"function": {"name": "plant", "parameters": parameters}}
+    assert check(plant, "{}", {}, fixes) in ("correct", "error_schema: required args missing")
+    assert check(plant, '{"y": 1}', {"y": 1}, fixes).startswith("error_schema: ")
+
+
 KEYWORDS = ("type", "items", "enum", "properties", "required", "anyOf", "additionalProperties", "description")
 
 
@@ -135,11 +241,18 @@ values = st.recursive(
     max_leaves=8,
 )
 schemas = st.recursive(
-    st.builds(dict, type=st.sampled_from(["string", "integer", "number", "object", "array", "date"])) | st.just({}),
+    st.builds(
+        dict, type=st.sampled_from(["string", "integer", "number", "object", "array", "date", ["null", "object"]])
+    )
+    | st.sampled_from([{}, True, False, None, "text", ["a"], 3, {"$ref": "#"}, {"$ref": "#/properties/a"}]),
     lambda inner: (
         st.builds(lambda one: {"type": "object", "properties": {"a": one, "b": one}}, inner)
         | st.builds(lambda one: {"type": "array", "items": one}, inner)
         | st.builds(lambda one: {"anyOf": [one, {"type": "null"}]}, inner)
+        | st.builds(lambda one: {"type": "array", "prefixItems": [one], "items": False}, inner)
+        | st.builds(lambda one: {"type": "array", "items": [one, one]}, inner)
+        | st.builds(lambda one: {"type": "object", "additionalProperties": one}, inner)
+        | st.builds(lambda one: {"type": "object", "required": one, "properties": one, "enum": one}, inner)
     ),
     max_leaves=4,
 )

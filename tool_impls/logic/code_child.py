@@ -4,9 +4,9 @@ It is the text of a script (see ``agentgauge.sandbox.Script``) and imports nothi
 
 Standard input: JSON with ``kind`` (``value``, ``text``, ``png``, ``fonts`` or ``claim``), ``setup`` and ``code``
 (sources), and for claims ``memory`` (MiB for Z3) and ``seconds`` (Z3 gives up after them).
-Standard output: JSON with ``text``, ``png`` (base64), ``cache`` (the list of fonts), ``verdict`` and ``detail`` (of a
-claim), or ``error``. What the code prints goes to standard error, so it cannot spoil the answer by accident; by intent
-it could only spoil its own.
+Standard output: JSON with ``text``, ``png`` (base64) and ``missing`` (characters that the picture lacks), ``cache``
+(the list of fonts), ``verdict`` and ``detail`` (of a claim), or ``error``. What the code prints goes to standard error,
+so it cannot spoil the answer by accident; by intent it could only spoil its own.
 """
 
 # Importing pathlib would take longer than all else that an expression needs.
@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -109,9 +110,44 @@ def _figure(result: object) -> dict[str, str]:
     if not isinstance(result, Figure):
         return {"error": f"solution() must return a matplotlib figure, not {type(result).__name__}"}
     file = io.BytesIO()
-    result.savefig(file, format="png")
+    if missing := _saved(result, file):
+        nowhere = _add_fonts(result, missing)
+        file = io.BytesIO()
+        again = _saved(result, file)  # matplotlib does not warn of all of them twice
+        missing = "".join(sign for sign in missing if sign in nowhere + again)
     pyplot.close("all")
-    return {"png": base64.b64encode(file.getvalue()).decode()}
+    return {"png": base64.b64encode(file.getvalue()).decode(), "missing": missing}
+
+
+def _saved(figure: Any, file: Any) -> str:
+    """Save a figure. Returns the characters that its fonts lack; matplotlib draws an empty box for each."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        figure.savefig(file, format="png")
+    found = [re.match(r"Glyph (\d+) \(.*missing from font", str(one.message)) for one in heard]
+    return "".join(dict.fromkeys(chr(int(hit[1])) for hit in found if hit))
+
+
+def _add_fonts(figure: Any, missing: str) -> str:
+    """Let the texts of a figure take the missing characters from other fonts of this machine. Returns those that none
+    has."""
+    from matplotlib.font_manager import fontManager, get_font
+    from matplotlib.text import Text
+
+    lacking, families = {ord(sign) for sign in missing}, []
+    for entry in sorted(fontManager.ttflist, key=lambda one: (one.style != "normal", str(one.weight) != "400")):
+        if not lacking:
+            break
+        try:
+            having = lacking.intersection(get_font(entry.fname).get_charmap())
+        except (OSError, RuntimeError, ValueError):
+            continue  # damaged, or no font of outlines
+        if having and not entry.name.startswith("Last Resort"):  # which has a placeholder for every character
+            families.append(entry.name)
+            lacking -= having
+    for text in figure.findobj(Text):
+        text.set_fontfamily([*text.get_fontfamily(), *families])
+    return "".join(map(chr, lacking))
 
 
 def _fonts() -> str:
@@ -169,7 +205,7 @@ def _message(error: Exception) -> str:
 
 def _describe(error: BaseException, code: str) -> str:
     """Type, message, and the last line of the user's code that was reached."""
-    lines = code.splitlines()
+    lines = re.split("\r\n?|\n", code)  # as Python counts them
     number = error.lineno if isinstance(error, SyntaxError) and error.filename == FILE else _line(error.__traceback__)
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -7,8 +7,10 @@ its limit. Code of Solver and Plot may stand in a Markdown block and must define
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -25,6 +27,7 @@ from agentgauge.core.index import cache_folder
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base
 from tool_impls.bounds import PLOT_PIXELS, opened_picture
+from tool_impls.fonts import boxes
 
 CODE = base.text("command", "Python code in a Markdown block that defines a function solution() without arguments.")
 LIMIT = 20.0  # seconds, as released
@@ -91,8 +94,9 @@ class Plot(_CodeTool):
     )
     packages = ("matplotlib",)
 
-    def apply(self, folder: Path, /, command: str) -> Path:
-        return plot(command, folder=folder, allow_unsafe=self.settings.allow_unsafe)
+    def apply(self, folder: Path, /, command: str) -> Path | base.Noted:
+        path, missing = _plotted(command, folder, LIMIT, self.settings.allow_unsafe)
+        return base.Noted(path, boxes("picture", missing)) if missing else path
 
 
 def extract_code(command: str) -> str:
@@ -130,7 +134,7 @@ def solve(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
     code, SandboxFault or UsageProblem if the code could not be run.
     """
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
-    return _solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe)
+    return str(_solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe).get("text", ""))
 
 
 def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bool = False) -> Path:
@@ -138,26 +142,33 @@ def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bo
 
     Errors as in ``solve``; another kind of result is a ToolError.
     """
+    return _plotted(command, folder, seconds, allow_unsafe)[0]
+
+
+def _plotted(command: str, folder: Path, seconds: float, unsafe: bool) -> tuple[Path, str]:
+    """As ``plot``, and the characters that no font has, which are empty boxes in the picture."""
     limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_PNG)
-    encoded, content = _solution("png", PLOT_SETUP, command, folder, limits, allow_unsafe), b""
+    answer, content = _solution("png", PLOT_SETUP, command, folder, limits, unsafe), b""
     with suppress(ValueError):
-        content = base64.b64decode(encoded, validate=True)
+        content = base64.b64decode(str(answer.get("png", "")), validate=True)
     if not content.startswith(_PNG):
         raise ToolError("the code gave no picture")
     with opened_picture(io.BytesIO(content), "the figure", PLOT_PIXELS, "are taken; choose a smaller figsize or dpi"):
         pass  # its header alone is looked at
     path = folder / "plot.png"
     path.write_bytes(content)
-    return path
+    return path, str(answer.get("missing", ""))
 
 
-def _solution(kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool) -> str:
-    """What ``solution()`` returns, in the form that ``kind`` says."""
+def _solution(
+    kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool
+) -> dict[str, Any]:
+    """What ``solution()`` returns, in the form that ``kind`` says, under that name."""
     order = {"kind": kind, "setup": setup, "code": extract_code(command)}
     answer = _run(order, folder, limits, unsafe, "code")
     if answer is None:
         raise ToolError("the code ended before solution() had returned")
-    return str(answer.get(kind, ""))
+    return answer
 
 
 def _run(
@@ -220,10 +231,10 @@ def _without_paths(text: str, folder: str) -> str:
 def _font_list(unsafe: bool) -> dict[str, str] | None:
     """Name and content of matplotlib's list of fonts, None if it cannot be made (then first plots are slow).
 
-    matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once, inside
-    the sandbox (so that it names what is visible there), and kept in the user's cache.
+    matplotlib lists the fonts of the system when it finds no list, which takes seconds. The list is made once for the
+    fonts that there are, inside the sandbox (so that it names what is visible there), and kept in the user's cache.
     """
-    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}.json"
+    kept = cache_folder().parent / f"matplotlib-fonts-{version('matplotlib')}-{_fonts_digest()}.json"
     made: dict[str, Any] = {}
     with suppress(OSError):  # it is not made yet, or in a home that is not ours
         made = parsed(kept.read_text("utf-8"))
@@ -238,3 +249,10 @@ def _font_list(unsafe: bool) -> dict[str, str] | None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             write_whole(kept, json.dumps(made).encode())
     return {"name": str(made["name"]), "content": str(made["content"])}
+
+
+def _fonts_digest() -> str:
+    """Changes when a font is installed."""
+    folders = [folder for place in _FONTS for folder, *_ in os.walk(place)]
+    state = [(folder, Path(folder).stat().st_mtime_ns) for folder in sorted(folders)]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]

@@ -16,6 +16,7 @@ from tool_impls.perception.colours import main_colours, name_of
 from tool_impls.perception.ocr import PACKAGES, reader
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, open_video, spread
+from tool_impls.video.timing import timing_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -107,13 +108,9 @@ class VideoDescription(_Seeing):
 
 def outline(path: Path) -> str:
     """Size and length of a video."""
-    import av
-
     with open_video(path) as container:
         stream = container.streams.video[0]
-        whole = (container.duration or 0) / av.time_base
-        length = float(stream.duration * stream.time_base) if stream.duration else whole
-        return f"A video of {stream.width} by {stream.height} pixels, {length:.1f} s long."
+        return f"A video of {stream.width} by {stream.height} pixels, {timing_of(container).seconds:.1f} s long."
 
 
 def mean_colour(image: Image) -> str:

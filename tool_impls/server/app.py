@@ -272,6 +272,8 @@ def _send(answer: Answer) -> web.Response:
     from aiohttp import web
 
     headers = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else {}
+    if answer.note:
+        headers[protocol.NOTE_HEADER] = quote(answer.note, safe=" ")
     if answer.cached:
         headers[protocol.CACHED_HEADER] = f"{answer.seconds:.6f}"
     kind = protocol.RAW if answer.raw else "application/json"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import Fault, UsageProblem
-from tool_impls.base import BenchTool
+from tool_impls.base import BenchTool, Noted
 from tool_impls.server import media
 
 
@@ -35,6 +35,7 @@ class Answer:
     raw: bool = False
     seconds: float = 0.0  # that the tool worked
     cached: bool = False  # the answer of an earlier call, whose seconds these are
+    note: str = ""  # a sentence for the model, beside the result
 
 
 def failure(status: int, detail: Any) -> Answer:
@@ -76,13 +77,14 @@ class ToolRunner:
             files = {path: Path(stored) for path, stored in call.files.items()}
             values = media.open_inputs(tool.meta, call.values, files, self._root)
             folder = tempfile.mkdtemp(dir=call.folder)  # a call that is done again finds nothing of its first time
-            result = tool.apply(Path(folder), **values)
+            given = tool.apply(Path(folder), **values)
+            result, note = given if isinstance(given, Noted) else (given, "")
             names = tuple(media.file_names(tool.meta, result))
             raw = call.raw and media.is_file(tool.meta)
             body = (
                 media.content(tool.meta.outputs[0], result) if raw else encode(media.encode_results(tool.meta, result))
             )
-            return Answer(200, body, names, raw, time.monotonic() - start)
+            return Answer(200, body, names, raw, time.monotonic() - start, note=note)
         except (Fault, UsageProblem) as error:
             return failure(500, str(error))
         except TimeoutError as error:  # of the tool itself; ``worker_pool`` keeps ``seconds``, by killing this process

@@ -90,7 +90,9 @@ class ToolServerBox:
             names = _names(headers.get(protocol.NAMES_HEADER, ""), len(results))
             cached = _seconds(headers.get(protocol.CACHED_HEADER))
             outputs = zip(remote.tool.outputs, results, names, strict=True)
-            return tuple([_output(output, result, folder, name, cached) for output, result, name in outputs])
+            made = [_output(output, result, folder, name, cached) for output, result, name in outputs]
+            note = redact(unquote(headers.get(protocol.NOTE_HEADER, "")))
+            return (*made, ToolOutput("text", note, cached)) if note else tuple(made)
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
 

@@ -34,6 +34,9 @@ NAMES_HEADER = "X-AgentGauge-Names"
 CACHED_HEADER = "X-AgentGauge-Cached"
 """Header of an answer that is that of an earlier, equal call: the seconds that the tool worked then."""
 
+NOTE_HEADER = "X-AgentGauge-Note"
+"""Header of an answer with a sentence for the model, percent-encoded."""
+
 TRUE, FALSE = {"true", "t", "1", "yes", "y", "on"}, {"false", "f", "0", "no", "n", "off"}
 
 

@@ -115,6 +115,7 @@ def _on_disk(size: int) -> int:
 
 def _encoded(key: str, answer: Answer) -> bytes:
     head = {"names": answer.names, "raw": answer.raw, "seconds": answer.seconds}
+    head |= {"note": answer.note} if answer.note else {}
     line = json.dumps({**head, "digest": _digest(key, head, answer.body)})
     return line.encode() + b"\n" + answer.body
 
@@ -127,7 +128,7 @@ def _decoded(key: str, content: bytes) -> Answer:
     if digest != _digest(key, head, body):
         raise ValueError("the digest differs")
     names = tuple(name and Path(name).name for name in head["names"])  # no path of an entry is trusted
-    return Answer(200, body, names, bool(head["raw"]), float(head["seconds"]), cached=True)
+    return Answer(200, body, names, bool(head["raw"]), float(head["seconds"]), True, head.get("note", ""))
 
 
 def _digest(key: str, head: Mapping[str, Any], body: bytes) -> str:

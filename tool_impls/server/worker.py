@@ -123,7 +123,7 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
         while True:
             sizes.append(batching.SIZES.popleft())
     head = {"status": answer.status, "names": answer.names, "raw": answer.raw, "seconds": answer.seconds}
-    channel.send({"id": number, "batches": sizes, **head}, answer.body)
+    channel.send({"id": number, "batches": sizes, **head, "note": answer.note}, answer.body)
 
 
 def main() -> None:

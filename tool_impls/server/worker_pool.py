@@ -195,7 +195,8 @@ class _Process:
             pending.begun = True
             pending.on_begun()
         else:
-            answer = Answer(head["status"], body, tuple(head["names"]), head["raw"], head["seconds"])
+            names, note = tuple(head["names"]), head["note"]
+            answer = Answer(head["status"], body, names, head["raw"], head["seconds"], note=note)
             pending.answer.set_result(answer)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from tool_impls.bounds import FRAME_PIXELS
+from tool_impls.video.timing import Timing, timing_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,8 +24,6 @@ FORMATS = (
 
 LATE = 300  # frames; to reach one beyond, a key frame is looked up rather than everything before it decoded
 LEAD = 60  # frames that are decoded before the wanted one at least, for those that rest on later ones
-FALLBACK_RATE = Fraction(25)
-FASTEST = 1000  # frames a second; files that declare more mean their clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,53 +99,51 @@ def decoded(container: Any, stream: Any, name: str, noun: str = "pictures") -> I
         raise ToolError(f"{name} holds no {noun} that can be decoded")
 
 
-def rate_of(stream: Any) -> Fraction:
-    """Frames a second; a usual value where the file declares none, or nonsense."""
-    for rate in (stream.guessed_rate, stream.average_rate, stream.base_rate):
-        if rate and 0 < rate <= FASTEST:
-            return Fraction(rate)
-    return FALLBACK_RATE
-
-
-def video_frames(path: Path, first: int = 0) -> Iterator[tuple[int, Any]]:
-    """Number (from 0) and ``av.VideoFrame`` of every frame from number ``first`` on. Raises ToolError."""
+def video_timing(path: Path) -> Timing:
+    """When the frames of a video are shown. Raises ToolError."""
     with open_video(path) as container:
-        if first > LATE and (found := _sought(container, path.name, first)) is not None:
-            yield from found
+        return timing_of(container)
+
+
+def video_frames(path: Path, first: int = 0, timing: Timing | None = None) -> Iterator[tuple[int, Any]]:
+    """Number (from 0) and ``av.VideoFrame`` of every frame from number ``first`` on. Raises ToolError.
+
+    ``timing``: of this file, if it is known. Then, and for a later ``first``, a number is the place among the times of
+    the file, so that damaged frames do not shift it. Else, and where the file's times are not exact, frames are
+    counted.
+    """
+    timing = timing or (video_timing(path) if first else None)
+    if timing and timing.ticks:
+        if first >= len(timing.ticks):
             return
+        with open_video(path) as container:
+            if (found := _numbered(container, path.name, first, timing)) is not None:
+                yield from found
+                return
     with open_video(path) as container:
         frames = decoded(container, container.streams.video[0], path.name)
         yield from ((number, frame) for number, frame in enumerate(frames) if number >= first)
 
 
-def _sought(container: Any, name: str, first: int) -> Iterator[tuple[int, Any]] | None:
-    """As ``video_frames``, from a key frame before ``first`` on; None where that frame's number is unknown."""
+def _numbered(container: Any, name: str, first: int, timing: Timing) -> Iterator[tuple[int, Any]] | None:
+    """As ``video_frames``, for a late one from a key frame before it on; None where that is not found."""
     import av
 
-    stream = container.streams.video[0]
-    times = _times(container, stream)
-    if times is None:
-        return None
-    if first >= len(times):
-        return iter(())
+    ticks, stream = timing.ticks or (), container.streams.video[0]
     frames = decoded(container, stream, name)
     try:
-        container.seek(times[max(0, first - LEAD)], stream=stream)
+        if is_late := first > LATE:
+            container.seek(ticks[max(0, first - LEAD)], stream=stream)
         start = next(frames)
-    except (av.FFmpegError, ToolError):
+    except (av.FFmpegError, ToolError, StopIteration):
         return None
-    index = bisect_left(times, start.pts) if start.pts is not None else len(times)
-    if index > first or times[index] != start.pts:
+    if start.pts is None or (is_late and start.pts > ticks[first]):
         return None
-    return ((number, frame) for number, frame in enumerate(chain((start,), frames), index) if number >= first)
-
-
-def _times(container: Any, stream: Any) -> list[int] | None:
-    """The time of every frame, in order, without decoding; None where packets hold no times."""
-    times = [packet.pts for packet in container.demux(stream) if packet.size and not packet.is_discard]
-    if not times or None in times or len(set(times)) != len(times):
-        return None
-    return sorted(times)
+    counted = enumerate(chain((start,), frames), bisect_left(ticks, start.pts))
+    if not timing.exact:
+        return ((number, frame) for number, frame in counted if number >= first)
+    placed = ((bisect_left(ticks, frame.pts), frame) for _, frame in counted if frame.pts is not None)
+    return ((number, frame) for number, frame in placed if number >= first)
 
 
 def upright(frame: Any) -> Any:
@@ -172,14 +168,12 @@ def frames(path: Path, every: int = 1, limit: int | None = None) -> Iterator[Fra
 
 
 def spread(path: Path, limit: int, every: int = 1) -> Iterator[Frame]:
-    """At most ``limit`` evenly spaced ones of every ``every``-th frame. Raises ToolError for an unreadable video."""
+    """At most ``limit`` of every ``every``-th frame, spread evenly over the video's length. Raises ToolError for an
+    unreadable video."""
     _check_skip(every)
-    with open_video(path) as container:
-        count = sum(1 for packet in container.demux(container.streams.video[0]) if packet.size)
-    numbers = range(0, max(count, 1), every)
-    most = min(limit, len(numbers))
-    chosen = {numbers[index * len(numbers) // most] for index in range(most)}
-    return _chosen(path, chosen.__contains__, max(chosen))
+    timing = video_timing(path)
+    chosen = frozenset(timing.spread(limit, every) or [0])
+    return _chosen(path, chosen.__contains__, max(chosen), timing)
 
 
 def _check_skip(every: int) -> None:
@@ -187,10 +181,12 @@ def _check_skip(every: int) -> None:
         raise ToolError(f"frame_skip must be at least 1; got {every}")
 
 
-def _chosen(path: Path, wanted: Callable[[int], bool], last: int | None) -> Iterator[Frame]:
+def _chosen(
+    path: Path, wanted: Callable[[int], bool], last: int | None, timing: Timing | None = None
+) -> Iterator[Frame]:
     if last is not None and last < 0:
         return
-    for number, picture in video_frames(path):
+    for number, picture in video_frames(path, timing=timing):
         if wanted(number):
             yield Frame(number, float(picture.time or 0.0), upright(picture).to_image())
         if last is not None and number >= last:

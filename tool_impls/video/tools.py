@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import colorsys
 import re
-from collections.abc import Iterator
 from fractions import Fraction
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, naming
 from tool_impls.audio.tools import OUTPUT_DIR, TIMES, check_times, seconds_text
-from tool_impls.fonts import LINE, Pen
+from tool_impls.fonts import LINE, Pen, boxes
 from tool_impls.options import Option
 from tool_impls.perception.quality import ImageQualityTest
-from tool_impls.video.frames import open_video, rate_of, video_frames
+from tool_impls.video.frames import video_frames, video_timing
 from tool_impls.video.video_file import Writer, copy
 from tool_impls.video.video_ocr import VideoOCR
 from tool_impls.video.video_text import AddTextVideoTool
@@ -71,29 +71,25 @@ class VideoClip(base.BenchTool):
         filename: str | None = None,
         output_dir: str | None = None,
     ) -> Path:
-        """Frames from int(start * rate) up to but without int(end * rate); an end after the last frame is cut. Raises
-        ToolError for invalid times, for a part with no frame or too many, and for an unreadable video.
+        """Frames by their times (``Timing.part``); an end after the last frame is cut. Raises ToolError for invalid
+        times, for a part with no frame or too many, and for an unreadable video.
         """
         start, end = check_times(start_time, end_time)
         target = folder / naming.file_name(filename, f"clip_{seconds_text(start)}_{seconds_text(end)}", ".mp4")
         most = self.option("max_seconds")
-        with open_video(video) as container:
-            rate = rate_of(container.streams.video[0])
-        first, last = int(start * float(rate)), int(end * float(rate))
-        if first == last:
-            rates = f"{video.name} has {float(rate):g} frames a second"
-            raise ToolError(f"there is no frame from {start:g} to {end:g} seconds: {rates}")
-
-        def part() -> Iterator[tuple[int, Any]]:
-            for number, frame in video_frames(video, first):
-                if number >= last:
-                    return
-                if number - first > most * rate:
-                    raise ToolError(f"a part may be {most:g} seconds long; from {start:g} to {end:g} it is longer")
-                yield number, frame
-
-        if not copy(video, target, part(), rate, sound=self.option("sound")):
+        timing = video_timing(video)
+        if start >= timing.seconds:
             raise ToolError(f"start_time {start:g} is after the end of {video.name}")
+        first, last = timing.part(start, end)
+        if first == last:
+            rates = f"{video.name} has {float(timing.rate):g} frames a second"
+            raise ToolError(f"there is no frame from {start:g} to {end:g} seconds: {rates}")
+        if min(end, timing.seconds) - start > most:
+            raise ToolError(f"a part may be {most:g} seconds long; from {start:g} to {end:g} it is longer")
+        frames = takewhile(lambda numbered: numbered[0] < last, video_frames(video, first, timing))
+        stretch = timing.stretch(first, last, start, end)
+        if not copy(video, target, frames, timing, sound=self.option("sound"), stretch=stretch):
+            raise ToolError(f"{video.name} has no frame from {start:g} to {end:g} seconds that can be decoded")
         return target
 
 
@@ -129,7 +125,7 @@ class TextToVideoTool(base.BenchTool):
         resolution: str = "128,128",
         fps: int = 8,
         filename: str | None = None,
-    ) -> Path:
+    ) -> Path | base.Noted:
         """An invalid resolution means 128 by 128. Raises ToolError for a number out of range."""
         import av
 
@@ -143,7 +139,8 @@ class TextToVideoTool(base.BenchTool):
         with Writer(target, Fraction(fps), size) as writer:
             for number in range(count):
                 writer.add(av.VideoFrame.from_image(drawn(description, number, count, size)))
-        return target
+        lost = Pen(LEAST_LETTERS).lost(description[:SHOWN])
+        return base.Noted(target, boxes("video", lost)) if lost else target
 
 
 def read_size(resolution: str) -> tuple[int, int]:

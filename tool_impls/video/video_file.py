@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tool_impls.audio import sound_file
 from tool_impls.bounds import check_result
 from tool_impls.video.frames import open_media, upright
+from tool_impls.video.timing import Timing
 
 if TYPE_CHECKING:
     import numpy
@@ -33,11 +34,14 @@ class Writer:
     """An MP4 file in the making. Use with ``with``.
 
     ``size``: of the first frame, in pixels; odd sides get one more row or column, a copy of the last, as H.264 needs.
-    ``track``: the source of sound; None for no sound. The file holds no time stamp, so that equal videos give equal
-    files; with frames above SMALL the encoder works in several threads, and then bits may differ on a busy machine.
+    ``timed``: frames are added with their times. ``track``: the source of sound; None for no sound. The file holds no
+    time stamp, so that equal videos give equal files; with frames above SMALL the encoder works in several threads, and
+    then bits may differ on a busy machine.
     """
 
-    def __init__(self, path: Path, rate: Fraction, size: tuple[int, int], track: Track | None = None) -> None:
+    def __init__(
+        self, path: Path, rate: Fraction, size: tuple[int, int], track: Track | None = None, *, timed: bool = False
+    ) -> None:
         import av
 
         self._bytes = 0
@@ -46,6 +50,9 @@ class Writer:
         threads = {"threads": "1"} if size[0] * size[1] <= SMALL else {}
         # without mbtree: its fast code gives other bits once in some hundred films where sound is coded beside them
         options = {"crf": QUALITY, "preset": "veryfast", "x264-params": "mbtree=0", **threads}
+        self._timed, self._lasts = timed, 0
+        if timed:  # where frames change places, the encoder counts uneven times wrong, and the file is too short
+            options["bf"] = "0"
         self._stream: Any = self._container.add_stream("libx264", rate=rate, options=options)
         self._stream.width, self._stream.height = (side + side % 2 for side in size)
         self._stream.pix_fmt = "yuv420p"
@@ -66,17 +73,27 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                self._container.mux(self._stream.encode(None))
+                packets = self._stream.encode(None)
+                if packets and self._timed:
+                    packets[-1].duration = self._lasts  # the encoder gives each packet that of the rate
+                self._container.mux(packets)
                 if self._sound is not None:
                     self._container.mux(self._sound.encode(None))
         finally:
             self._container.close()
 
-    def add(self, frame: Any, seconds: float | None = None, paint: Callable[[Any], Any] | None = None) -> None:
+    def add(
+        self,
+        frame: Any,
+        seconds: float | None = None,
+        paint: Callable[[Any], Any] | None = None,
+        lasts: float | None = None,
+    ) -> None:
         """One more frame (``av.VideoFrame``). Raises ToolError where the file becomes too large.
 
         ``seconds``: when it is shown, from the beginning of the file; by the rate if None. ``paint``: changes the frame
-        once it has the format and the size of the file.
+        once it has the format and the size of the file. ``lasts``: seconds for which the last frame is shown; by the
+        rate if None.
         """
         picture = fitting(frame, self._stream.width, self._stream.height)
         picture = paint(picture) if paint else picture
@@ -87,14 +104,15 @@ class Writer:
         tick = self._next if seconds is None else max(round(seconds * CLOCK), self._next)
         self._next = tick + (self._step if seconds is None else 1)
         picture.pts, picture.time_base = tick, Fraction(1, CLOCK)
-        picture.duration = self._step
+        self._lasts = self._step if lasts is None else max(1, round(lasts * CLOCK))
+        picture.duration = self._lasts
         picture.pict_type = 0  # the encoder chooses key frames
         packets = self._stream.encode(picture)
         self._bytes += sum(packet.size for packet in packets)
         check_result(self._bytes)
         self._container.mux(packets)
         if self._track is not None:
-            for samples, place in self._track.until((tick + self._step) / CLOCK):
+            for samples, place in self._track.until((tick + self._lasts) / CLOCK):
                 piece = sound_file.frame_of(samples, SOUND_RATE, self._track.layout, place)
                 self._container.mux(self._sound.encode(piece))
 
@@ -182,36 +200,45 @@ class Track:
         return False
 
 
-def seconds_of(number: int, frame: Any, rate: Fraction) -> float:
-    """The time of a frame by the file's clock; by the frame's number if the file has no time for it."""
-    return float(number / rate) if frame.time is None else float(frame.time)
-
-
 def copy(
     video: Path,
     target: Path,
     frames: Iterable[tuple[int, Any]],
-    rate: Fraction,
+    timing: Timing,
     *,
     sound: bool,
     paint: Callable[[Any], Any] | None = None,
+    stretch: tuple[float, float] | None = None,
 ) -> int:
     """Write numbered frames of a video, and its sound from the first of them on. Returns how many frames there were.
 
-    ``paint``: as of ``Writer.add``.
+    ``timing``: that of the video. ``paint``: as of ``Writer.add``. ``stretch``: beginning and end of the new video by
+    the clock of the old; by its frames if None.
     """
     writer, begin, count = None, 0.0, 0
     sounds = sound and has_sound(video)
     with ExitStack() as stack:
-        for number, frame in frames:
-            seconds = seconds_of(number, frame, rate)
+        for (number, frame), is_last in _marked(frames):
+            seconds = timing.time_of(number)
             if writer is None:
-                begin = seconds
+                begin = seconds if stretch is None else stretch[0]
                 track = stack.enter_context(Track(video, begin)) if sounds else None
-                writer = stack.enter_context(Writer(target, rate, shown_size(frame), track))
-            writer.add(frame, seconds - begin, paint)
+                writer = stack.enter_context(Writer(target, timing.rate, shown_size(frame), track, timed=True))
+            at = max(0.0, seconds - begin)
+            writer.add(frame, at, paint, stretch[1] - begin - at if stretch and is_last else None)
             count += 1
     return count
+
+
+def _marked(frames: Iterable[tuple[int, Any]]) -> Iterator[tuple[tuple[int, Any], bool]]:
+    """Each numbered frame, and whether it is the last."""
+    before = None
+    for one in frames:
+        if before is not None:
+            yield before, False
+        before = one
+    if before is not None:
+        yield before, True
 
 
 def has_sound(path: Path) -> bool:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, naming
-from tool_impls.fonts import Pen
+from tool_impls.fonts import Pen, boxes
 from tool_impls.geometry import numbers
 from tool_impls.options import Option
-from tool_impls.video.frames import open_video, rate_of, video_frames
-from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, copy, seconds_of
+from tool_impls.video.frames import video_frames, video_timing
+from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, copy
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -93,7 +92,7 @@ class AddTextVideoTool(base.BenchTool):
         color: str | None = None,
         thickness: int | None = None,
         filename: str | None = None,
-    ) -> Path:
+    ) -> Path | base.Noted:
         """Raises ToolError for a value out of range, and for a video that is unreadable or too long."""
         words = DEFAULT_TEXT if text is None else text
         point = check_position(position)
@@ -111,21 +110,15 @@ class AddTextVideoTool(base.BenchTool):
         pen = Pen(size, serif=style.serif, bold=style.bold, italic=style.italic, own=self.option("font_file"))
         stroke = max(0.0, width - 2) / 2  # a DejaVu letter is about 2 pixels thick by itself
         label = Label(lambda mask: pen.write(mask, *point, words, stroke), ink)
-        with open_video(video) as container:
-            rate = rate_of(container.streams.video[0])
-        copy(video, target, self._frames(video, rate), rate, sound=self.option("sound"), paint=label.put)
-        return target
-
-    def _frames(self, video: Path, rate: Fraction) -> Iterator[tuple[int, Any]]:
-        """All frames. Raises ToolError where they are too many."""
-        most, begin = self.option("max_seconds"), None
-        for number, frame in video_frames(video):
-            seconds = seconds_of(number, frame, rate)
-            begin = seconds if begin is None else begin
-            if seconds - begin > most:
-                longest = f"{most:g} seconds, which is the most that is taken"
-                raise ToolError(f"{video.name} is longer than {longest}; cut it with VideoClip")
-            yield number, frame
+        timing, most = video_timing(video), self.option("max_seconds")
+        if timing.seconds > most:
+            longest = f"{most:g} seconds, which is the most that is taken"
+            raise ToolError(f"{video.name} is longer than {longest}; cut it with VideoClip")
+        frames = video_frames(video, timing=timing)
+        stretch = (timing.begin, timing.end) if timing.ticks else None
+        copy(video, target, frames, timing, sound=self.option("sound"), paint=label.put, stretch=stretch)
+        lost = pen.lost(words)
+        return base.Noted(target, boxes("video", lost)) if lost else target
 
 
 class Label:

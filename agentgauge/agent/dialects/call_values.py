@@ -7,6 +7,7 @@ from typing import Any
 
 from agentgauge.agent.dialects.format import ParsedCall, as_json, value_of
 from agentgauge.agent.near_json import NoValue, decode, skip_blanks
+from agentgauge.core.schemas import resolved, type_names
 from agentgauge.core.types import Json
 
 Offered = Mapping[str, Mapping[str, Any]]
@@ -14,6 +15,7 @@ Offered = Mapping[str, Mapping[str, Any]]
 
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _NO_ARGUMENTS = ("type", "id", "index", "name", "function")
+_CHOICES = ("anyOf", "oneOf", "allOf")
 _SCHEMA = {"type", "description", "title", "enum", "anyOf", "oneOf", "$ref"}  # fields of a parameter's schema
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -34,10 +36,21 @@ def offered_tools(tools: Iterable[Mapping[str, Any]]) -> Offered:
     """From OpenAI's function tools."""
     found = {}
     for tool in tools:
-        schema = tool["function"].get("parameters")
+        root = tool["function"].get("parameters")
+        schema = resolved(root, root)
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        found[tool["function"]["name"]] = properties if isinstance(properties, Mapping) else {}
+        named = properties if isinstance(properties, Mapping) else {}
+        found[tool["function"]["name"]] = {name: _without_references(one, root) for name, one in named.items()}
     return found
+
+
+def _without_references(schema: Any, root: Any) -> Any:
+    """A parameter's schema with what it and its alternatives refer to."""
+    schema = resolved(schema, root)
+    if not isinstance(schema, Mapping):
+        return schema
+    lists = {word: schema[word] for word in _CHOICES if isinstance(schema.get(word), list)}
+    return {**schema, **{word: [resolved(one, root) for one in given] for word, given in lists.items()}}
 
 
 def offered_name(name: str, offered: Offered) -> str:
@@ -164,10 +177,9 @@ def types_of(schema: object) -> set[str]:
     """The types that a parameter's schema names or, where it names none, those of its listed values."""
     if not isinstance(schema, Mapping):
         return set()
-    given = schema.get("type")
-    names = [one.lower() for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
+    names = [name.lower() for name in type_names(schema)]
     types = {_OTHER_NAMES.get(one, one) for one in names} - {"any"}
-    choices = [one for word in ("anyOf", "oneOf") if isinstance(schema.get(word), list) for one in schema[word]]
+    choices = [one for word in _CHOICES if isinstance(schema.get(word), list) for one in schema[word]]
     listed = schema.get("enum") if isinstance(schema.get("enum"), list) else None
     if not (names or choices) and listed:
         return {name for name, kinds in _KINDS.items() for one in listed if type(one) in kinds}

@@ -103,6 +103,8 @@ def _of_schema(given: Mapping[str, Json]) -> SchemaTool:
             f"{str(given)[:80]} is not a function schema; it must have a name, description and parameters"
         )
     schema = function.get("parameters") or {"type": "object", "properties": {}}
+    if not isinstance(schema, Mapping):
+        raise UsageProblem(f"the parameters of {function['name']} are {schema!r:.80}; give a JSON schema, an object")
     return SchemaTool(function["name"], function.get("description") or "", schema=schema)
 
 

@@ -42,7 +42,7 @@ class Batch:
 
     def take(self, content: bytes) -> None:
         """Read results, one JSON object a line. Results of other batches are ignored."""
-        for line in content.splitlines():
+        for line in content.split(b"\n"):
             identity = _parsed(line).get("custom_id")
             if isinstance(identity, str) and identity.startswith(f"{self.name}-"):
                 self.answers[identity] = line

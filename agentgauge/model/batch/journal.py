@@ -94,7 +94,7 @@ def _read(path: Path) -> list[Mapping[str, Any]]:
     except FileNotFoundError:
         return []
     found: list[Mapping[str, Any]] = []
-    for text in content.splitlines():
+    for text in content.split(b"\n"):
         try:
             line = parse_json(text)
         except ValueError:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agentgauge.core.chat import ChatRequest, Message
 from agentgauge.core.parsing import parse_json
+from agentgauge.core.schemas import resolved, type_names
 
 _TICKED = re.compile(r"`([^`\n]*/[^`\n]*)`")
 _FILES_NOTE = re.compile(r"[^`]*(?:`[^`]*/[^`]*`(?:, )?)+")
@@ -90,21 +91,28 @@ def _text(message: Message) -> str:
 
 def _native_tool(tool: Mapping[str, Any]) -> OfferedTool:
     function = tool.get("function") or {}
-    schema = function.get("parameters") or {}
-    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties") or {}
-    parameters = tuple((name, str(rule.get("type", "")).lower()) for name, rule in properties.items())
+    schema = resolved(function.get("parameters"), function.get("parameters"))
+    schema = schema if isinstance(schema, Mapping) else {}
+    properties, required = schema.get("properties"), schema.get("required")
+    rules = properties if isinstance(properties, Mapping) else {}
     return OfferedTool(
         str(function.get("name")),
         str(function.get("description") or ""),
-        parameters,
-        frozenset(schema.get("required") or ()),
+        tuple((name, _type(resolved(rule, function.get("parameters")))) for name, rule in rules.items()),
+        frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset(),
     )
+
+
+def _type(rule: Any) -> str:
+    """The type of a parameter in lower case, of several the first; empty if its schema names none."""
+    names = type_names(rule) if isinstance(rule, Mapping) else []
+    return names[0].lower() if names else ""
 
 
 def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
     """The tool list of a ReAct prompt: one JSON object a line, or GTA's Python literal (GTA spec 7.2)."""
     for text in texts:
-        if functions := [tool for line in text.splitlines() if (tool := _function(line))]:
+        if functions := [tool for line in text.split("\n") if (tool := _function(line))]:
             return tuple(_native_tool({"function": tool}) for tool in functions)
         start = text.find("[{'name'")
         end = start

@@ -123,7 +123,7 @@ class FileRenderer:
                     stdin=content,
                 )
         # However the program ended, the lines that it has printed are good.
-        return [line for text in result.stdout.splitlines() if (line := _parsed(text)) is not None]
+        return [line for text in result.stdout.split("\n") if (line := _parsed(text)) is not None]
 
 
 def _check_packages() -> None:

@@ -89,7 +89,8 @@ class RealTool:
             given = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
             named = [value for name, value in given.items() if kinds.get(name) in FILE_TYPES and isinstance(value, str)]
             _may_read(case, map(Path, named))
-            values = tuple(map(_value, await case.use(self.tool.name, given)))
+            outputs = await case.use(self.tool.name, given)
+            values = tuple(map(_value, outputs[: len(self.tool.outputs) or None]))  # a remark may follow
             return values[0] if len(values) == 1 else values
 
         return self._cases.give(result)

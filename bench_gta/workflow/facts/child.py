@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import zipfile
 from collections import Counter
@@ -215,7 +216,7 @@ def _decoded(path: Path) -> str:
 
 
 def _lines(text: str) -> int:
-    return sum(1 for line in text.splitlines() if line.strip())
+    return sum(1 for line in re.split(r"\r\n?|\n", text) if line.strip())
 
 
 READERS: dict[str, Callable[[Path], Found]] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tool_impls.audio import sound_file as sounds
 from tool_impls.bounds import opened_picture
 from tool_impls.perception import ocr
-from tool_impls.video.frames import spread, video_frames
+from tool_impls.video.frames import spread, video_frames, video_timing
 
 if TYPE_CHECKING:
     import numpy
@@ -51,17 +51,15 @@ def video(path: Path, *, read: bool) -> Found:
     """Frames, length, size, channels, look, and on request what READ_FRAMES frames say. Raises ToolError."""
     from tool_impls.video.video_file import has_sound, shown_size
 
-    count, last, gap, look, size = 0, 0.0, 0.0, "", (0, 0)
+    count, look, size = 0, "", (0, 0)
     for _, frame in video_frames(path):
-        time = float(frame.time or 0.0)
         look = look or _look(frame.to_image())
-        count, last, gap = count + 1, time, time - last if count else 0.0
-        size = shown_size(frame)
+        count, size = count + 1, shown_size(frame)
     channels = 0
     if has_sound(path):
         with sounds.open_sound(path) as container:
             channels = container.streams.audio[0].channels
-    measures = {"frames": count, "seconds": round(last + gap, 3), "width": size[0], "height": size[1]}
+    measures = {"frames": count, "seconds": round(video_timing(path).seconds, 3), "width": size[0], "height": size[1]}
     found = {"measures": {**measures, "channels": channels}, "look": look}
     shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES)) if read else ""
     return {**found, "shown": shown} if read else found

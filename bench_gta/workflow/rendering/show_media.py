@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from agentgauge.core.types import Json
 from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.guard import check_size
-from tool_impls.video.frames import decoded, open_video, upright
+from tool_impls.video.frames import decoded, open_video, upright, video_frames
+from tool_impls.video.timing import timing_of
 
 PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
 """What endpoints take as it is, and how such files are called."""
@@ -40,7 +40,8 @@ def picture(order: Mapping[str, Json]) -> Json:
             image.load()
             return {"files": [path.name], "note": note}
         files: list[str] = []
-        for place in _spread(count, order["max_frames"]):
+        shown = min(count, order["max_frames"])
+        for place in (number * count // shown for number in range(shown)):
             image.seek(place)
             check_pixels("it", *image.size, then="are shown")  # frames may differ
             made = ImageOps.exif_transpose(image).convert("RGBA" if image.has_transparency_data else "RGB")
@@ -58,18 +59,15 @@ def video(order: Mapping[str, Json]) -> Json:
     with open_video(path) as container:
         stream = container.streams.video[0]
         size, sound = f"{stream.width} by {stream.height} pixels", bool(container.streams.audio)
-        times = sorted(packet.pts for packet in container.demux(stream) if packet.size and packet.pts is not None)
-        base = stream.time_base or Fraction(1, 1000)
-        seconds = float((times[-1] - times[0]) * base) if times else 0.0
-        if len(times) > 1:
-            seconds *= len(times) / (len(times) - 1)  # the last frame is shown for a while too
-    wanted = [times[place] for place in _spread(len(times), order["max_frames"], middle=True)]
-    files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(_at(path, wanted), start=1)]
+        timing = timing_of(container)
+    chosen = timing.spread(order["max_frames"], middle=True)
+    shown = _at(path, [timing.ticks[place] for place in chosen]) if timing.ticks else _counted(path, chosen)
+    files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(shown, start=1)]
     if not files:
         raise ToolError("the video holds no frames that can be decoded")
     track = "with sound, which cannot be played to you" if sound else "without sound"
-    frames = f"{len(files)} evenly spaced frames of {len(times)} are shown, made by PyAV"
-    return {"files": files, "note": f"video of {seconds:.1f} s, {size}, {track}; {frames}"}
+    frames = f"{len(files)} evenly spaced frames of {len(timing.times)} are shown, made by PyAV"
+    return {"files": files, "note": f"video of {timing.seconds:.1f} s, {size}, {track}; {frames}"}
 
 
 def upstream_video(order: Mapping[str, Json]) -> Json:
@@ -106,12 +104,6 @@ def audio(order: Mapping[str, Json]) -> Json:
     return {"note": f"audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
 
 
-def _spread(count: int, most: int, middle: bool = False) -> list[int]:
-    """At most ``most`` numbers below ``count``, evenly spread: from 0 on, or in the middle of equal stretches."""
-    shown = min(count, most)
-    return [(2 * place + middle) * count // (2 * shown) for place in range(shown)]
-
-
 def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
     """The frames shown at these times (the stream's units, in order), each sought from the key frame before."""
     import av
@@ -130,6 +122,15 @@ def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
                 continue  # damaged there, or shorter than it says
             shown = frame.pts
             yield frame
+
+
+def _counted(path: Path, chosen: Collection[int]) -> Iterator[Any]:
+    """The frames of these numbers, in a file that holds no times."""
+    for number, frame in video_frames(path):
+        if number in chosen:
+            yield frame
+        if number >= max(chosen):
+            return
 
 
 def _pulled(graph: Any) -> Iterator[Any]:

@@ -144,7 +144,8 @@ def _against_schema(tool: Mapping[str, Any], schema: Mapping[str, Any], argument
         if name not in properties:
             yield f"has the argument {name!r}, which the tool does not declare"
             continue
-        alone = {"function": {"name": "", "parameters": {"properties": {name: properties[name]}}}}
+        parameters = {**schema, "required": [], "properties": {name: properties[name]}}
+        alone = {"function": {"name": "", "parameters": parameters}}
         if (outcome := check_schema(alone, as_json({name: value}), PARITY)) != CORRECT:
             yield (
                 f"{name} = {json.dumps(value, ensure_ascii=False)[:60]} does not fit the schema:"

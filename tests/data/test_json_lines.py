@@ -1,0 +1,80 @@
+"""JSON Lines end at line feeds and nowhere else, in every reader of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.chat import ChatRequest
+from agentgauge.core.index import line_entries
+from agentgauge.core.text_files import json_lines
+from agentgauge.model.batch.batch import Batch
+from agentgauge.model.batch.journal import Journal
+from agentgauge.model.embedded.view import look
+from bench_mmau.files import _lines as mmau_lines
+from bench_wild.files import _lines as wild_lines
+from bench_wild.layout import sessions
+from bench_wild.tool_lists import read_tool_lists
+
+SIGNS = "\u2028\u2029\x85\x7f"
+"""Signs that JSON leaves as they are; ``str.splitlines`` ends a line at most of them."""
+
+BLANK = " \r\t"  # between values; the carriage return ends no line
+
+
+def written(path: Path, *values: object) -> bytes:
+    lines = (json.dumps(value, ensure_ascii=False).replace(": ", f":{BLANK}") + "\n" for value in values)
+    path.write_bytes("".join(lines).encode())
+    return path.read_bytes()
+
+
+def of_batch(path: Path) -> list[object]:
+    batch = Batch("b")
+    batch.take(path.read_bytes())
+    return [json.loads(line) for line in batch.answers.values()]
+
+
+def of_journal(path: Path) -> list[object]:
+    return [{"id": identity} for identity in sorted(Journal(path).identities)]
+
+
+READERS: dict[str, tuple[Callable[[int], object], Callable[[Path], list[object]]]] = {
+    "index": (lambda number: {"id": f"{number}{SIGNS}"}, lambda path: [entry.value for entry in line_entries(path)]),
+    "text file": (
+        lambda number: {"id": f"{number}{SIGNS}"},
+        lambda path: [json.loads(line) for line in json_lines(path)],
+    ),
+    "batch": (lambda number: {"custom_id": f"b-{number}", "text": SIGNS}, of_batch),
+    "journal": (lambda number: {"id": f"{number}{SIGNS}", "batch": "b", "at": 1.0, "requests": [SIGNS]}, of_journal),
+    "mmau": (lambda number: {"id": number, "response": SIGNS}, lambda path: list(mmau_lines(path))),
+    "wild results": (lambda number: {"id": f"{number}{SIGNS}"}, lambda path: [one for _, one in wild_lines(path)]),
+    "wild sessions": (lambda number: {"id": f"{number}{SIGNS}"}, lambda path: [one.value for one in sessions(path)]),
+    "wild tools": (
+        lambda number: [{"function": {"name": f"{number}{SIGNS}"}}],
+        lambda path: list(read_tool_lists(path)),
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("ends", ["\n", ""], ids=["last line ended", "last line open"])
+def test_lines_end_at_line_feeds_alone(reader: str, ends: str, tmp_path: Path) -> None:
+    make, read = READERS[reader]
+    values = [make(number) for number in range(3)]
+    content = written(tmp_path / "a.jsonl", *values)
+    (tmp_path / "a.jsonl").write_bytes(content.removesuffix(b"\n") + ends.encode())
+    found = read(tmp_path / "a.jsonl")
+    assert found == ([{"id": value["id"]} for value in values] if reader == "journal" else values)  # type: ignore[index]
+
+
+def test_tools_in_a_prompt_are_read_line_by_line() -> None:
+    tool = {"name": "find", "description": SIGNS, "parameters": {"properties": {"a": {"type": "string"}, "b": True}}}
+    prompt = f"Tools:\n{json.dumps(tool, ensure_ascii=False)}\n{json.dumps({**tool, 'name': 'go'}, ensure_ascii=False)}"
+    view = look(ChatRequest(({"role": "system", "content": prompt}, {"role": "user", "content": "Go."})))
+    assert [(one.name, one.parameters) for one in view.tools] == [
+        ("find", (("a", "string"), ("b", ""))),
+        ("go", (("a", "string"), ("b", ""))),
+    ]
