@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.facts.media import written_in
-from tool_impls.bounds import opened_picture
+from tool_impls.bounds import read_picture
 from tool_impls.documents.guard import reading
 
 if TYPE_CHECKING:
@@ -85,9 +85,10 @@ def _chart_texts(xml: bytes) -> Iterator[str]:
 def _read(pictures: Iterator[bytes]) -> Iterator[str]:
     """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
     for data in islice(pictures, MOST_READ):
-        with suppress(ToolError), opened_picture(io.BytesIO(data), "it") as image:
+        with suppress(ToolError):
+            image = read_picture(io.BytesIO(data), "it")
             if min(image.size) >= SMALLEST:
-                yield written_in(image.convert("RGB"))
+                yield written_in(image)
 
 
 _OFFICE = ("Word document", "presentation", "workbook")
