@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image, Transpose
 
-SHORTEST = 32  # pixels of a side that every vision model takes
 STRETCHED = 50  # times as long as it is wide; some models refuse pictures of 200
 
 WHITE, DARK, MIDDLE = 255, 64, 128  # grey levels that transparent parts are shown on, the preferred first
@@ -54,16 +53,16 @@ def flattened(image: Image) -> Image:
     return ground
 
 
-def fitted(image: Image, longest: int) -> Image:
-    """As ``flattened``, in a size and a shape that every vision model takes: scaled down to ``longest`` pixels a side;
-    a thin picture gets a white border.
+def fitted(image: Image, longest: int, shortest: int = 1) -> Image:
+    """As ``flattened``, in a size and a shape that vision models take: scaled down to ``longest`` pixels a side; a
+    picture that is thin, or has a side of less than ``shortest`` pixels, gets a white border.
     """
     from PIL import Image as Images
 
     made = flattened(image)
     made.thumbnail((longest, longest))
     width, height = made.size
-    wide, high = max(width, SHORTEST, -(-height // STRETCHED)), max(height, SHORTEST, -(-width // STRETCHED))
+    wide, high = max(width, shortest, -(-height // STRETCHED)), max(height, shortest, -(-width // STRETCHED))
     if (wide, high) == (width, height):
         return made
     card = Images.new("RGB", (wide, high), "white")

@@ -228,7 +228,7 @@ def test_the_first_of_several_frames_is_shown(form: str) -> None:
     ],
 )
 def test_pictures_get_a_size_that_every_model_takes(size: tuple[int, int], result: tuple[int, int]) -> None:
-    assert fitted(Image.new("L", size), 2048).size == result
+    assert fitted(Image.new("L", size), 2048, 32).size == result
 
 
 def test_functions_leave_the_given_picture_alone() -> None:

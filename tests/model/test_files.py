@@ -80,14 +80,14 @@ SHOWN = {
 @pytest.mark.parametrize(
     ("content", "size"),
     [
-        (_saved(Image.new("RGBA", (9, 8), (255, 255, 255, 0)), "BMP"), (32, 32)),
-        (_saved(Image.new("RGBA", (9, 8), (0, 0, 0, 0)), "TIFF"), (32, 32)),
+        (_saved(Image.new("RGBA", (9, 8), (255, 255, 255, 0)), "BMP"), (9, 8)),
+        (_saved(Image.new("RGBA", (9, 8), (0, 0, 0, 0)), "TIFF"), (9, 8)),
         (
             _saved(Image.new("L", (9, 8), 255), "GIF", save_all=True, append_images=[Image.new("L", (9, 8))]),
             (32, 32),
         ),
         (_saved(Image.new("1", (9000, 90), "white"), "PNG"), (2048, 41)),
-        (_saved(Image.new("L", (1200, 3)), "PNG"), (1200, 32)),
+        (_saved(Image.new("L", (1200, 3)), "PNG"), (1200, 24)),
     ],
     ids=["BMP", "transparent TIFF", "moving GIF", "too wide", "too thin"],
 )

@@ -20,7 +20,7 @@ from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.perception import vision
 from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription, VideoDescription
-from tool_impls.perception.local_vision import LONGEST, PACKAGES, LocalVision
+from tool_impls.perception.local_vision import LONGEST, PACKAGES, SHORTEST, LocalVision
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import spread
 
@@ -210,7 +210,7 @@ def test_tools_of_a_process_share_one_model(weights: Path) -> None:
 
 def test_answer_is_the_same_alone_and_among_others(weights: Path) -> None:
     seer = LocalVision(weights, "cpu", batch=4, max_tokens=10)
-    red, blue = fitted(RED, LONGEST), fitted(BLUE, LONGEST)
+    red, blue = fitted(RED, LONGEST, SHORTEST), fitted(BLUE, LONGEST, SHORTEST)
     questions = [(red, "What?"), (blue, "What is it then, and what for?"), (red, "Why?")]
     alone = [seer._answers([question]) for question in questions]
     assert [[answer] for answer in seer._answers(questions)] == alone
@@ -240,7 +240,7 @@ def test_questions_of_many_threads_are_answered_together(weights: Path, monkeypa
     for thread in asked:
         thread.join(60)
     assert sizes == [1, 3, 3]
-    assert answers == {text: plain([(fitted(RED, LONGEST), text)])[0] for text in "abcdefg"}
+    assert answers == {text: plain([(fitted(RED, LONGEST, SHORTEST), text)])[0] for text in "abcdefg"}
 
 
 def test_batch_that_does_not_fit_is_halved(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("torch", "transformers", "PIL")
 LONGEST = 2048  # pixels of a side; larger pictures are scaled down
+SHORTEST = 32  # pixels of a side; smaller pictures get a white border
 
 SEEING = {"vision_config", "vision_tower", "image_token_id", "image_token_index"}
 """Keys of config.json, one of which every model has that sees pictures."""
@@ -78,7 +79,7 @@ class LocalVision:
 
     def ask(self, image: Image, question: str) -> str:
         """The answer, stripped; always the most probable words. Questions of several threads are answered together."""
-        return self._batched((fitted(image, LONGEST), question))
+        return self._batched((fitted(image, LONGEST, SHORTEST), question))
 
     def _answers(self, questions: Sequence[Question]) -> list[str]:
         """Raises ToolFault where one question alone does not fit into the GPU's memory."""

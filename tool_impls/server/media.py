@@ -33,7 +33,7 @@ def open_inputs(
         name = parameter.name or ""
         value = values.get(name)
         if parameter.type == "image" and value is not None:
-            opened[name] = read_picture(value, name)
+            opened[name] = read_picture(Path(value), name)
         elif parameter.type in FILE_TYPES and value is not None:
             opened[name] = Path(value)
         elif parameter.attach == "file" and value is not None:
