@@ -91,7 +91,7 @@ def _reason(error: Exception, source: Path | BytesIO) -> str:
         return "its content is of no kind that is known here; give a PNG, JPEG, WebP, GIF, BMP or TIFF file"
     if isinstance(error, EOFError) or "truncated" in str(error):
         return "the file ends too early; give it as a whole"
-    return "it is damaged; save it anew as PNG or JPEG"
+    return "it is damaged, or of a form that is not known here; save it anew as PNG or JPEG"
 
 
 def check_pixels(what: str, width: int, height: int, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> None:

@@ -6,7 +6,7 @@ Uses Pillow and nothing else, because programs in the sandbox load this file by 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from PIL.Image import Image, Transpose
@@ -91,7 +91,7 @@ def _turn(image: Image) -> Transpose | None:
         8: Transpose.ROTATE_90,
     }
     try:
-        return turns.get(image.getexif().get(_ORIENTATION))
+        return turns.get(image.getexif().get(_ORIENTATION, 1))
     except Exception:  # of any kind: the tags are as the file has them
         return None
 
@@ -130,7 +130,7 @@ def _in_rgb(image: Image) -> Image:
     return image.convert("RGB")
 
 
-def _profile(image: Image) -> object:
+def _profile(image: Image) -> Any:
     """The colour profile of the picture (``ImageCms.ImageCmsProfile``); None for sRGB, and for one that is damaged."""
     from PIL import ImageCms
 
@@ -155,6 +155,8 @@ def _eight_bits(image: Image) -> Image:
     it is the highest.
     """
     numbers = image if image.mode == "F" else image.convert("I")
+    low: Any
+    high: Any
     low, high = numbers.getextrema()
     ranges = (1, 255, 65535) if image.mode == "F" else (255, 4095, 65535)
     top = next((top for top in ranges if low >= 0 and high <= top), None)
@@ -170,10 +172,11 @@ def _background(image: Image) -> int:
     from PIL import ImageChops
 
     alpha = image.getchannel("A")
-    least = max(1, alpha.getextrema()[1] // 2)
+    most: Any = alpha.getextrema()[1]
+    least = max(1, most // 2)
     visible = alpha.point(lambda value: 255 if value >= least else 0)
     edges = ImageChops.darker(visible, ImageChops.difference(visible, ImageChops.offset(visible, 1, 1)))
     levels = image.convert("RGB").convert("L").histogram(edges)
     hidden = [sum(levels[max(0, ground - CONTRAST + 1) : ground + CONTRAST]) for ground in (WHITE, DARK, MIDDLE)]
-    most = min(hidden) + UNSEEN * sum(levels)
-    return next(ground for ground, count in zip((WHITE, DARK, MIDDLE), hidden, strict=True) if count <= most)
+    bearable = min(hidden) + UNSEEN * sum(levels)
+    return next(ground for ground, count in zip((WHITE, DARK, MIDDLE), hidden, strict=True) if count <= bearable)

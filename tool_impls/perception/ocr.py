@@ -194,7 +194,7 @@ class OCR(base.BenchTool):
     def apply(self, folder: Path, /, image: Image) -> str:
         if too_thin(image):
             width, height = image.size
-            most = f"pictures of at most {STRETCHED} times their width or height are read"
+            most = f"a picture may be at most {STRETCHED} times as long as wide"
             raise ToolError(f"image has {width} by {height} pixels, which is too thin to be read; {most}, so cut it")
         lines = reader().lines(image)
         return "\n".join(map(str, paragraphs(lines) if self.option("paragraphs") else lines))
