@@ -43,9 +43,9 @@ class Unreadable(ToolError):
     """A file is no picture."""
 
 
-def read_picture(source: Path | BytesIO, what: str, then: str = _SMALLER) -> Image:
+def read_picture(source: Path | BytesIO, what: str) -> Image:
     """The picture in a file, as ``agentgauge.core.pictures.displayed`` gives it. Raises as ``opened_picture``."""
-    with opened_picture(source, what, then=then) as image:
+    with opened_picture(source, what) as image:
         return displayed(image)
 
 

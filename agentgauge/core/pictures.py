@@ -105,8 +105,9 @@ def _alpha(image: Image) -> Image | None:
         levels[image.info["transparency"]] = 0
         alpha = image.convert("I").point(levels, "L")
     else:
-        image = image.convert(_PREMULTIPLIED.get(image.mode, image.mode))
-        alpha = (image if image.mode in ("LA", "PA") else image.convert("RGBA")).getchannel("A")
+        if image.mode not in ("LA", "PA", "RGBA"):
+            image = image.convert(_PREMULTIPLIED.get(image.mode, "RGBA"))
+        alpha = image.getchannel("A")
     return None if alpha.getextrema()[0] == 255 else alpha
 
 
@@ -115,7 +116,7 @@ def _in_rgb(image: Image) -> Image:
     if _is_deep(image):
         return _eight_bits(image).convert("RGB")
     profile = _profile(image)
-    if image.has_transparency_data:
+    if image.has_transparency_data and image.mode != "RGBA":
         image = image.convert(_PREMULTIPLIED.get(image.mode, image.mode)).convert("RGBA")
     if profile is not None:
         from PIL import ImageCms

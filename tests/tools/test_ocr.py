@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import platform
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -15,6 +16,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from agentgauge.core.errors import ToolError
+from tool_impls.perception.describe import ImageDescription
 from tool_impls.perception.ocr import OCR, Block, paragraphs, reader
 from tool_impls.settings import ToolSettings
 
@@ -88,6 +90,12 @@ AS_FILES_COME = {
 def test_text_is_read_as_a_viewer_shows_it(name: str) -> None:
     texts = [line.partition(") ")[2] for line in read(AS_FILES_COME[name]).splitlines()]
     assert texts and set(texts) == {"Total 450"} and len(texts) == (2 if "black and" in name else 1)
+
+
+@pytest.mark.parametrize(("colour", "ground"), [("black", "white"), ("white", "dark grey")])
+def test_the_basic_description_names_the_background_that_a_transparent_picture_gets(colour: str, ground: str) -> None:
+    found = ImageDescription(ToolSettings(basic=True)).apply(Path(), image=clear(colour))
+    assert re.fullmatch(rf"A picture of 300 by 160 pixels, mainly {ground}.*\. It reads: Total 450", found)
 
 
 @pytest.mark.parametrize("size", [(5000, 3), (3, 5000), (1, 101)])

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened
 from bench_gta.workflow.facts.media import written_in
-from tool_impls.bounds import read_picture
+from tool_impls.bounds import opened_picture
 from tool_impls.documents.guard import reading
 
 if TYPE_CHECKING:
@@ -86,9 +87,10 @@ def _read(pictures: Iterator[bytes]) -> Iterator[str]:
     """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
     for data in islice(pictures, MOST_READ):
         with suppress(ToolError):
-            image = read_picture(io.BytesIO(data), "it")
-            if min(image.size) >= SMALLEST:
-                yield written_in(image)
+            with opened_picture(io.BytesIO(data), "it") as image:
+                colours = flattened(image)
+            if min(colours.size) >= SMALLEST:
+                yield written_in(colours)
 
 
 _OFFICE = ("Word document", "presentation", "workbook")

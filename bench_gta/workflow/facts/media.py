@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.pictures import flattened
 from tool_impls.audio import sound_file as sounds
-from tool_impls.bounds import read_picture
+from tool_impls.bounds import opened_picture
 from tool_impls.perception import ocr
 from tool_impls.video.frames import spread, upright, video_frames
 
@@ -31,7 +31,8 @@ LOWEST = 30.0  # hertz; what is below is hum, not pitch
 
 def picture(path: Path, *, read: bool) -> Found:
     """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
-    colours = flattened(read_picture(path, "it", then="are looked at"))
+    with opened_picture(path, "it", then="are looked at") as image:
+        colours = flattened(image)
     counted = colours.getcolors(MOST_COLOURS)
     measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
     return {"measures": measures, "look": look_of(colours), **({"shown": written_in(colours)} if read else {})}
