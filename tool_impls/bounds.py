@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import displayed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -34,11 +35,18 @@ RECORDING_SECONDS = 2 * 3600  # of a recording whose speech is written down: 700
 PDF_PAGES = 1_000  # of a PDF that is read, unless the settings say otherwise
 PAGE_SIDE = 2_000  # pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be
 _SMALLER = "are taken, so scale it down"
+_BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")  # of the usual pictures
 _PROGRAMS = ("EPS",)  # Pillow has another program run what such a file holds
 
 
 class Unreadable(ToolError):
     """A file is no picture."""
+
+
+def read_picture(source: Path | BytesIO, what: str) -> Image:
+    """The picture in a file, as ``agentgauge.core.pictures.displayed`` gives it. Raises as ``opened_picture``."""
+    with opened_picture(source, what) as image:
+        return displayed(image)
 
 
 @contextmanager
@@ -62,8 +70,28 @@ def opened_picture(
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # at twice the limit, by the header
         found = _millions(2 * PICTURE_PIXELS)
         raise ToolError(f"{what} has more than {found} pixels; at most {_millions(most)} {then}") from None
-    except (OSError, EOFError, SyntaxError, ValueError) as error:
-        raise Unreadable(f"{what} is not a picture that can be read ({type(error).__name__})") from None
+    except (ToolError, MemoryError):
+        raise
+    except Exception as error:  # of any kind: each format has a decoder of its own
+        raise Unreadable(f"{what} is not a picture that can be read: {_reason(error, source)}") from None
+
+
+def _reason(error: Exception, source: Path | BytesIO) -> str:
+    """Why Pillow cannot read a file, and what to do."""
+    from PIL import UnidentifiedImageError
+
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror[:1].lower()}{error.strerror[1:]}"
+    with source.open("rb") if isinstance(source, Path) else BytesIO(source.getvalue()) as stream:
+        begin = stream.read(8)
+    if not begin:
+        return "the file is empty"
+    known = begin.startswith(_BEGINNINGS)
+    if isinstance(error, NotImplementedError) or (isinstance(error, UnidentifiedImageError) and not known):
+        return "its content is of no kind that is known here; give a PNG, JPEG, WebP, GIF, BMP or TIFF file"
+    if isinstance(error, EOFError) or "truncated" in str(error):
+        return "the file ends too early; give it as a whole"
+    return "it is damaged, or of a form that is not known here; save it anew as PNG or JPEG"
 
 
 def check_pixels(what: str, width: int, height: int, most: int = PICTURE_PIXELS, then: str = _SMALLER) -> None:
@@ -82,12 +110,13 @@ def check_result(size: int) -> None:
 @lru_cache(maxsize=1)
 def limit_pillow() -> None:
     """Let Pillow refuse pictures with more than twice the accepted pixels, because libraries of documents open pictures
-    by themselves.
+    by themselves, and let it not grumble about oddities of files.
     """
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)  # we refuse them
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 
 
 def _millions(pixels: int) -> str:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
+from agentgauge.core.pictures import displayed, fitted, flattened
 from agentgauge.core.redaction import redact, register, without_logins
 from tool_impls.base import READY, unavailable
-from tool_impls.bounds import opened_picture
+from tool_impls.bounds import read_picture
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
@@ -76,9 +77,7 @@ class Vision:
 
     def ask(self, image: Image, question: str) -> str:
         """The model's answer, stripped. Raises ToolFault when the service fails, ToolError when it refuses."""
-        shown = image.convert("RGB")
-        shown.thumbnail((LONGEST, LONGEST))
-        address = "data:image/png;base64," + base64.b64encode(png(shown)).decode()
+        address = "data:image/png;base64," + base64.b64encode(png(fitted(image, LONGEST))).decode()
         content: list[Any] = [{"type": "text", "text": question}, {"type": "image_url", "image_url": {"url": address}}]
         request: dict[str, Any] = {"messages": [{"role": "user", "content": content}], "max_tokens": self._max_tokens}
         with _guarded("vision", self._endpoint) as client:
@@ -106,7 +105,7 @@ class Painter:
 
     def edit(self, image: Image, instruction: str) -> Image:
         """Raises as ``Vision.ask``."""
-        upload = ("image.png", png(image), "image/png")  # an error in here is not the endpoint's
+        upload = ("image.png", png(flattened(image)), "image/png")  # an error in here is not the endpoint's
         with _guarded("image", self._endpoint) as client:
             reply = client.images.edit(image=upload, **self._form(instruction))
         return _picture(reply)
@@ -118,9 +117,9 @@ class Painter:
 
 
 def png(image: Image) -> bytes:
-    """The picture as an RGB PNG."""
+    """The picture as PNG, as viewers display it."""
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "PNG", compress_level=1)
+    displayed(image).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
@@ -147,8 +146,7 @@ def _guarded(service: str, endpoint: Endpoint) -> Iterator[OpenAI]:
 def _picture(reply: Any) -> Image:
     try:
         data = base64.b64decode(reply.data[0].b64_json, validate=True)
-        with opened_picture(io.BytesIO(data), "the picture") as image:
-            return image.convert("RGB")
+        return read_picture(io.BytesIO(data), "the picture")
     except (AttributeError, IndexError, TypeError, ValueError, ToolError):
         raise _not_understood("image") from None
 

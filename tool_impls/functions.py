@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.pictures import flattened
 from agentgauge.core.tools import Parameter, Tool, ValueType
 from tool_impls.base import CATEGORIES, BenchTool, Category
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 else:
 
     class Image:
-        """A picture: arrives as a loaded PIL image; is returned as one, or as the path of a PNG file."""
+        """A picture: arrives as a PIL image in RGB; is returned as one, or as the path of a PNG file."""
 
     class Audio:
         """A sound: the path of its file."""
@@ -57,7 +58,9 @@ class FunctionTool(BenchTool):
 
     def apply(self, folder: Path, /, **values: Any) -> Any:
         given = {_FOLDER: folder} if _FOLDER in inspect.signature(self.function).parameters else {}
-        return type(self).function(**values, **given)
+        pictures = {each.name for each in self.meta.inputs if each.type == "image"}
+        shown = {name: flattened(value) if name in pictures and value else value for name, value in values.items()}
+        return type(self).function(**shown, **given)
 
 
 def tool(

@@ -15,10 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge import sandbox
+from agentgauge.core.pictures import flattened
+from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.rendering import convert
 from bench_gta.workflow.rendering.html_text import as_markdown
 from tests.gta.deliverables import book, conversions, letter, pictures, png, said, show, slides, word
 from tests.tools.media import make_sound, make_video, number_of, tone
+from tool_impls.bounds import read_picture
 from tool_impls.documents.markdown import blocks
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
@@ -134,6 +137,27 @@ def test_other_pictures_become_png(name: str, kind: str, out: Path) -> None:
     shown = show(out, name, png(kind=kind))
     assert Path(shown.files[0]).read_bytes().startswith(b"\x89PNG")
     assert f"{kind} picture" in shown.note and "made by Pillow" in shown.note
+
+
+@pytest.mark.parametrize("name", ["clear.png", "turned.jpg", "deep.png", "inks.jpg"])
+def test_pictures_are_shown_as_tools_see_them(name: str, out: Path) -> None:
+    from PIL import Image, ImageChops, ImageDraw, ImageStat
+
+    white, exif = Image.new("RGBA", (200, 60), (0, 0, 0, 0)), Image.Exif()
+    ImageDraw.Draw(white).text((10, 10), "Total 45", fill="white", font_size=36)
+    exif[0x0112] = 6
+    images = {
+        "clear.png": white,
+        "turned.jpg": white.convert("RGB"),
+        "deep.png": white.convert("L").convert("I").point(lambda value: value * 257).convert("I;16"),
+        "inks.jpg": white.convert("CMYK"),
+    }
+    shown = show(out, name, lambda path: images[name].save(path, exif=exif if name == "turned.jpg" else b""))
+    seen = flattened(read_picture(out / name, "it"))
+    assert facts_media.picture(out / name, read=False)["look"] == facts_media.look_of(seen)
+    with Image.open(shown.files[0]) as image:
+        assert image.mode == "RGB" and image.size == ((60, 200) if name == "turned.jpg" else (200, 60))
+        assert max(ImageStat.Stat(ImageChops.difference(image, seen)).mean) < 1 and "made by Pillow" in shown.note
 
 
 def test_a_moving_picture_is_shown_by_frames(out: Path) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageDraw, ImageStat
 
 from agentgauge.core.chat import ChatRequest, LocalFile
 from agentgauge.core.errors import ReplayMiss, UsageProblem
+from agentgauge.core.pictures import flattened
 from agentgauge.model.cassette import RecordingModel, ReplayModel
 from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.files import rendering
@@ -64,15 +65,31 @@ def test_a_whole_picture_goes_inside_the_request_as_it_is_whatever_its_name_says
     assert [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))] == [(media, content)]
 
 
+_TEXT = Image.new("RGBA", (200, 60), (0, 0, 0, 0))
+ImageDraw.Draw(_TEXT).text((10, 10), "Total 45", fill="white", font_size=36)
+_UPSIDE_DOWN = Image.Exif()
+_UPSIDE_DOWN[0x0112] = 3
+SHOWN = {
+    "transparent": _saved(_TEXT, "PNG"),
+    "upside down": _saved(_TEXT.convert("RGB"), "JPEG", exif=_UPSIDE_DOWN),
+    "16 bits": _saved(_TEXT.convert("L").convert("I").point(lambda value: value * 257).convert("I;16"), "PNG"),
+    "CMYK": _saved(_TEXT.convert("RGB").convert("CMYK"), "JPEG"),
+}
+
+
 @pytest.mark.parametrize(
     ("content", "size"),
     [
         (_saved(Image.new("RGBA", (9, 8), (255, 255, 255, 0)), "BMP"), (9, 8)),
         (_saved(Image.new("RGBA", (9, 8), (0, 0, 0, 0)), "TIFF"), (9, 8)),
-        (_saved(Image.new("L", (9, 8), "white"), "GIF", save_all=True, append_images=[Image.new("L", (9, 8))]), (9, 8)),
-        (_saved(Image.new("1", (9000, 90), "white"), "PNG"), (2048, 20)),
+        (
+            _saved(Image.new("L", (9, 8), 255), "GIF", save_all=True, append_images=[Image.new("L", (9, 8))]),
+            (32, 32),
+        ),
+        (_saved(Image.new("1", (9000, 90), "white"), "PNG"), (2048, 41)),
+        (_saved(Image.new("L", (1200, 3)), "PNG"), (1200, 24)),
     ],
-    ids=["BMP", "transparent TIFF", "moving GIF", "too wide"],
+    ids=["BMP", "transparent TIFF", "moving GIF", "too wide", "too thin"],
 )
 def test_a_picture_that_endpoints_do_not_take_is_drawn_again(
     tmp_path: Path, content: bytes, size: tuple[int, int]
@@ -80,6 +97,15 @@ def test_a_picture_that_endpoints_do_not_take_is_drawn_again(
     ((media, drawn),) = [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))]
     image = Image.open(io.BytesIO(drawn))
     assert (media, image.format, image.size, image.getpixel((0, 0))) == ("image/jpeg", "JPEG", size, (255, 255, 255))
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_picture_is_drawn_again_as_tools_see_it_where_endpoints_might_see_another(tmp_path: Path, name: str) -> None:
+    content = SHOWN[name]
+    ((media, drawn),) = [_inside(shown) for shown in _chat(request(part(tmp_path / "a.png", content)))]
+    seen = flattened(Image.open(io.BytesIO(content)))
+    difference = ImageChops.difference(Image.open(io.BytesIO(drawn)), seen)
+    assert media == "image/jpeg" and max(ImageStat.Stat(difference).mean) < 4
 
 
 def test_the_pages_of_a_pdf_follow_a_line_that_counts_them(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ from PIL import Image
 
 def test_tools(tools, tmp_path):
     assert tools.CountWords(text="one two three") == "3"
-    Image.new("RGB", (2, 2), (10, 20, 30)).save(tmp_path / "dot.png")
+    clear = Image.new("RGBA", (9, 9), (0, 0, 0, 0))
+    clear.paste((10, 20, 30, 255), (0, 0, 5, 5))
+    clear.save(tmp_path / "dot.png")
     assert tools.Corner(picture=tmp_path / "dot.png") == ("10", "20", "30")
     assert Path(tools.Note(text="remember")).read_text() == "remember"
     assert tools.Shout(text="hello") == "HELLO!!!"

@@ -523,7 +523,7 @@ def test_the_released_tools_make_no_tables(tmp_path: Path) -> None:
 def test_pictures_of_other_formats_become_png_and_stand_upright(tmp_path: Path) -> None:
     image = Image.new("RGB", (40, 20), "red")
     exif = Image.Exif()
-    exif[pictures.ORIENTATION] = 6
+    exif[0x0112] = 6
     image.save(tmp_path / "turned.jpg", exif=exif)
     image.save(tmp_path / "a.webp")
     image.save(tmp_path / "a.png")
@@ -532,6 +532,18 @@ def test_pictures_of_other_formats_become_png_and_stand_upright(tmp_path: Path) 
     assert (turned.width, turned.height, turned.data[:4]) == (20, 40, b"\x89PNG")
     assert (webp.width, webp.height, webp.data[:4]) == (40, 20, b"\x89PNG")
     assert kept.data == (tmp_path / "a.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "made"),
+    [("a.png", "I;16", "RGB"), ("a.jpg", "CMYK", "RGB"), ("a.png", "LA", "RGBA"), ("a.tiff", "F", "RGB")],
+)
+def test_pictures_of_unusual_modes_become_png_of_usual_ones(tmp_path: Path, name: str, mode: str, made: str) -> None:
+    Image.new(mode, (40, 20)).save(tmp_path / name)
+    ready = pictures.load(tmp_path / name)
+    assert ready
+    with Image.open(ready.stream()) as image:
+        assert (image.format, image.mode, image.size) == ("PNG", made, (40, 20))
 
 
 @pytest.mark.filterwarnings("ignore:Image size")  # Pillow's own, of such a picture

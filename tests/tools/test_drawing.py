@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_a_box_without_extent_is_drawn(bbox: str) -> None:
 
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
 def test_result_is_rgb_whatever_comes_in_and_the_input_stays(mode: str) -> None:
-    image = Image.new(mode, (6, 5))
+    image = Image.new(mode, (6, 5), "white" if mode == "RGBA" else 0)
     before = image.tobytes()
     assert draw(image, bbox="1,1,3,3").mode == "RGB"
     assert image.tobytes() == before
@@ -193,6 +194,28 @@ def test_default_color_is_red() -> None:
 def test_unknown_color_is_refused() -> None:
     with pytest.raises(ToolError, match="'blurple'"):
         write(Image.new("RGB", (40, 30)), text="x", position="mm", color="blurple")
+
+
+def test_transparent_pictures_stay_transparent_beside_what_is_drawn() -> None:
+    clear, opaque = Image.new("RGBA", (60, 40), (0, 0, 0, 0)), Image.new("RGBA", (60, 40), "white")
+    boxed, plain = draw(clear, bbox="10 10 30 30"), draw(opaque, bbox="10 10 30 30")
+    assert (boxed.mode, plain.mode) == ("RGBA", "RGB")
+    assert [boxed.getpixel(point) for point in ((0, 0), (10, 10), (20, 20))] == [
+        (0, 0, 0, 0),
+        (255, 0, 0, 255),
+        (255, 0, 0, 64),
+    ]
+    assert plain.getpixel((20, 20)) == (255, 191, 191)
+    written = write(clear, text="Total", position="mm", color="lime")
+    assert {pixel[:3] for _, pixel in written.getcolors(9999) or [] if pixel[3]} == {(0, 255, 0)}
+
+
+def test_pictures_that_cameras_took_on_their_side_are_upright() -> None:
+    exif, stream = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6
+    Image.new("RGB", (20, 40), "white").save(stream, "JPEG", exif=exif)
+    drawn = draw(Image.open(stream), bbox="30 5 38 15")
+    assert drawn.size == (40, 20) and drawn.getpixel((30, 5)) == (255, 0, 0) and not drawn.getexif()
 
 
 @pytest.mark.parametrize("position", ["lm", "mm", "rm"])

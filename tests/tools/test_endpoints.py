@@ -87,7 +87,7 @@ def test_an_address_is_shown_and_stored_without_its_login() -> None:
 def test_large_pictures_are_sent_smaller() -> None:
     with canned_server({CHAT: [said("large")]}) as server:
         use(ImageDescription, server, image=Image.new("RGB", (5000, 10)))
-    assert asked(server)[1].size == (2048, 4)
+    assert asked(server)[1].size == (2048, 41)  # some models refuse thinner ones
 
 
 def test_region_is_cropped_and_its_attribute_asked() -> None:

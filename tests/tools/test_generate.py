@@ -347,3 +347,20 @@ def test_refusal_of_the_safety_checker_and_lack_of_memory_are_told(xl: Path, mon
         painter.paint("sun")
     with pytest.raises(ToolFault, match="ran out of GPU memory"):
         painter.paint("full")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "wanted"),
+    [
+        ("in grey", (76, 76, 76, 255)),
+        ("a negative", (0, 255, 255, 255)),
+        ("blur it", (255, 0, 0)),
+        ("a sketch", (255, 255, 255)),
+    ],
+)
+def test_changed_colours_keep_what_is_transparent(instruction: str, wanted: tuple[int, ...]) -> None:
+    picture = Image.new("RGBA", (60, 40), (0, 0, 0, 0))
+    picture.paste("red", (20, 0, 60, 40))
+    made = ImageStylization(ToolSettings(basic=True)).apply(Path(), image=picture, instruction=instruction)
+    clear = (0,) if len(wanted) == 4 else (255, 255, 255)
+    assert made.getpixel((50, 20)) == wanted and made.getpixel((2, 2))[-len(clear) :] == clear

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import json
 import platform
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from agentgauge.core.errors import ToolError
+from tool_impls.perception.describe import ImageDescription
 from tool_impls.perception.ocr import OCR, Block, paragraphs, reader
 from tool_impls.settings import ToolSettings
 
@@ -44,6 +48,65 @@ def test_rows_of_a_table_are_not_mixed() -> None:
 
 def test_nothing_found_is_an_empty_text() -> None:
     assert read(Image.new("RGB", (60, 40), "white")) == ""
+
+
+def total(image: Image.Image, colour: Any = "black") -> Image.Image:
+    ImageDraw.Draw(image).text((30, 50), "Total 450", fill=colour, font=ImageFont.load_default(48))
+    return image
+
+
+def clear(*colours: str) -> Image.Image:
+    image = Image.new("RGBA", (300 * len(colours), 160), (0, 0, 0, 0))
+    for number, colour in enumerate(colours):
+        image.alpha_composite(total(Image.new("RGBA", (300, 160), (0, 0, 0, 0)), colour), (300 * number, 0))
+    return image
+
+
+def turned(orientation: int, transpose: Image.Transpose) -> Image.Image:
+    exif, stream = Image.Exif(), io.BytesIO()
+    exif[0x0112] = orientation
+    total(Image.new("RGB", (300, 160), "white")).transpose(transpose).save(stream, "JPEG", exif=exif)
+    return Image.open(stream)
+
+
+BLACK_ON_WHITE = total(Image.new("RGB", (300, 160), "white"))
+AS_FILES_COME = {
+    "black on nothing": clear("black"),
+    "white on nothing": clear("white"),
+    "yellow on nothing": clear("yellow"),
+    "grey on nothing": clear("#808080"),
+    "black and white on nothing": clear("black", "white"),
+    "with levels of grey": clear("white").convert("LA"),
+    "with a palette": clear("white").quantize(64),
+    "upside down": turned(3, Image.Transpose.ROTATE_180),
+    "on its side": turned(6, Image.Transpose.ROTATE_90),
+    "16 bits": BLACK_ON_WHITE.convert("L").convert("I").point(lambda value: value * 257).convert("I;16"),
+    "fractions": BLACK_ON_WHITE.convert("F").point(lambda value: value * (1 / 255) + 0),
+    "printing colours": BLACK_ON_WHITE.convert("CMYK"),
+}
+
+
+@pytest.mark.parametrize("name", AS_FILES_COME)
+def test_text_is_read_as_a_viewer_shows_it(name: str) -> None:
+    texts = [line.partition(") ")[2] for line in read(AS_FILES_COME[name]).splitlines()]
+    assert texts and set(texts) == {"Total 450"} and len(texts) == (2 if "black and" in name else 1)
+
+
+@pytest.mark.parametrize(("colour", "ground"), [("black", "white"), ("white", "dark grey")])
+def test_the_basic_description_names_the_background_that_a_transparent_picture_gets(colour: str, ground: str) -> None:
+    found = ImageDescription(ToolSettings(basic=True)).apply(Path(), image=clear(colour))
+    assert re.fullmatch(rf"A picture of 300 by 160 pixels, mainly {ground}.*\. It reads: Total 450", found)
+
+
+@pytest.mark.parametrize("size", [(5000, 3), (3, 5000), (1, 101)])
+def test_a_picture_that_is_too_thin_is_refused_in_a_sentence(size: tuple[int, int]) -> None:
+    with pytest.raises(ToolError, match=r"image has \d+ by \d+ pixels, which is too thin to be read; .* so cut it$"):
+        read(Image.new("RGB", size, "white"))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 300), (5000, 50), (30, 3000)])
+def test_small_and_long_pictures_are_read(size: tuple[int, int]) -> None:
+    assert read(Image.new("RGB", size, "white")) == ""
 
 
 def test_paragraphs_can_be_switched_off() -> None:

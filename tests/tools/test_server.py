@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import json
 import os
@@ -27,6 +28,7 @@ from agentgauge.core.tools import Parameter, Tool
 from tests.tools.servers import threaded, web_server
 from tool_impls.base import BenchTool, ToolTimeout
 from tool_impls.endpoints import png
+from tool_impls.operation.drawing import DrawBox
 from tool_impls.server.command import build, main, parser
 from tool_impls.settings import ToolSettings
 
@@ -201,15 +203,35 @@ def test_damaged_picture_is_the_callers_doing(data: bytes) -> None:
     assert status == 400 and "image is not a picture that can be read" in body["detail"]
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "P", "L", "1", "CMYK"])
-def test_pictures_travel_as_rgb_png(mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "arrives"), [("RGBA", "RGBA"), ("P", "RGB"), ("L", "RGB"), ("1", "RGB"), ("CMYK", "RGB"), ("I;16", "RGB")]
+)
+def test_pictures_travel_as_png(mode: str, arrives: str) -> None:
     tool = make("Tool", lambda folder, word: Image.new(mode, (3, 2)), output="image")
     with web_server(lambda: threaded([tool]).application()) as url:
         ((status, body),) = ask(url, {"word": "x"})
-    import base64
-
     picture = Image.open(io.BytesIO(base64.b64decode(body)))
-    assert (status, picture.format, picture.mode, picture.size) == (200, "PNG", "RGB", (3, 2))
+    assert (status, picture.format, picture.mode, picture.size) == (200, "PNG", arrives, (3, 2))
+
+
+def test_pictures_are_upright_and_keep_their_transparency_on_their_way() -> None:
+    """From the client's file through DrawBox and back."""
+    exif, picture = Image.Exif(), Image.new("RGBA", (20, 40), (0, 0, 0, 0))
+    exif[0x0112] = 6  # the camera was held on its side
+    stream = io.BytesIO()
+    picture.save(stream, "PNG", exif=exif)
+    form = aiohttp.FormData()
+    form.add_field("image", stream.getvalue(), filename="image")
+    form.add_field("bbox", "30, 5, 38, 15")
+    with web_server(lambda: threaded([DrawBox(ToolSettings())]).application()) as url:
+        ((status, body),) = ask(url, form, tool="DrawBox")
+    drawn = Image.open(io.BytesIO(base64.b64decode(body)))
+    assert (status, drawn.mode, drawn.size) == (200, "RGBA", (40, 20))
+    assert [drawn.getpixel(point) for point in ((0, 0), (30, 5), (34, 10))] == [
+        (0, 0, 0, 0),
+        (255, 0, 0, 255),
+        (255, 0, 0, 64),
+    ]
 
 
 @pytest.mark.parametrize("multipart", [True, False])

@@ -14,12 +14,13 @@ import pytest
 from PIL import Image
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from agentgauge.core.pictures import fitted
 from tests.packages import absent
 from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.perception import vision
 from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription, VideoDescription
-from tool_impls.perception.local_vision import PACKAGES, LocalVision, fitted
+from tool_impls.perception.local_vision import LONGEST, PACKAGES, SHORTEST, LocalVision
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import spread
 
@@ -113,20 +114,6 @@ def test_answer_of_an_endpoint_is_as_long_as_the_settings_say() -> None:
     with canned_server({"/v1/chat/completions": [reply]}) as server:
         vision.vision_model(vision_settings(url=f"{server.url}/v1", model="m", max_tokens=7), "cpu").ask(RED, "What?")
     assert server.requests[0].json()["max_tokens"] == 7
-
-
-@pytest.mark.parametrize(
-    ("size", "result"),
-    [
-        ((40, 40), (40, 40)),
-        ((5000, 4000), (2048, 1638)),
-        ((1, 1), (32, 32)),
-        ((3000, 2), (2048, 41)),
-        ((3, 400), (32, 400)),
-    ],
-)
-def test_pictures_get_a_size_that_every_model_takes(size: tuple[int, int], result: tuple[int, int]) -> None:
-    assert fitted(Image.new("L", size)).size == result and fitted(Image.new("LA", size)).mode == "RGB"
 
 
 # --- a local model -------------------------------------------------------------------------------------------------
@@ -223,7 +210,8 @@ def test_tools_of_a_process_share_one_model(weights: Path) -> None:
 
 def test_answer_is_the_same_alone_and_among_others(weights: Path) -> None:
     seer = LocalVision(weights, "cpu", batch=4, max_tokens=10)
-    questions = [(fitted(RED), "What?"), (fitted(BLUE), "What is it then, and what for?"), (fitted(RED), "Why?")]
+    red, blue = fitted(RED, LONGEST, SHORTEST), fitted(BLUE, LONGEST, SHORTEST)
+    questions = [(red, "What?"), (blue, "What is it then, and what for?"), (red, "Why?")]
     alone = [seer._answers([question]) for question in questions]
     assert [[answer] for answer in seer._answers(questions)] == alone
 
@@ -252,7 +240,7 @@ def test_questions_of_many_threads_are_answered_together(weights: Path, monkeypa
     for thread in asked:
         thread.join(60)
     assert sizes == [1, 3, 3]
-    assert answers == {text: plain([(fitted(RED), text)])[0] for text in "abcdefg"}
+    assert answers == {text: plain([(fitted(RED, LONGEST, SHORTEST), text)])[0] for text in "abcdefg"}
 
 
 def test_batch_that_does_not_fit_is_halved(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from agentgauge.core.parsing import parse_json
+from agentgauge.core.pictures import flattened
 from tool_impls.base import READY, first_line, missing_package, unavailable
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class LocalPainter:
 
 def workable(image: Image) -> Image:
     """The picture in RGB, with sides of SHORTEST to LONGEST pixels that are multiples of STEP."""
-    picture = image.convert("RGB")
+    picture = flattened(image)
     scale = min(1.0, LONGEST / max(picture.size))
     width, height = (max(SHORTEST, round(side * scale / STEP) * STEP) for side in picture.size)
     return picture if (width, height) == picture.size else picture.resize((width, height))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import displayed, flattened
 from tool_impls import base
 from tool_impls.creativity.diffusion import LocalPainter, folder_state
 from tool_impls.endpoints import ENDPOINT, Painter, endpoint_of, endpoint_state
@@ -124,13 +125,13 @@ class ImageStylization(_Painting):
         base.IMAGE_OUT,
     )
     source_option = EDIT_WEIGHTS
+    version = 2  # pictures as viewers display them
     model = "timbrooks/instruct-pix2pix (about 5 GB)"
     edits = True
     steps = 20
 
     def apply(self, folder: Path, /, image: Image, instruction: str) -> Image:
-        picture = image.convert("RGB")
-        return self._painter.edit(picture, instruction) if self._painter else effect(picture, instruction)
+        return self._painter.edit(image, instruction) if self._painter else effect(image, instruction)
 
 
 def text_card(keywords: str) -> Image:
@@ -149,31 +150,37 @@ def text_card(keywords: str) -> Image:
 
 
 def _grey(image: Image) -> Image:
-    return image.convert("L").convert("RGB")
+    return _transparent_as(image, image.convert("L").convert("RGB"))
 
 
 def _sepia(image: Image) -> Image:
     rows = (0.393, 0.769, 0.189, 0, 0.349, 0.686, 0.168, 0, 0.272, 0.534, 0.131, 0)
-    return image.convert("RGB", rows)
-
-
-def _blur(image: Image) -> Image:
-    from PIL import ImageFilter
-
-    return image.filter(ImageFilter.GaussianBlur(max(2, max(image.size) // 100)))
+    return _transparent_as(image, image.convert("RGB").convert("RGB", rows))
 
 
 def _invert(image: Image) -> Image:
     from PIL import ImageOps
 
-    return ImageOps.invert(image)
+    return _transparent_as(image, ImageOps.invert(image.convert("RGB")))
+
+
+def _transparent_as(image: Image, changed: Image) -> Image:
+    if image.mode == "RGBA":
+        changed.putalpha(image.getchannel("A"))
+    return changed
+
+
+def _blur(image: Image) -> Image:
+    from PIL import ImageFilter
+
+    return flattened(image).filter(ImageFilter.GaussianBlur(max(2, max(image.size) // 100)))
 
 
 def _sketch(image: Image) -> Image:
     """Dark lines on white, where the brightness changes."""
     from PIL import ImageFilter, ImageOps
 
-    edges = image.convert("L").filter(ImageFilter.GaussianBlur(1)).filter(ImageFilter.FIND_EDGES)
+    edges = flattened(image).convert("L").filter(ImageFilter.GaussianBlur(1)).filter(ImageFilter.FIND_EDGES)
     lines = ImageOps.autocontrast(ImageOps.invert(edges))
     return lines.point(lambda value: value**3 // 255**2).convert("RGB")  # the lines alone come out pale
 
@@ -189,10 +196,10 @@ EFFECTS: tuple[tuple[tuple[str, ...], Callable[[Image], Image]], ...] = (
 
 
 def effect(image: Image, instruction: str) -> Image:
-    """The effect that the instruction names. Raises ToolError if it names none."""
+    """The picture with the effect that the instruction names. Raises ToolError if it names none."""
     wanted = instruction.lower()
     for words, function in EFFECTS:
         if any(word in wanted for word in words):
-            return function(image)
+            return function(displayed(image))
     possible = "only grey, sepia, blur, invert and sketch effects can be made"
     raise ToolError(f"without an image model {possible}; got {instruction!r}")

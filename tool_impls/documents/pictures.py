@@ -8,12 +8,12 @@ from io import BytesIO
 from pathlib import Path
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import displayed, is_plain
 from tool_impls.bounds import Unreadable, opened_picture
 from tool_impls.documents.markdown import Picture
 
 MOST = 200  # pictures in one document
 PLAIN = ("PNG", "JPEG")  # kept byte for byte; others become PNG
-ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,14 @@ def load(path: Path) -> PreparedPicture | None:
     """The picture as PNG or JPEG, upright; None for a file that is no picture. Raises ToolError for a picture that is
     too large.
     """
-    from PIL import ImageOps
-
     try:
         with opened_picture(path, "a picture") as image:
             image.load()
-            plain = image.format in PLAIN and image.mode in ("1", "L", "P", "RGB", "RGBA")
-            if plain and image.getexif().get(ORIENTATION, 1) == 1:
+            if image.format in PLAIN and is_plain(image):
                 return PreparedPicture(path.read_bytes(), *image.size)
-            upright = ImageOps.exif_transpose(image)
-            buffer = BytesIO()
-            upright.convert("RGBA" if upright.has_transparency_data else "RGB").save(buffer, "PNG")
-            return PreparedPicture(buffer.getvalue(), upright.width, upright.height)
+            made = displayed(image)
     except Unreadable:
         return None
+    buffer = BytesIO()
+    made.save(buffer, "PNG")
+    return PreparedPicture(buffer.getvalue(), *made.size)

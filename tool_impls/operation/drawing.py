@@ -7,10 +7,12 @@ placed by its top or bottom. Failed calls count in the score.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import displayed
 from tool_impls import base
 from tool_impls.endpoints import png
 from tool_impls.geometry import Box, font_size, numbers, read_box
@@ -18,6 +20,7 @@ from tool_impls.naming import file_name
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
 
 RED = (255, 0, 0)
 POSITION = (
@@ -32,7 +35,7 @@ class _DrawingTool(base.BenchTool):
     category = "operation"
     confined = True
     pure = True
-    version = 2
+    version = 3  # pictures are upright and keep their transparency
     packages = ("PIL",)
     concurrency = 2
 
@@ -60,16 +63,19 @@ class DrawBox(_DrawingTool):
         output_dir: str | None = None,
         filename: str | None = None,
     ) -> Image | Path:
-        from PIL import ImageDraw, ImageFont
+        from PIL import ImageFont
 
         box = _in_order(read_box(bbox))
-        picture = image.convert("RGB")
-        pen = ImageDraw.Draw(picture, "RGBA")  # this mode on an RGB picture blends
-        pen.rectangle([_near(value) for value in box], fill=(*RED, FILL_ALPHA), outline=(*RED, 255))
-        if annotation:
-            point = (_near(box.x1), _near(box.y1) - 5)
-            font = ImageFont.load_default(font_size(picture.height))
-            pen.text(point, _that_fits("lb", annotation), fill=(*RED, 255), font=font, anchor="lb")
+        picture = displayed(image)
+        font = ImageFont.load_default(font_size(picture.height))
+
+        def draw(pen: ImageDraw) -> None:
+            pen.rectangle([_near(value) for value in box], fill=(*RED, FILL_ALPHA), outline=(*RED, 255))
+            if annotation:
+                point = (_near(box.x1), _near(box.y1) - 5)
+                pen.text(point, _that_fits("lb", annotation), fill=(*RED, 255), font=font, anchor="lb")
+
+        picture = _painted(picture, RED, draw)
         return _saved(picture, folder, output_dir, filename, "image_with_box")
 
 
@@ -98,17 +104,31 @@ class AddText(_DrawingTool):
         output_dir: str | None = None,
         filename: str | None = None,
     ) -> Image | Path:
-        from PIL import ImageColor, ImageDraw, ImageFont
+        from PIL import ImageColor, ImageFont
 
         try:
             ink = ImageColor.getrgb(color)[:3]
         except ValueError:
             raise ToolError(f"color must be an English colour name or #rrggbb; got {color!r}") from None
-        picture = image.convert("RGB")
+        picture = displayed(image)
         point, anchor = _place(position, picture.size)
         font = ImageFont.load_default(font_size(picture.height))
-        ImageDraw.Draw(picture).text(point, _that_fits(anchor, text), fill=ink, font=font, anchor=anchor)
+        words = _that_fits(anchor, text)
+        picture = _painted(picture, ink, lambda pen: pen.text(point, words, fill=ink, font=font, anchor=anchor))
         return _saved(picture, folder, output_dir, filename, "image_with_text")
+
+
+def _painted(picture: Image, colour: tuple[int, ...], draw: Callable[[ImageDraw], None]) -> Image:
+    """The picture with something drawn on it in one colour, which may cover it in part. RGB stays RGB, RGBA RGBA."""
+    from PIL import Image as Images
+    from PIL import ImageDraw
+
+    if picture.mode == "RGB":
+        draw(ImageDraw.Draw(picture, "RGBA"))  # this mode on an RGB picture blends
+        return picture
+    layer = Images.new("RGBA", picture.size, (*colour, 0))  # on RGBA a pen replaces what is below
+    draw(ImageDraw.Draw(layer))
+    return Images.alpha_composite(picture, layer)
 
 
 def _saved(picture: Image, folder: Path, output_dir: str | None, filename: str | None, default: str) -> Image | Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agentgauge.core.pictures import flattened
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -38,7 +40,7 @@ def name_of(colour: tuple[int, int, int]) -> str:
 
 def main_colours(image: Image) -> list[str]:
     """At most three names, the most frequent first, each for at least a twentieth of the picture."""
-    small = image.convert("RGB").resize((64, 64))
+    small = flattened(image).resize((64, 64))
     data = small.tobytes()
     names = Counter(name_of((data[i], data[i + 1], data[i + 2])) for i in range(0, len(data), 3))
     common = [name for name, pixels in names.most_common(3) if pixels >= 64 * 64 / 20]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened
 from tool_impls import base
 from tool_impls.geometry import crop
 from tool_impls.options import Option
@@ -31,6 +32,7 @@ class _Seeing(vision.VisionTool):
     category = "perception"
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     pure = True
+    version = 2  # pictures as viewers display them
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -116,5 +118,5 @@ def outline(path: Path) -> str:
 def mean_colour(image: Image) -> str:
     from PIL import ImageStat
 
-    red, green, blue = (round(value) for value in ImageStat.Stat(image.convert("RGB")).mean)
+    red, green, blue = (round(value) for value in ImageStat.Stat(flattened(image)).mean)
     return f"mean colour ({red}, {green}, {blue}), {name_of((red, green, blue))}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable
 from agentgauge.core.parsing import parse_json
+from agentgauge.core.pictures import fitted
 from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.batching import Batched
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("torch", "transformers", "PIL")
 LONGEST = 2048  # pixels of a side; larger pictures are scaled down
-SHORTEST = 32  # pixels of a side; thinner pictures get a white border
-LONG = 50  # times as long as it is wide; some models refuse pictures of 200
+SHORTEST = 32  # pixels of a side; smaller pictures get a white border
 
 SEEING = {"vision_config", "vision_tower", "image_token_id", "image_token_index"}
 """Keys of config.json, one of which every model has that sees pictures."""
@@ -79,7 +79,7 @@ class LocalVision:
 
     def ask(self, image: Image, question: str) -> str:
         """The answer, stripped; always the most probable words. Questions of several threads are answered together."""
-        return self._batched((fitted(image), question))
+        return self._batched((fitted(image, LONGEST, SHORTEST), question))
 
     def _answers(self, questions: Sequence[Question]) -> list[str]:
         """Raises ToolFault where one question alone does not fit into the GPU's memory."""
@@ -112,18 +112,3 @@ class LocalVision:
             found = self._model.generate(**inputs, max_new_tokens=self._max_tokens, pad_token_id=pad, **greedy)
         texts = self._processor.batch_decode(found[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         return [str(text).strip() for text in texts]
-
-
-def fitted(image: Image) -> Image:
-    """The picture in RGB, in a size and a shape that every model takes."""
-    from PIL import Image as images
-
-    picture = image.convert("RGB")
-    picture.thumbnail((LONGEST, LONGEST))
-    width, height = picture.size
-    wide, high = max(width, SHORTEST, -(-height // LONG)), max(height, SHORTEST, -(-width // LONG))
-    if (wide, high) == (width, height):
-        return picture
-    card = images.new("RGB", (wide, high), "white")
-    card.paste(picture, ((wide - width) // 2, (high - height) // 2))
-    return card

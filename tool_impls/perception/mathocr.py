@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.parsing import parse_json
+from agentgauge.core.pictures import fitted
 from tool_impls import base
 from tool_impls.endpoints import png
 from tool_impls.options import Option
@@ -34,6 +35,7 @@ class MathOCR(vision.VisionTool):
     meta = base.tool("MathOCR", "Reads a formula in a picture and writes it in LaTeX.", (base.IMAGE,), base.TEXT_OUT)
     category = "logic"
     packages = ("PIL",)
+    version = 2  # pictures as viewers display them
     options = (URL, RAW)
     variables = (ID, KEY)
 
@@ -69,9 +71,7 @@ class MathOCR(vision.VisionTool):
         """LaTeX without fences and dollar signs; with ``raw`` Mathpix's reply, even that of an error."""
         if not has_keys():
             return bare(self._ask(image, QUESTION))
-        picture = image.convert("RGB")
-        picture.thumbnail((LONGEST, LONGEST))
-        return asyncio.run(self._read(png(picture)))
+        return asyncio.run(self._read(png(fitted(image, LONGEST))))
 
     async def _read(self, picture: bytes) -> str:
         """Raises ToolFault where the service fails, ToolError where it reads nothing in the picture.

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened
 from tool_impls import base
 from tool_impls.options import Option
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from tool_impls.settings import ToolSettings
 
+STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
 
 
@@ -90,10 +93,13 @@ class Reader:
         return self._thread.submit(function, *arguments).result()
 
     def lines(self, image: Image) -> list[Block]:
-        """The lines of text in reading order; empty without text."""
+        """The lines of text in reading order; empty without text, and for a picture that is ``too_thin``."""
         import numpy
 
-        pixels = numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])  # it wants blue first
+        if too_thin(image):
+            return []
+
+        pixels = numpy.ascontiguousarray(numpy.asarray(flattened(image))[:, :, ::-1])  # it wants blue first
         found = self.run(self._engine, pixels)
         if found is None or found.boxes is None or found.txts is None:
             return []
@@ -102,6 +108,10 @@ class Reader:
             xs, ys = [int(x) for x, _ in corners], [int(y) for _, y in corners]  # cut, not rounded, as released
             blocks.append(Block(min(xs), min(ys), max(xs), max(ys), text, max(ys) - min(ys)))
         return in_rows(blocks)
+
+
+def too_thin(image: Image) -> bool:
+    return max(image.size) > STRETCHED * min(image.size)
 
 
 def in_rows(lines: Iterable[Block]) -> list[Block]:
@@ -170,6 +180,7 @@ class OCR(base.BenchTool):
     category = "perception"
     packages = PACKAGES
     pure = True
+    version = 2  # pictures as viewers display them
     options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
     library = "RapidOCR"
 
@@ -181,5 +192,9 @@ class OCR(base.BenchTool):
         reader()
 
     def apply(self, folder: Path, /, image: Image) -> str:
+        if too_thin(image):
+            width, height = image.size
+            most = f"a picture may be at most {STRETCHED} times as long as wide"
+            raise ToolError(f"image has {width} by {height} pixels, which is too thin to be read; {most}, so cut it")
         lines = reader().lines(image)
         return "\n".join(map(str, paragraphs(lines) if self.option("paragraphs") else lines))

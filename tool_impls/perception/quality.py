@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentgauge.core.pictures import flattened
 from tool_impls import base
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class ImageQualityTest(base.BenchTool):
     category = "perception"
     confined = True
     pure = True
+    version = 2  # pictures as viewers display them
     packages = ("PIL", "numpy")
     concurrency = 2
     seconds = 60.0
@@ -42,7 +44,7 @@ def laplacian_variance(image: Image) -> float:
     """
     import numpy
 
-    picture = image.convert("RGB")
+    picture = flattened(image)
     width, height = picture.size
     grey = numpy.empty((height, width), dtype=numpy.int16)
     for top in range(0, height, ROWS):

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
-from tool_impls.bounds import check_pixels, check_result, opened_picture
+from tool_impls.bounds import check_pixels, check_result, read_picture
+from tool_impls.endpoints import png
 from tool_impls.naming import named_files
 from tool_impls.server.protocol import SCALARS
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    pass
 
 
 def open_inputs(
     tool: Tool, values: Mapping[str, Any], files: Mapping[str, Path], root: Path | None = None
 ) -> dict[str, Any]:
-    """The inputs for a tool: pictures as loaded PIL images, named files as paths, other values unchanged.
+    """The inputs for a tool: pictures as viewers display them, named files as paths, other values unchanged.
 
     ``values``: typed, uploads as paths. ``files``: the files that came with the call, by the path that a text names;
     other files are searched below ``root``, if there is one. Raises ToolError for a file that is missing or no picture.
@@ -32,7 +33,7 @@ def open_inputs(
         name = parameter.name or ""
         value = values.get(name)
         if parameter.type == "image" and value is not None:
-            opened[name] = _picture(name, value)
+            opened[name] = read_picture(Path(value), name)
         elif parameter.type in FILE_TYPES and value is not None:
             opened[name] = Path(value)
         elif parameter.attach == "file" and value is not None:
@@ -57,7 +58,7 @@ def _below(root: Path | None, path: str) -> Path | None:
 
 
 def encode_results(tool: Tool, result: Any) -> Any:
-    """The JSON answer: one output bare, several as a list. Files become base64, pictures as PNG in RGB."""
+    """The JSON answer: one output bare, several as a list. Files become base64, pictures as PNG."""
     if len(tool.outputs) == 1:
         return _encode(tool.outputs[0], result)
     return [_encode(output, value) for output, value in zip(tool.outputs, result, strict=True)]
@@ -75,12 +76,6 @@ def file_names(tool: Tool, result: Any) -> list[str | None]:
     return [value.name if isinstance(value, Path) and output.type in FILE_TYPES else None for output, value in pairs]
 
 
-def _picture(name: str, path: Path) -> Image:
-    with opened_picture(path, name) as image:
-        image.load()
-        return image
-
-
 def _encode(output: Parameter, value: Any) -> Any:
     if output.type in SCALARS:
         return value
@@ -90,13 +85,10 @@ def _encode(output: Parameter, value: Any) -> Any:
 
 
 def content(output: Parameter, value: Any) -> bytes:
-    """The bytes of a file result; pictures as RGB PNG. Raises ToolError for a result that is too large."""
+    """The bytes of a file result; pictures as PNG. Raises ToolError for a result that is too large."""
     if output.type == "image":
-        from tool_impls.endpoints import png
-
         if isinstance(value, Path):
-            with opened_picture(value, "the picture that was made") as image:
-                return png(image)
+            return png(read_picture(value, "the picture that was made"))
         check_pixels("the picture that was made", *value.size)
         return png(value)
     check_result(value.stat().st_size)

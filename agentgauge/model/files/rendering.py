@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentgauge import sandbox
+from agentgauge.core import pictures
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.files.references import digest
 from agentgauge.sandbox.paths import package_folders
@@ -25,6 +26,7 @@ MAX_PAGES = 20
 T = TypeVar("T")
 
 _CHILD = Path(__file__).with_name("rendering_child.py")
+_PICTURES = Path(pictures.__file__)
 _LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
 _PACKAGES = ("PIL", "pypdfium2")
 _KEPT = 64  # files whose rendering is cached
@@ -112,7 +114,7 @@ class FileRenderer:
         return await self._rendered.result(key, lambda: self._run(kind, content, limit))
 
     async def _run(self, kind: str, content: bytes, limit: int) -> list[Mapping[str, Any]]:
-        order = {"kind": kind, "path": package_folders(), "pages": limit}
+        order = {"kind": kind, "path": package_folders(), "pages": limit, "pictures": str(_PICTURES)}
         _check_packages()
         async with self._slots:
             with sandbox.scratch_folder() as folder:
@@ -121,6 +123,7 @@ class FileRenderer:
                     folder=folder,
                     limits=_LIMITS,
                     stdin=content,
+                    readable=(_PICTURES,),
                 )
         # However the program ended, the lines that it has printed are good.
         return [line for text in result.stdout.split("\n") if (line := _parsed(text)) is not None]

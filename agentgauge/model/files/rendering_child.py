@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import runpy
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 MEDIA = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
@@ -27,18 +29,14 @@ def say(**line: Any) -> None:
 
 
 def encoded(image: Any) -> str:
-    """As JPEG, on white."""
-    from PIL import Image
-
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    """As JPEG, of an RGB picture."""
     stream = io.BytesIO()
-    image.convert("RGB").save(stream, "JPEG", quality=QUALITY)
+    image.save(stream, "JPEG", quality=QUALITY)
     return base64.b64encode(stream.getvalue()).decode("ascii")
 
 
-def picture(content: bytes) -> None:
+def picture(content: bytes, pictures: Mapping[str, Any]) -> None:
+    """``pictures``: the names of ``agentgauge.core.pictures``."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # we look ourselves
@@ -47,11 +45,11 @@ def picture(content: bytes) -> None:
         return
     form, still = image.format, getattr(image, "n_frames", 1) == 1
     image.load()  # the whole of it: a header alone says nothing
-    if form in MEDIA and still and len(content) <= MAX_PICTURE and max(image.size) <= MAX_SIDE:
+    small = len(content) <= MAX_PICTURE and max(image.size) <= min(MAX_SIDE, pictures["STRETCHED"] * min(image.size))
+    if form in MEDIA and still and small and pictures["is_plain"](image):
         say(fits=MEDIA[form])
-        return
-    image.thumbnail((SMALLER, SMALLER))
-    say(jpeg=encoded(image))
+    else:
+        say(jpeg=encoded(pictures["fitted"](image, SMALLER)))
 
 
 def pages(content: bytes, limit: int) -> None:
@@ -77,7 +75,7 @@ def main() -> None:
     sys.path += order["path"]
     content = sys.stdin.buffer.read()
     if order["kind"] == "picture":
-        picture(content)
+        picture(content, runpy.run_path(order["pictures"]))
     else:
         pages(content, order["pages"])
 

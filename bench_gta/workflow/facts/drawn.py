@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened
 from bench_gta.workflow.facts.media import written_in
 from tool_impls.bounds import opened_picture
 from tool_impls.documents.charts import MEDIA_TYPES, chart
@@ -76,9 +77,11 @@ def _pictures(archive: zipfile.ZipFile) -> list[str]:
 def _read(pictures: Iterator[bytes]) -> Iterator[str]:
     """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
     for data in islice(pictures, MOST_READ):
-        with suppress(ToolError), opened_picture(io.BytesIO(data), "it") as image:
-            if min(image.size) >= SMALLEST:
-                yield written_in(image.convert("RGB"))
+        with suppress(ToolError):
+            with opened_picture(io.BytesIO(data), "it") as image:
+                colours = flattened(image)
+            if min(colours.size) >= SMALLEST:
+                yield written_in(colours)
 
 
 _OFFICE = ("Word document", "presentation", "workbook")

@@ -6,10 +6,11 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.pictures import flattened
 from tool_impls.audio import sound_file as sounds
 from tool_impls.bounds import opened_picture
 from tool_impls.perception import ocr
-from tool_impls.video.frames import spread, video_frames, video_timing
+from tool_impls.video.frames import spread, upright, video_frames, video_timing
 
 if TYPE_CHECKING:
     import numpy
@@ -31,10 +32,10 @@ LOWEST = 30.0  # hertz; what is below is hum, not pitch
 def picture(path: Path, *, read: bool) -> Found:
     """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
     with opened_picture(path, "it", then="are looked at") as image:
-        colours = image.convert("RGB")
+        colours = flattened(image)
     counted = colours.getcolors(MOST_COLOURS)
     measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
-    return {"measures": measures, "look": _look(colours), **({"shown": written_in(colours)} if read else {})}
+    return {"measures": measures, "look": look_of(colours), **({"shown": written_in(colours)} if read else {})}
 
 
 def sound(path: Path) -> Found:
@@ -53,7 +54,7 @@ def video(path: Path, *, read: bool) -> Found:
 
     count, look, size = 0, "", (0, 0)
     for _, frame in video_frames(path):
-        look = look or _look(frame.to_image())
+        look = look or look_of(upright(frame).to_image())
         count, size = count + 1, shown_size(frame)
     channels = 0
     if has_sound(path):
@@ -72,7 +73,7 @@ def written_in(image: Image) -> str:
     return "\n".join(block.text for block in ocr.reader().lines(small))
 
 
-def _look(image: Image) -> str:
+def look_of(image: Image) -> str:
     from PIL.Image import Resampling
 
     return image.convert("L").resize((FIELDS, FIELDS), Resampling.BOX).tobytes().hex()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened, is_plain
 from agentgauge.core.types import Json
 from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
@@ -27,8 +28,6 @@ BY = "Pillow"
 
 def picture(order: Mapping[str, Json]) -> Json:
     """The file itself, or PNG pictures of it: of a moving one ``max_frames``, evenly spread. Raises ToolError."""
-    from PIL import ImageOps
-
     path, folder = Path(order["source"]), Path(order["folder"])
     size = check_size(path)
     with opened_picture(path, "it", then="are shown") as image:
@@ -36,15 +35,15 @@ def picture(order: Mapping[str, Json]) -> Json:
         width, height = image.size
         note = f"{image.format} picture of {width} by {height} pixels"
         small = max(width, height) <= LARGEST_SIDE and size <= LARGEST_FILE
-        if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()):
-            image.load()
+        image.load()
+        if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()) and is_plain(image):
             return {"files": [path.name], "note": note}
         files: list[str] = []
         shown = min(count, order["max_frames"])
         for place in (number * count // shown for number in range(shown)):
             image.seek(place)
             check_pixels("it", *image.size, then="are shown")  # frames may differ
-            made = ImageOps.exif_transpose(image).convert("RGBA" if image.has_transparency_data else "RGB")
+            made = flattened(image)
             made.thumbnail((SIDE, SIDE))
             files.append(f"picture_{len(files) + 1:03}.png")
             made.save(folder / files[-1])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.pictures import flattened
 from tool_impls.geometry import Box
 from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.torchvision_ops import nms, ready_torchvision
@@ -34,7 +35,7 @@ class _Hub(ABC):
             groups[image.size, wanted].append(index)
         found: list[list[Hit]] = [[] for _ in images]
         for (_, wanted), indices in groups.items():
-            pictures = [images[index].convert("RGB") for index in indices]
+            pictures = [flattened(images[index]) for index in indices]
             for index, hits in zip(indices, self._pass(pictures, wanted, threshold), strict=True):
                 seen = [hit for hit in hits if hit.box.x1 < hit.box.x2 and hit.box.y1 < hit.box.y2]
                 found[index] = sorted(seen, key=lambda hit: -hit.score)

@@ -6,6 +6,8 @@ import colorsys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from agentgauge.core.pictures import flattened
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -37,7 +39,7 @@ def has_colour(image: Image, box: tuple[float, float, float, float], names: Iter
     width, height = (x2 - x1) / 3, (y2 - y1) / 3
     left, top = int(x1 + width), int(y1 + height)
     right, bottom = max(left + 1, int(x2 - width)), max(top + 1, int(y2 - height))
-    small = image.convert("RGB").crop((left, top, right, bottom)).resize((9, 9))
+    small = flattened(image.crop((left, top, right, bottom))).resize((9, 9))
     data = small.tobytes()
     red, green, blue = (sorted(data[channel::3])[40] for channel in range(3))
     return any(_is(name, red, green, blue) for name in names)

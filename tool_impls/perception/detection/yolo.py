@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.index import cache_folder
+from agentgauge.core.pictures import flattened
 from tool_impls.geometry import Box
 from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.weights_file import lacks_encoder
@@ -30,7 +31,7 @@ class _Yolo:
         self._device = torch.device(device)  # given as an object, the package leaves CUDA_VISIBLE_DEVICES alone
 
     def _predict(self, images: Sequence[Image], threshold: float) -> list[list[Hit]]:
-        pictures = [image.convert("RGB") for image in images]
+        pictures = [flattened(image) for image in images]
         quiet = {"verbose": False, "save": False, "rect": False}
         size, least = len(pictures), max(threshold, 0.001)
         results = self._model.predict(pictures, conf=least, iou=OVERLAP, batch=size, device=self._device, **quiet)
