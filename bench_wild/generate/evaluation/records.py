@@ -210,7 +210,7 @@ def _numbers(text: str, count: int) -> list[int]:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not re.fullmatch(r"\d{1,9}(-\d{0,9})?", part.strip()):
+        if not re.fullmatch(r"\d{1,4000}(-\d{0,4000})?", part.strip()):
             raise UsageProblem(
                 f"--sessions {text!r}: {part.strip()!r} is neither a number nor a range; write 0,3-7 or all"
             )

@@ -239,6 +239,8 @@ def test_a_run_on_accepted_sessions_says_so(out, tmp_path):
         ("0,", "'' is neither a number nor a range"),
         ("0,3", "'3' is outside of the sessions 0 to 2"),
         ("2-1", "'2-1' is outside of the sessions 0 to 2"),
+        ("9" * 5000, "is neither a number nor a range"),
+        ("²", "'²' is neither a number nor a range"),
         ("0-99999999999999", "'0-99999999999999' is outside of the sessions 0 to 2"),
     ],
 )
