@@ -18,9 +18,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.view.server import Viewer
 from aiohttp import web
 
 from agentgauge.core import web_server
+from agentgauge.core.accepting import raise_file_limit
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from agentgauge.model.embedded.serve import make_answer, make_app
 from agentgauge.run.external_agent.endpoint import AgentEndpoint
@@ -29,6 +31,7 @@ from bench_gta.similarity_server import make_app as similarity_app
 from tests.plugin.project import ROOT
 from tests.tools.servers import background, threaded
 from tests.tools.test_server import make
+from tool_impls.mcp.gateway import Gateway
 from tool_impls.server.app import running
 
 CAP = 12
@@ -39,8 +42,6 @@ Start = Callable[[Path], AbstractAsyncContextManager[int]]
 
 @asynccontextmanager
 async def view(folder: Path) -> AsyncIterator[int]:
-    from agentgauge_reports.view.server import Viewer
-
     viewer = Viewer(folder)
     async with served(viewer.app(), bind("127.0.0.1", 0)) as port:
         yield port
@@ -56,8 +57,6 @@ async def tools(_: Path) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def mcp(_: Path) -> AsyncIterator[int]:
-    from tool_impls.mcp.gateway import Gateway
-
     gateway = await Gateway.start()
     yield gateway.port
     await gateway.close()
@@ -324,8 +323,6 @@ def test_a_command_with_few_files_answers_beside_idle_connections(name: str, tmp
 
 
 def test_the_limit_of_files_is_raised_and_never_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentgauge.core.accepting import raise_file_limit
-
     endless = resource.RLIM_INFINITY
     for soft, hard, wanted, found in (
         (1024, 4096, 2000, 2000),
