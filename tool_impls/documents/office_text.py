@@ -135,9 +135,9 @@ class OfficeText:
             elif text := self._text(one, name):
                 texts.append(text)
             elif name == "r":
-                before = len(texts)
+                start = len(texts)
                 self._read(one, texts, within)
-                texts[before:] = (in_font(_font(one), text) for text in texts[before:])
+                texts[start:] = (in_font(_font(one), text) for text in texts[start:])
             else:
                 self._read(one, texts, within)
 
