@@ -186,6 +186,12 @@ def test_a_judge_reads_the_same(tmp_path: Path) -> None:
     assert [one.text for one in found] == ["One:\n" + SHOWN.replace(",", " | ")] * len(paths)
 
 
+def test_a_workbook_with_macros_is_a_workbook(tmp_path: Path) -> None:
+    path = written(tmp_path, {"xl/vbaProject.bin": "\0" * 9}, "a.xlsm")
+    (found,) = facts([path], folder=tmp_path)
+    assert (read(path), found.kind, found.measures["rows"]) == (SHOWN, "workbook", 1)
+
+
 @pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])
 def test_what_is_not_there_is_missed_only_where_it_is_used(part: str, tmp_path: Path) -> None:
     shown = {"xl/styles.xml": "item,0.475,46145", "xl/sharedStrings.xml": "[text missing in the file],47.5%,2026-05-03"}
