@@ -16,6 +16,17 @@ DISK_FULL = "disk full"
 """Cause of a case that ended because something could not be written."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_ADVICE = {
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "free disk space, or raise your quota",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "close other programs, because this machine has too many open files",
+    errno.ENOMEM: "free memory, or raise the limit (ulimit -v)",
+    errno.EROFS: "make the file system writable",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+}
 _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
 
 
@@ -45,7 +56,12 @@ def is_disk_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _FULL
 
 
+def advice(error: OSError) -> str:
+    """What the user can do about an error of a file; empty where that is not known."""
+    return _ADVICE.get(error.errno or 0, "")
+
+
 def cannot_write(run: Path, error: OSError) -> str:
-    """The message for the user about such an error. ``run``: the run's folder."""
+    """The message for the user about a file of a run that cannot be written. ``run``: the run's folder."""
     what = f"{error.filename or run} cannot be written ({error.strerror or error})"
-    return f"{what}: free disk space; finished cases are kept"
+    return f"{what}{': ' if advice(error) else ''}{advice(error)}; finished cases are kept"

@@ -6,13 +6,14 @@ adds the options and loads nothing else of ours; ``activation`` describes what h
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import pytest
 
 from agentgauge.pytest_plugin.fixtures import outcome, sample
-from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
@@ -62,6 +63,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
+    _keep_streams(early_config)
     refuse_paths_elsewhere(early_config, args)
     yield
     import_named(early_config)
@@ -94,11 +96,11 @@ def pytest_configure(config: pytest.Config) -> None:
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
-        from agentgauge.pytest_plugin.reporting import redact_terminal
+        from agentgauge.pytest_plugin.terminal import prepare_terminal
 
         activate(config)
         if given is None:
-            redact_terminal(config)
+            prepare_terminal(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -142,6 +144,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise
     if collection is not None:
         collection.is_chosen = True
+
+
+def _keep_streams(config: pytest.Config) -> None:
+    """Before pytest captures the standard streams: open those that are closed; afterwards, when it has put them back:
+    let no lost output fail the interpreter's end."""
+    if sys.stdout is None or sys.stderr is None:
+        from agentgauge.core.standard_streams import open_closed_streams
+
+        open_closed_streams()
+
+    def drop_lost() -> None:
+        if LOST_OUTPUT in config.stash:
+            from agentgauge.core.standard_streams import drop
+
+            drop(sys.stdout)
+
+    config.add_cleanup(drop_lost)
 
 
 def _is_wanted(config: pytest.Config) -> bool:

@@ -62,7 +62,7 @@ def activate_late(config: pytest.Config) -> Collection | None:
     """
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
-            activate(config)  # without redact_terminal: pytest has begun to write by now
+            activate(config)  # without prepare_terminal: pytest has begun to write by now
             for name in ("agentgauge-controller", "agentgauge-allure"):
                 if plugin := config.pluginmanager.get_plugin(name):
                     plugin.pytest_sessionstart()

@@ -187,17 +187,9 @@ ENDINGS: Mapping[str, Ending] = {
 }
 """The words of OpenAI's batches, which others use too."""
 
-GOING_ON = {
-    "validating",
-    "in_progress",
-    "finalizing",
-    "cancelling",
-    "canceling",
-    "created",
-    "queued",
-    "pending",
-    "running",
-}
+GOING_ON = frozenset(
+    ("validating", "in_progress", "finalizing", "cancelling", "canceling", "created", "queued", "pending", "running")
+)
 """The words, of OpenAI's batches and of others, for a batch that has not ended."""
 
 CANCELLED = "batch cancelled"
