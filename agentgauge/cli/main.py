@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
-from agentgauge.core.atomic_write import advice
+from agentgauge.core.atomic_write import refusal
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.metadata import announced, own_version
@@ -85,8 +85,7 @@ def _refusal(problem: OSError | MemoryError) -> str:
     """What the machine has refused a command, and what the user can do."""
     if isinstance(problem, MemoryError):
         return "not enough memory; free some, or raise the limit (ulimit -v)"
-    what = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
-    return "; ".join(filter(None, (what, advice(problem))))
+    return refusal(problem)
 
 
 @contextlib.contextmanager

@@ -24,8 +24,8 @@ _ADVICE = {
     errno.ENFILE: "close other programs, because this machine has too many open files",
     errno.ENOMEM: "free memory, or raise the limit (ulimit -v)",
     errno.EROFS: "make the file system writable",
-    errno.EACCES: "let this user write there",
-    errno.EPERM: "let this user write there",
+    errno.EACCES: "give this user access to it",
+    errno.EPERM: "give this user access to it",
 }
 _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
 
@@ -59,6 +59,12 @@ def is_disk_full(error: BaseException) -> bool:
 def advice(error: OSError) -> str:
     """What the user can do about an error of a file; empty where that is not known."""
     return _ADVICE.get(error.errno or 0, "")
+
+
+def refusal(error: OSError) -> str:
+    """The message for the user about something that the operating system refuses."""
+    what = f"{error.filename} cannot be used ({error.strerror})" if error.filename else str(error)
+    return f"{what}{': ' if advice(error) else ''}{advice(error)}"
 
 
 def cannot_write(run: Path, error: OSError) -> str:

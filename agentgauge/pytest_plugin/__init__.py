@@ -6,6 +6,7 @@ adds the options and loads nothing else of ours; ``activation`` describes what h
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
@@ -77,15 +78,19 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge.cli.several_models import run_several_models
+        from agentgauge.core.atomic_write import refusal
         from agentgauge.core.errors import UsageProblem
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
         try:
+            if results := config.getoption("allure_report_dir", None):
+                os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
             words, root = config.invocation_params.args, config.rootpath
             if (status := run_several_models(config.option, words, root, config.getoption)) is not None:
                 return status
-        except UsageProblem as problem:
-            raise pytest.UsageError(str(problem)) from None
+        except (UsageProblem, OSError) as problem:
+            text = refusal(problem) if isinstance(problem, OSError) else str(problem)
+            raise pytest.UsageError(text) from None
         limit_workers(config)
         limit_restarts(config)
     return None

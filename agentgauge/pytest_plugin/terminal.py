@@ -21,13 +21,16 @@ _ERRORS = pytest.StashKey[int]()
 def prepare_terminal(config: pytest.Config) -> None:
     """Remove secrets from the terminal's output: with ``--showlocals`` an error shows the variables of every
     function. When it cannot be written, that is said on standard error."""
+    with suppress(OSError, AttributeError, ValueError):  # it is no file
+        config.stash[_ERRORS] = os.dup(sys.stderr.fileno())
+        config.add_cleanup(partial(os.close, config.stash[_ERRORS]))
+    before, file = sys.stdout, cast("TextIO", Printed(output(config, sys.stdout), redact))
     terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if type(terminal) is pytest.TerminalReporter:
-        with suppress(OSError, AttributeError, ValueError):  # it is no file
-            config.stash[_ERRORS] = os.dup(sys.stderr.fileno())
-            config.add_cleanup(partial(os.close, config.stash[_ERRORS]))
+    if terminal is None:  # pytest makes it next, of this stream
+        sys.stdout = file
+        config.add_cleanup(lambda: setattr(sys, "stdout", before))
+    elif type(terminal) is pytest.TerminalReporter:
         config.pluginmanager.unregister(terminal)
-        file = cast("TextIO", Printed(output(config, sys.stdout), redact))
         config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")
 
 

@@ -107,7 +107,8 @@ class BatchFormat(ABC):
         if isinstance(result, Failure):
             return 0
         usage = result.get("usage")
-        return 2 if isinstance(usage, Mapping) and any(usage.values()) else 1
+        tokens = usage.values() if isinstance(usage, Mapping) else ()
+        return 2 if any(isinstance(number, int) and number > 0 for number in tokens) else 1
 
 
 def lines(items: Sequence[Item], pattern: bytes) -> list[bytes]:

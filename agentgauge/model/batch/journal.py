@@ -35,6 +35,7 @@ class Planned:
     requests: Sequence[str]  # their digests, in order
     upload: str = ""
     identity: str = ""  # of the provider; empty where the submission was not noted
+    is_sure: bool = True  # whether the identity has a checksum
 
 
 class Journal:
@@ -84,7 +85,7 @@ class Journal:
             case {"batch": str(name), "upload": str(upload)} if name in self._batches:
                 self._batches[name].upload = upload
             case {"batch": str(name), "id": str(identity)} if name in self._batches:
-                self._batches[name].identity = identity
+                self._batches[name].identity, self._batches[name].is_sure = identity, CHECK in line
             case {"batch": str(name)} if name not in self._batches:
                 return "the line that plans its batch is missing"
             case _:

@@ -200,8 +200,9 @@ class BatchQueue:
     async def _look_for(self, batch: Batch, planned: Planned) -> None:
         if planned.identity:
             await self._collect(batch, [planned.identity])
-        if not batch.answers and (batch.failure.kind != "final" or batch.failure.cause == CANCELLED):
-            found = await self._find(planned)  # the note may be missing, or of another batch
+        is_sure = planned.identity and planned.is_sure  # else the note is missing, or may be of another batch
+        if not (is_sure or batch.answers) and (batch.failure.kind != "final" or batch.failure.cause == CANCELLED):
+            found = await self._find(planned)
             if isinstance(found, Failure):
                 batch.failure = replace(found, kind="final")  # it may be away, and would be paid twice
             elif found:
