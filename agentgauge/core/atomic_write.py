@@ -63,7 +63,7 @@ def advice(error: OSError) -> str:
 
 def refusal(error: OSError) -> str:
     """The message for the user about something that the operating system refuses."""
-    what = f"{error.filename} cannot be used ({error.strerror})" if error.filename else str(error)
+    what = f"{error.filename} cannot be used ({error.strerror})" if error.filename else error.strerror or str(error)
     return f"{what}{': ' if advice(error) else ''}{advice(error)}"
 
 

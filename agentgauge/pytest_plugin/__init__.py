@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -64,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
-    _keep_streams(early_config)
+    _prepare_capture(early_config)
     refuse_paths_elsewhere(early_config, args)
     yield
     import_named(early_config)
@@ -80,9 +81,11 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.atomic_write import refusal
         from agentgauge.core.errors import UsageProblem
+        from agentgauge.core.open_files import require_files
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
         try:
+            require_files()
             if results := config.getoption("allure_report_dir", None):
                 os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
             words, root = config.invocation_params.args, config.rootpath
@@ -151,9 +154,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         collection.is_chosen = True
 
 
-def _keep_streams(config: pytest.Config) -> None:
-    """Before pytest captures the standard streams: open those that are closed; afterwards, when it has put them back:
-    let no lost output fail the interpreter's end."""
+def _prepare_capture(config: pytest.Config) -> None:
+    """Before pytest captures the standard streams: open those that are closed, and look for a place for temporary
+    files. Once it has put them back: let no lost output fail the interpreter's end."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise pytest.UsageError(f"{error.strerror}; set TMPDIR to a folder that can be written") from None
     if sys.stdout is None or sys.stderr is None:
         from agentgauge.core.standard_streams import open_closed_streams
 

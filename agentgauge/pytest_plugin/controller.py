@@ -315,6 +315,10 @@ class Controller:
                 if note := empty_shard(self.folder, self.settings.shard):
                     self.state.held.append(note)
                     session.exitstatus = pytest.ExitCode.OK
+        except MemoryError:
+            why = "too little memory to sum up the run: free some, or raise the limit (ulimit -v)"
+            self.state.problems.append(f"{why}; finished cases are kept; continue with --resume={self.folder.path}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         except (OSError, UsageProblem) as error:
             style = self.config.getoption("tbstyle", "auto")
             text = self.state.cannot_write(error) if isinstance(error, OSError) else with_mistake(error, style)

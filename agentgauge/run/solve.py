@@ -257,6 +257,8 @@ def _why_broken(error: BaseException, run: Path) -> tuple[str, str]:
         return str(error), "not scorable"
     if is_disk_full(error):
         return f"the disk is full: {error}", DISK_FULL
+    if isinstance(error, MemoryError):
+        return "this machine had too little memory for the case; free some, or raise the limit (ulimit -v)", "memory"
     if isinstance(error, OSError) and advice(error) and str(error.filename).startswith(f"{run}{os.sep}"):
         return refusal(error), "run folder"
     return f"internal error at {place_of(error)}: {type(error).__name__}: {error}", "internal error"
