@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import inspect
 import os
@@ -54,8 +55,8 @@ PIPE_CLOSED = 141
 """Exit status where the reader of standard output has gone, as a shell has it."""
 
 
-class _OutputLost(Exception):
-    """Raised from the error by what prints."""
+class _OutputLost(OSError):
+    """Raised by what prints."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,9 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _run(sys.argv[1:] if argv is None else argv)
             sys.stdout.flush()
         except _OutputLost as lost:
-            if isinstance(lost.__cause__, BrokenPipeError):
+            if lost.errno == errno.EPIPE:
                 return PIPE_CLOSED
-            print(f"agentgauge: {lost}", file=sys.stderr)
+            print(f"agentgauge: {lost_output(lost)}", file=sys.stderr)
             return 1
         except BrokenPipeError:
             drop(sys.stdout)
@@ -95,7 +96,7 @@ def _redacted_output() -> Iterator[None]:
     out, err = sys.stdout, sys.stderr
 
     def lost(error: OSError) -> None:
-        raise _OutputLost(lost_output(error)) from error
+        raise _OutputLost(error.errno, error.strerror) from error
 
     sys.stdout = cast("TextIO", Printed(Output(out, lost)))
     sys.stderr = cast("TextIO", Printed(Output(err, lambda error: None)))

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO, cast
 
 from agentgauge_reports.several.end import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
@@ -14,6 +15,7 @@ from agentgauge.cli.project_tasks import import_tasks
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
+from agentgauge.core.standard_streams import Output, lost_output
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
@@ -43,8 +45,6 @@ def run_members(
             if stored:
                 write(parent, stored)
             return _run(parent, group, todo, limit, root)
-    except BrokenPipeError:  # nothing reads what is printed
-        raise
     except OSError as error:
         where = error.filename or parent
         raise UsageProblem(
@@ -54,7 +54,12 @@ def run_members(
 
 def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
     """Raises OSError."""
-    screen, width = Screen(sys.stdout), group.side_by_side or len(group.members)
+
+    def lost(error: OSError) -> None:
+        print(f"agentgauge: {lost_output(error)}; the runs below {parent} go on", file=sys.stderr)
+
+    screen = Screen(cast("TextIO", Output(sys.stdout, lost)))
+    width = group.side_by_side or len(group.members)
     names = [one.name for one in group.members]
     kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
     together = f", up to {width} side by side" if width < len(todo) else ""

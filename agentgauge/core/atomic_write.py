@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def encoded(value: Json, *, indent: int | None = None) -> bytes:
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Replace a file in one step. A link of that name is replaced, not followed. ``mode``: who may read and write the
     file. Raises OSError."""
+    refuse_device(path)
     descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:80]}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -49,6 +51,20 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):  # it has become the file
             Path(scratch).unlink()
+
+
+def refuse_device(path: Path) -> None:
+    """Raises OSError for a device, such as /dev/full and /dev/stdout, which a file would replace for everyone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if (
+        stat.S_ISCHR(found.st_mode)
+        or stat.S_ISBLK(found.st_mode)
+        or (path.is_symlink() and stat.S_ISFIFO(found.st_mode))
+    ):
+        raise OSError(errno.EEXIST, "it is a device; name a file", str(path))
 
 
 def is_disk_full(error: BaseException) -> bool:

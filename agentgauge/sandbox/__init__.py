@@ -39,13 +39,13 @@ def run(program: Sequence[str] | Script, *, allow_unsafe: bool = False, **option
     """Run a program in the sandbox and wait for its end: a command line that begins with an absolute path, or a
     script. Safe in any thread.
 
-    One run at a time in a folder. A program that was ended from outside is run once more if its folder is not kept:
-    one that ends itself so does it again, and that counts. Raises UsageProblem below the minimum of protection unless
-    ``allow_unsafe``, SandboxFault if nothing could be run.
+    One run at a time in a folder. A program that was ended from outside is run once more: one that ends itself so does
+    it again, and that counts. Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault
+    if nothing could be run.
     """
     check_minimum(allow_unsafe=allow_unsafe)
     result = Job(program, chosen()[0], **options).run()
-    if result.ended_from_outside and not options.get("keep", True):
+    if result.ended_from_outside:
         result = Job(program, chosen()[0], **options).run()
     return result
 

@@ -49,14 +49,14 @@ def test_a_program_that_is_killed_from_outside_is_run_once_more(tmp_path: Path) 
     ended = threading.Event()
     killer = threading.Thread(target=kill_once, args=(ended,))
     killer.start()
-    result = sandbox.run(script(WAITS), folder=tmp_path, keep=False)
+    result = sandbox.run(script(WAITS), folder=tmp_path)
     ended.set()
     killer.join()
     assert (result.status, result.stdout) == ("ok", "begun done")
 
 
 def test_one_that_kills_itself_has_ended(tmp_path: Path) -> None:
-    result = sandbox.run(script(KILLS_ITSELF), folder=tmp_path, keep=False)
+    result = sandbox.run(script(KILLS_ITSELF), folder=tmp_path)
     assert (result.status, result.reason, result.stdout) == ("killed", "it died of SIGKILL", "begun ")
 
 

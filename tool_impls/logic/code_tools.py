@@ -189,7 +189,6 @@ def run_child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, u
         stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
         readable=() if order["kind"] in ("value", "claim") else _FONTS,
         packages=order["kind"] != "value",
-        keep=False,
         allow_unsafe=unsafe,
     )
 
