@@ -64,14 +64,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     fix."""
     register_environment()
     open_closed_streams()
-    with _redacted_output():
+    with _redacted_output() as output:
         try:
-            status = _run(sys.argv[1:] if argv is None else argv)
-            sys.stdout.flush()
-        except _OutputLost as lost:
-            if lost.errno == errno.EPIPE:
+            try:
+                status = _run(sys.argv[1:] if argv is None else argv)
+            finally:
+                sys.stdout.flush()
+        except (_OutputLost, SystemExit):  # the latter of --help, for which argparse ignores that it cannot be written
+            if output.error is None:
+                raise
+            if output.error.errno == errno.EPIPE:
                 return PIPE_CLOSED
-            print(f"agentgauge: {lost_output(lost)}", file=sys.stderr)
+            print(f"agentgauge: {lost_output(output.error)}", file=sys.stderr)
             return 1
         except BrokenPipeError:
             drop(sys.stdout)
@@ -90,18 +94,20 @@ def _refusal(problem: OSError | MemoryError) -> str:
 
 
 @contextlib.contextmanager
-def _redacted_output() -> Iterator[None]:
-    """Nothing that is printed holds a secret, be it a refused option or a message of a library."""
+def _redacted_output() -> Iterator[Output]:
+    """Nothing that is printed holds a secret, be it a refused option or a message of a library. Yields standard
+    output."""
     undo = redact_logs()
     out, err = sys.stdout, sys.stderr
 
     def lost(error: OSError) -> None:
         raise _OutputLost(error.errno, error.strerror) from error
 
-    sys.stdout = cast("TextIO", Printed(Output(out, lost)))
+    output = Output(out, lost)
+    sys.stdout = cast("TextIO", Printed(output))
     sys.stderr = cast("TextIO", Printed(Output(err, lambda error: None)))
     try:
-        yield
+        yield output
     finally:
         sys.stdout, sys.stderr = out, err
         undo()

@@ -16,7 +16,7 @@ class Output:
     def __init__(self, stream: Any, lost: Callable[[OSError], None]) -> None:
         self._stream = stream
         self._lost = lost
-        self._is_lost = False
+        self.error: OSError | None = None  # why it cannot be written
 
     def write(self, text: str) -> int:
         self._try(lambda: self._stream.write(text))
@@ -29,11 +29,11 @@ class Output:
         self._try(self._stream.close)
 
     def _try(self, step: Callable[[], object]) -> None:
-        if not self._is_lost:
+        if self.error is None:
             try:
                 step()
             except OSError as error:
-                self._is_lost = True
+                self.error = error
                 drop(self._stream)
                 self._lost(error)
 
