@@ -139,3 +139,19 @@ def test_a_plugin_that_fails_at_the_end_costs_no_results(tmp_path, url):
     project.run("--model", "m", "--model-url", url, "--run-dir", "run")
     assert (tmp_path / "run" / "summary.json").exists()
     assert len(records(tmp_path / "run")) == 6
+
+
+def test_files_of_one_case_that_this_user_may_not_read(tmp_path, url):
+    project = Project.make(tmp_path)
+    assert project.run("--model", "m", "--model-url", url, "--run-dir", "run").status == 0
+    stored = tmp_path / "run" / "records.jsonl"
+    stored.write_bytes(b"".join(stored.read_bytes().splitlines(keepends=True)[:-1]))
+    closed = tmp_path / "run" / "files" / "toy.say"
+    closed.mkdir(parents=True)
+    closed.chmod(0o000)
+    try:
+        result = shell(project, '"$@"', "--resume", "run", "test_toy.py", before=UNPRIVILEGED)
+    finally:
+        closed.chmod(0o700)
+    assert result.status == 1, result.output
+    assert "files/toy.say/s5-a1 cannot be used (Permission denied): give this user access to it" in result.output
