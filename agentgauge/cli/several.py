@@ -12,6 +12,7 @@ from agentgauge_reports.several.end import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
 
 from agentgauge.cli.project_tasks import import_tasks
+from agentgauge.core.atomic_write import advice
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
@@ -46,10 +47,8 @@ def run_members(
                 write(parent, stored)
             return _run(parent, group, todo, limit, root)
     except OSError as error:
-        where = error.filename or parent
-        raise UsageProblem(
-            f"{where} cannot be written ({error.strerror}); free disk space, or name another folder"
-        ) from None
+        what = f"{error.filename or parent} cannot be written ({error.strerror})"
+        raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
 
 
 def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:

@@ -80,6 +80,6 @@ def _private() -> Path:
 
     from agentgauge.core.own_folder import OwnFolder
 
-    folder = OwnFolder("own-home")
+    folder = OwnFolder("home")
     atexit.register(folder.close)
     return folder.path

@@ -12,6 +12,7 @@ import pytest
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import Fault
 from tests.external_agent.agents import Model, solve
+from tests.model.fault_server import Act, FaultServer, Seen, answer
 from tests.plugin.project import records, run_gta
 
 WORK = "print(ask('x')[0])"
@@ -70,21 +71,36 @@ def test_a_shell_around_it_names_the_signal(tmp_path: Path) -> None:
         solve("sys.exit(128 + 9)", tmp_path)
 
 
+ASKS = """
+import json, os, urllib.request
+body = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
+headers = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}", "Content-Type": "application/json"}
+request = urllib.request.Request(f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, headers)
+print(json.loads(urllib.request.urlopen(request).read())["choices"][0]["message"]["content"])
+"""
+
+
 @pytest.mark.slow
 def test_a_resumed_run_starts_it_again(tmp_path: Path) -> None:
-    (tmp_path / "state").write_text("die")
-    (tmp_path / "agentgauge.toml").write_text('[agent]\nreadable = ["state"]\n')
-    (tmp_path / "own_agent.py").write_text(
-        "import os, pathlib\n"
-        f"if pathlib.Path({str(tmp_path / 'state')!r}).read_text() == 'die':\n    os.kill(os.getpid(), 9)\n"
-        "print('an answer')\n"
-    )
-    agent = f"--agent={sys.executable} {tmp_path / 'own_agent.py'}"
-    few = (agent, "-k", "test_end_to_end", "--limit=1")
-    run_gta(*few, "--run-dir=run", cwd=tmp_path, status=1)
-    (record,) = records(tmp_path / "run")
-    assert (record["cause"], record["error"]) == ("agent killed", "the agent gave no answer: it died of SIGKILL")
-    (tmp_path / "state").write_text("live")
-    run_gta(*few, "--resume=run", cwd=tmp_path)
-    (record,) = records(tmp_path / "run")
-    assert record["status"] == "wrong"
+    program = tmp_path / "own_agent.py"
+    program.write_text(ASKS)
+    killed: list[int] = []
+
+    def choose(request: Seen) -> Act:
+        for pid in [] if killed else processes(str(program)):
+            if b"--agent" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+        return answer("an answer")
+
+    with FaultServer(choose=choose) as endpoint:
+        few = (f"--agent={sys.executable} {program}", "--model=m", f"--model-url={endpoint.url}", "--limit=1")
+        run_gta(*few, "-k", "test_end_to_end", "--run-dir=run", cwd=tmp_path, status=1)
+        (record,) = records(tmp_path / "run")
+        assert (record["status"], record["cause"]) == ("broken", "agent killed")
+        assert record["error"].startswith("the agent gave no answer: it ")
+        assert record["transcript"]["usage"]["requests"] == 1  # it was paid
+        run_gta(*few, "-k", "test_end_to_end", "--resume=run", cwd=tmp_path)
+        (record,) = records(tmp_path / "run")
+        assert record["status"] == "wrong"
+    assert killed

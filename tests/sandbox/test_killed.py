@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -27,19 +28,25 @@ def script(code: str) -> sandbox.Script:
     return sandbox.Script(f"def main():\n    exec({code!r})\nif __name__ == '__main__':\n    main()\n")
 
 
-def children(pid: int) -> Iterator[int]:
-    """The processes below one, the deepest first."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            yield from children(child)
-            yield child
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def sleepers() -> Iterator[int]:
+    """The program below this process, and the processes that hold it."""
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # it has ended
+            if comm.read_text() == "sleeper\n":
+                chain = [int(comm.parent.name)]
+                while chain[-1] > 1 and chain[-1] != os.getpid():
+                    chain.append(parent(chain[-1]))
+                if chain.pop() == os.getpid():
+                    yield from chain
 
 
 def kill_once(ended: threading.Event) -> None:
-    """All that runs below this process, once the program sleeps."""
     while not ended.wait(0.01):
-        found = list(children(os.getpid()))
-        if any(Path(f"/proc/{pid}/comm").read_text() == "sleeper\n" for pid in found):
+        if found := list(sleepers()):
             for pid in found:
                 os.kill(pid, signal.SIGKILL)
             return
