@@ -66,7 +66,12 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
     _prepare_capture(early_config)
-    refuse_paths_elsewhere(early_config, args)
+    try:
+        refuse_paths_elsewhere(early_config, args)
+    except OSError as error:  # a folder that this user may not look into
+        from agentgauge.core.atomic_write import refusal
+
+        raise pytest.UsageError(refusal(error)) from None
     yield
     import_named(early_config)
     # by now the project's own options are known, and its conftest.py has announced its tasks

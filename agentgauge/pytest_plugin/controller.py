@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -302,7 +303,8 @@ class Controller:
             if self.state.progress:
                 self.state.progress.finish()
             if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
-                terminal.flush()  # it may fail
+                with suppress(OSError):  # of a terminal that is not ours
+                    terminal.flush()  # ours notes that it cannot be written
             if lost := self.config.stash.get(LOST_OUTPUT, ""):
                 self.state.problems.append(lost)
                 session.exitstatus = exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
