@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge.core.announcement.module_file import import_file
+from agentgauge.core.atomic_write import refusal
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.metadata import announced, own_version
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
+from agentgauge.core.standard_streams import Output, drop, lost_output, open_closed_streams
 from agentgauge.core.user_home import home_variables
 
 COMMANDS = {
@@ -50,31 +52,62 @@ exit status, and whose docstring begins with the help."""
 TASKS = "--tasks"
 
 PIPE_CLOSED = 141
-"""Exit status where standard output was closed, as a shell has it."""
+"""Exit status where the reader of standard output has gone, as a shell has it."""
+
+
+class _OutputLost(OSError):
+    """Raised by what prints."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Returns the exit status: 0 done, 4 for something that the user must fix."""
+    """Returns the exit status: 0 done, 1 for something that the machine refuses, 4 for something that the user must
+    fix."""
     register_environment()
-    try:
-        with _redacted_output():
-            status = _run(sys.argv[1:] if argv is None else argv)
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader of standard output has gone; the interpreter must not fail on that again when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+    open_closed_streams()
+    with _redacted_output() as output:
+        try:
+            try:
+                status = _run(sys.argv[1:] if argv is None else argv)
+            finally:
+                sys.stdout.flush()
+        except (_OutputLost, SystemExit):  # the latter of --help, for which argparse ignores that it cannot be written
+            if output.error is None:
+                raise
+            if output.error.errno == errno.EPIPE:
+                return PIPE_CLOSED
+            print(f"agentgauge: {lost_output(output.error)}", file=sys.stderr)
+            return 1
+        except BrokenPipeError:
+            drop(sys.stdout)
+            return PIPE_CLOSED
+        except (OSError, MemoryError) as problem:
+            print(f"agentgauge: {_refusal(problem)}", file=sys.stderr)
+            return 1
     return status
 
 
+def _refusal(problem: OSError | MemoryError) -> str:
+    """What the machine has refused a command, and what the user can do."""
+    if isinstance(problem, MemoryError):
+        return "not enough memory; free some, or raise the limit (ulimit -v)"
+    return refusal(problem)
+
+
 @contextlib.contextmanager
-def _redacted_output() -> Iterator[None]:
-    """Nothing that is printed holds a secret, be it a refused option or a message of a library."""
+def _redacted_output() -> Iterator[Output]:
+    """Nothing that is printed holds a secret, be it a refused option or a message of a library. Yields standard
+    output."""
     undo = redact_logs()
     out, err = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = cast("TextIO", Printed(out)), cast("TextIO", Printed(err))
+
+    def lost(error: OSError) -> None:
+        raise _OutputLost(error.errno, error.strerror) from error
+
+    output = Output(out, lost)
+    sys.stdout = cast("TextIO", Printed(output))
+    sys.stderr = cast("TextIO", Printed(Output(err, lambda error: None)))
     try:
-        yield
+        yield output
     finally:
         sys.stdout, sys.stderr = out, err
         undo()

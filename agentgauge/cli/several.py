@@ -6,14 +6,17 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO, cast
 
 from agentgauge_reports.several.end import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
 
 from agentgauge.cli.project_tasks import import_tasks
+from agentgauge.core.atomic_write import advice
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_environment
+from agentgauge.core.standard_streams import Output, lost_output
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
@@ -43,18 +46,19 @@ def run_members(
             if stored:
                 write(parent, stored)
             return _run(parent, group, todo, limit, root)
-    except BrokenPipeError:  # nothing reads what is printed
-        raise
     except OSError as error:
-        where = error.filename or parent
-        raise UsageProblem(
-            f"{where} cannot be written ({error.strerror}); free disk space, or name another folder"
-        ) from None
+        what = f"{error.filename or parent} cannot be written ({error.strerror})"
+        raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, or name another folder") from None
 
 
 def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget | None, root: Path) -> int:
     """Raises OSError."""
-    screen, width = Screen(sys.stdout), group.side_by_side or len(group.members)
+
+    def lost(error: OSError) -> None:
+        print(f"agentgauge: {lost_output(error)}; the runs below {parent} go on", file=sys.stderr)
+
+    screen = Screen(cast("TextIO", Output(sys.stdout, lost)))
+    width = group.side_by_side or len(group.members)
     names = [one.name for one in group.members]
     kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
     together = f", up to {width} side by side" if width < len(todo) else ""

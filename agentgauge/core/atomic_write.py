@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,17 @@ DISK_FULL = "disk full"
 """Cause of a case that ended because something could not be written."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_ADVICE = {
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "free disk space, or raise your quota",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "close other programs, because this machine has too many open files",
+    errno.ENOMEM: "free memory, or raise the limit (ulimit -v)",
+    errno.EROFS: "make the file system writable",
+    errno.EACCES: "give this user access to it",
+    errno.EPERM: "give this user access to it",
+}
 _LINE = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one for each value
 
 
@@ -29,6 +41,7 @@ def encoded(value: Json, *, indent: int | None = None) -> bytes:
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Replace a file in one step. A link of that name is replaced, not followed. ``mode``: who may read and write the
     file. Raises OSError."""
+    refuse_device(path)
     descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:80]}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -40,12 +53,37 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
             Path(scratch).unlink()
 
 
+def refuse_device(path: Path) -> None:
+    """Raises OSError for a device, such as /dev/full and /dev/stdout, which a file would replace for everyone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if (
+        stat.S_ISCHR(found.st_mode)
+        or stat.S_ISBLK(found.st_mode)
+        or (path.is_symlink() and stat.S_ISFIFO(found.st_mode))
+    ):
+        raise OSError(errno.EEXIST, "it is a device; name a file", str(path))
+
+
 def is_disk_full(error: BaseException) -> bool:
     """Whether the error means that the disk is full, or a quota or limit of the user is reached."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
+def advice(error: OSError) -> str:
+    """What the user can do about an error of a file; empty where that is not known."""
+    return _ADVICE.get(error.errno or 0, "")
+
+
+def refusal(error: OSError) -> str:
+    """The message for the user about something that the operating system refuses."""
+    what = f"{error.filename} cannot be used ({error.strerror})" if error.filename else error.strerror or str(error)
+    return f"{what}{': ' if advice(error) else ''}{advice(error)}"
+
+
 def cannot_write(run: Path, error: OSError) -> str:
-    """The message for the user about such an error. ``run``: the run's folder."""
+    """The message for the user about a file of a run that cannot be written. ``run``: the run's folder."""
     what = f"{error.filename or run} cannot be written ({error.strerror or error})"
-    return f"{what}: free disk space; finished cases are kept"
+    return f"{what}{': ' if advice(error) else ''}{advice(error)}; finished cases are kept"

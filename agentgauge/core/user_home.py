@@ -76,6 +76,10 @@ def _substitute() -> Path:
 
 @cache
 def _private() -> Path:
-    import tempfile
+    import atexit
 
-    return Path(tempfile.mkdtemp(prefix="agentgauge-home-"))
+    from agentgauge.core.own_folder import OwnFolder
+
+    folder = OwnFolder("home")
+    atexit.register(folder.close)
+    return folder.path

@@ -6,13 +6,16 @@ adds the options and loads nothing else of ours; ``activation`` describes what h
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import pytest
 
 from agentgauge.pytest_plugin.fixtures import outcome, sample
-from agentgauge.pytest_plugin.keys import COLLECTION, PROBLEM, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
 from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
@@ -62,7 +65,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
-    refuse_paths_elsewhere(early_config, args)
+    _prepare_capture(early_config)
+    try:
+        refuse_paths_elsewhere(early_config, args)
+    except OSError as error:  # a folder that this user may not look into
+        from agentgauge.core.atomic_write import refusal
+
+        raise pytest.UsageError(refusal(error)) from None
     yield
     import_named(early_config)
     # by now the project's own options are known, and its conftest.py has announced its tasks
@@ -75,15 +84,21 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge.cli.several_models import run_several_models
+        from agentgauge.core.atomic_write import refusal
         from agentgauge.core.errors import UsageProblem
+        from agentgauge.core.open_files import require_files
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
         try:
+            require_files()
+            if results := config.getoption("allure_report_dir", None):
+                os.makedirs(results, exist_ok=True)  # noqa: PTH103 - where that fails, allure-pytest has a traceback
             words, root = config.invocation_params.args, config.rootpath
             if (status := run_several_models(config.option, words, root, config.getoption)) is not None:
                 return status
-        except UsageProblem as problem:
-            raise pytest.UsageError(str(problem)) from None
+        except (UsageProblem, OSError) as problem:
+            text = refusal(problem) if isinstance(problem, OSError) else str(problem)
+            raise pytest.UsageError(text) from None
         limit_workers(config)
         limit_restarts(config)
     return None
@@ -94,11 +109,11 @@ def pytest_configure(config: pytest.Config) -> None:
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
-        from agentgauge.pytest_plugin.reporting import redact_terminal
+        from agentgauge.pytest_plugin.terminal import prepare_terminal
 
         activate(config)
         if given is None:
-            redact_terminal(config)
+            prepare_terminal(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -142,6 +157,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise
     if collection is not None:
         collection.is_chosen = True
+
+
+def _prepare_capture(config: pytest.Config) -> None:
+    """Before pytest captures the standard streams: open those that are closed, and look for a place for temporary
+    files. Once it has put them back: let no lost output fail the interpreter's end."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise pytest.UsageError(f"{error.strerror}; set TMPDIR to a folder that can be written") from None
+    if sys.stdout is None or sys.stderr is None:
+        from agentgauge.core.standard_streams import open_closed_streams
+
+        open_closed_streams()
+
+    def drop_lost() -> None:
+        if LOST_OUTPUT in config.stash:
+            from agentgauge.core.standard_streams import drop
+
+            drop(sys.stdout)
+
+    config.add_cleanup(drop_lost)
 
 
 def _is_wanted(config: pytest.Config) -> bool:

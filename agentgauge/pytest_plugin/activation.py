@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import redact_logs
 from agentgauge.core.service_process import end_with
@@ -41,6 +42,8 @@ def activate(config: pytest.Config) -> None:
         settings = _worker_settings(config, sent) if sent else _controller_settings(config)
     except UsageProblem as problem:
         raise pytest.UsageError(with_mistake(problem, config.getoption("tbstyle", "auto"))) from None
+    except OSError as error:
+        raise pytest.UsageError(refusal(error)) from None
     if (cache := getattr(config, "cache", None)) is not None:  # -p no:cacheprovider
         last_failed = LastFailed(config, cache, settings, sent and sent["agentgauge_last_failed"])
         if sent is None:
@@ -62,7 +65,7 @@ def activate_late(config: pytest.Config) -> Collection | None:
     """
     if COLLECTION not in config.stash and PROBLEM not in config.stash and not hasattr(config, "workerinput"):
         try:
-            activate(config)  # without redact_terminal: pytest has begun to write by now
+            activate(config)  # without prepare_terminal: pytest has begun to write by now
             for name in ("agentgauge-controller", "agentgauge-allure"):
                 if plugin := config.pluginmanager.get_plugin(name):
                     plugin.pytest_sessionstart()

@@ -7,10 +7,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +24,7 @@ from agentgauge.core.tracebacks import with_mistake
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.outage import FILE as OUTAGES
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, NOTES, REFUSED
+from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, LOST_OUTPUT, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
 from agentgauge.pytest_plugin.run_folder import SELECTION
@@ -279,15 +282,32 @@ class Controller:
         """Note that the run ends: workers end, and fixtures are torn down."""
         self._interrupts.is_ending = True
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """Sum up once the other plugins have ended, whatever has become of their own reports."""
         for service in self._services.values():
             service.tell_to_end()  # which takes them longer than the summary takes us
+        try:
+            yield
+        except OSError as error:  # such as of --junitxml
+            self.state.problems.append(_unwritten_report(error))
+            exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
+            session.exitstatus = exitstatus
+        finally:
+            self._end(session, exitstatus)
+
+    def _end(self, session: pytest.Session, exitstatus: int) -> None:
         try:
             if self._budget:
                 self._budget.stop()
             if self.state.progress:
                 self.state.progress.finish()
+            if terminal := self.config.pluginmanager.get_plugin("terminalreporter"):
+                with suppress(OSError):  # of a terminal that is not ours
+                    terminal.flush()  # ours notes that it cannot be written
+            if lost := self.config.stash.get(LOST_OUTPUT, ""):
+                self.state.problems.append(lost)
+                session.exitstatus = exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             if driver := self.config.stash.get(DRIVER, None):
                 self.state.tools, self.state.sandbox = driver.tools, driver.sandbox
             if self.state.progress is not None and self.state.is_kept and not self.settings.assignment:
@@ -297,6 +317,10 @@ class Controller:
                 if note := empty_shard(self.folder, self.settings.shard):
                     self.state.held.append(note)
                     session.exitstatus = pytest.ExitCode.OK
+        except MemoryError:
+            why = "too little memory to sum up the run: free some, or raise the limit (ulimit -v)"
+            self.state.problems.append(f"{why}; finished cases are kept; continue with --resume={self.folder.path}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         except (OSError, UsageProblem) as error:
             style = self.config.getoption("tbstyle", "auto")
             text = self.state.cannot_write(error) if isinstance(error, OSError) else with_mistake(error, style)
@@ -310,6 +334,15 @@ class Controller:
         """After a run of a project's own tests for which no run folder was asked."""
         if not self.state.is_kept:
             shutil.rmtree(self.folder.path, ignore_errors=True)
+
+
+def _unwritten_report(error: OSError) -> str:
+    """The sentence about a report that another plugin could not write."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    ours = {"pluggy", "agentgauge", *sys.stdlib_module_names}
+    plugin = [name for name in modules if name.partition(".")[0] not in ours][-1:] or ["another plugin"]
+    report = f"{error.filename}, a report of {plugin[0]}," if error.filename else f"a report of {plugin[0]}"
+    return f"{report} cannot be written ({error.strerror or error})"
 
 
 def is_distributed(config: pytest.Config) -> bool:

@@ -29,6 +29,9 @@ WORKER: pytest.StashKey[Any] = pytest.StashKey()
 DRIVER: pytest.StashKey[Any] = pytest.StashKey()
 """Of a configuration: the ``Driver`` of a launch, whose cases run elsewhere."""
 
+LOST_OUTPUT: pytest.StashKey[str] = pytest.StashKey()
+"""Of a configuration: why standard output cannot be written, once that was tried."""
+
 REFUSED = "agentgauge_refused"
 """Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""
 

@@ -7,14 +7,15 @@ import shutil
 import sys
 from collections.abc import Generator, Iterator
 from functools import partial
-from typing import Any, TextIO, cast
+from typing import Any
 
 import pytest
 
-from agentgauge.core.redaction import Printed, redact
+from agentgauge.core.redaction import redact
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
+from agentgauge.pytest_plugin.terminal import output
 from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.costs.estimate import cost_lines
@@ -75,9 +76,10 @@ class Reporting:
         terminal's file descriptor."""
         terminal.flush()
         try:
-            stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="replace")
+            file = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="replace")
         except (OSError, AttributeError):  # no file: another program has put its own in its place
             return partial(terminal.write, flush=True), None
+        stream = output(self.config, file)
         self.config.add_cleanup(stream.close)
 
         def write(text: str) -> None:
@@ -87,7 +89,7 @@ class Reporting:
             stream.write(text)
             stream.flush()
 
-        return write, stream.fileno()
+        return write, file.fileno()
 
     def _write_titled(self, terminal: pytest.TerminalReporter, lines: Iterator[str]) -> None:
         from agentgauge_reports.text import titled
@@ -303,14 +305,3 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:
     """Of a test that is run once more: its worker died, or pytest-rerunfailures does it."""
     return getattr(report, "outcome", "") == "rerun"
-
-
-def redact_terminal(config: pytest.Config) -> None:
-    """Remove secrets from the terminal's output: with ``--showlocals`` an error shows the variables of every
-    function.
-    """
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if type(terminal) is pytest.TerminalReporter:
-        config.pluginmanager.unregister(terminal)
-        file = cast("TextIO", Printed(sys.stdout, redact))
-        config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")

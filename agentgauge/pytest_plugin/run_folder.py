@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
 from agentgauge.pytest_plugin.options import given, only_looks
 from agentgauge.run.crashes import note_earlier_death
@@ -52,8 +53,7 @@ def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
         else:
             RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
     except OSError as error:
-        problem = f"the run folder {settings.run_dir} cannot be written ({error.strerror})"
-        raise UsageProblem(f"{problem}; name another with --run-dir") from None
+        raise UsageProblem(f"the run folder {settings.run_dir}: {refusal(error)}") from None
     return settings
 
 

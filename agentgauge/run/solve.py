@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.converse import converse
-from agentgauge.core.atomic_write import DISK_FULL, is_disk_full
+from agentgauge.core.atomic_write import DISK_FULL, advice, is_disk_full, refusal
 from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
@@ -99,7 +101,7 @@ class Solver:
         except BaseException as error:  # a defect, or the code's own sys.exit, must end this case, not the run
             if _is_cancelled(error):
                 raise
-            text, cause = _why_broken(error)
+            text, cause = _why_broken(error, self.folder.path)
             record = replace(record, status="broken", error=text, cause=cause, traceback=mistake_behind(error))
         return replace(record, finished=time.time())
 
@@ -246,13 +248,17 @@ def _is_cancelled(error: BaseException) -> bool:
     return isinstance(error, GeneratorExit)
 
 
-def _why_broken(error: BaseException) -> tuple[str, str]:
+def _why_broken(error: BaseException, run: Path) -> tuple[str, str]:
     if isinstance(error, Fault):  # of what scoring needs
         return str(error), error.cause
     if isinstance(error, AgentGaugeError):  # data, or a reply that the published rules cannot score
         return str(error), "not scorable"
     if is_disk_full(error):
         return f"the disk is full: {error}", DISK_FULL
+    if isinstance(error, MemoryError):
+        return "this machine had too little memory for the case; free some, or raise the limit (ulimit -v)", "memory"
+    if isinstance(error, OSError) and advice(error) and str(error.filename).startswith(f"{run}{os.sep}"):
+        return refusal(error), "run folder"
     return f"internal error at {place_of(error)}: {type(error).__name__}: {error}", "internal error"
 
 

@@ -10,7 +10,7 @@ from typing import Unpack
 from agentgauge.sandbox.launch import Job, Options, Script
 from agentgauge.sandbox.paths import hide
 from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
-from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps
+from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps, ended_from_outside
 from agentgauge.sandbox.scratch import scratch_folder
 from agentgauge.sandbox.servers import FOLDER as SCRIPT_FOLDER
 
@@ -24,6 +24,7 @@ __all__ = [
     "Status",
     "Steps",
     "check_minimum",
+    "ended_from_outside",
     "hide",
     "layers",
     "look_early",
@@ -38,11 +39,15 @@ def run(program: Sequence[str] | Script, *, allow_unsafe: bool = False, **option
     """Run a program in the sandbox and wait for its end: a command line that begins with an absolute path, or a
     script. Safe in any thread.
 
-    One run at a time in a folder. Raises UsageProblem below the minimum of protection unless ``allow_unsafe``,
-    SandboxFault if nothing could be run.
+    One run at a time in a folder. A program that was ended from outside is run once more: one that ends itself so does
+    it again, and that counts. Raises UsageProblem below the minimum of protection unless ``allow_unsafe``, SandboxFault
+    if nothing could be run.
     """
     check_minimum(allow_unsafe=allow_unsafe)
-    return Job(program, chosen()[0], **options).run()
+    result = Job(program, chosen()[0], **options).run()
+    if result.ended_from_outside:
+        result = Job(program, chosen()[0], **options).run()
+    return result
 
 
 async def run_async(

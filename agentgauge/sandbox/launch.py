@@ -154,7 +154,7 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
-        arrived, report, ended = _Received(), Report(), False
+        arrived, report, ended, died = _Received(), Report(), False, None
         with contextlib.ExitStack() as ours:
             ours.callback(self._close_lifeline)
             with contextlib.ExitStack() as theirs:
@@ -179,9 +179,9 @@ class Job:
             finally:
                 self._close_lifeline()
                 # The kernel keeps count of what it has ended for want of memory.
-                holder.end(used_up=not (ended and report.started) or report.cause == "memory")
+                died = holder.end(used_up=not (ended and report.started) or report.cause == "memory")
         report.layers += holder.layers
-        return self._result(arrived, report, time.monotonic() - began)
+        return self._result(arrived, report, time.monotonic() - began, died)
 
     def _forward(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> int:
         """Forward the ports until ``ours`` is closed; the descriptor where the sandbox sends its sockets."""
@@ -232,7 +232,7 @@ class Job:
                             self._close_lifeline()
         return True
 
-    def _result(self, arrived: _Received, report: Report, seconds: float) -> SandboxResult:
+    def _result(self, arrived: _Received, report: Report, seconds: float, holder: int | None) -> SandboxResult:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:
@@ -245,7 +245,7 @@ class Job:
             raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")
         stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in (arrived.stdout, arrived.stderr))
         status, reason, code = verdict(
-            report, stderr, self._limits, self._numbers["cpu_seconds"], overflow=arrived.overflow
+            report, stderr, self._limits, self._numbers["cpu_seconds"], overflow=arrived.overflow, holder=holder
         )
         late = report.cause in ("step", "steps")
         layers, answers, notes = tuple(report.layers), tuple(report.answers), tuple(report.notes)

@@ -52,8 +52,9 @@ class Holder(Protocol):
     order: Mapping[str, Any] | None
     """The order that the process reads before the program's input."""
 
-    def end(self, *, used_up: bool) -> None:
-        """The program has ended, or has to end now. ``used_up``: the holder may be in no state for another one."""
+    def end(self, *, used_up: bool) -> int | None:
+        """The program has ended, or has to end now. ``used_up``: the holder may be in no state for another one.
+        Returns the exit status of the process that held it, where that is known."""
 
 
 class NewProcess:
@@ -82,11 +83,13 @@ class NewProcess:
             "ports_fd": streams.ports,
         }
 
-    def end(self, *, used_up: bool) -> None:
+    def end(self, *, used_up: bool) -> int | None:
+        ended = None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
+            ended = self._process.wait(_GRACE)
         kill(self._process)
         remove(self._group)
+        return ended
 
 
 def start(command: Sequence[str], env: Mapping[str, str], **streams: Any) -> subprocess.Popen[bytes]:

@@ -6,15 +6,14 @@ import contextlib
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from functools import lru_cache
-from pathlib import Path
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import Limits
+from agentgauge.sandbox.scratch import scratch_folder
 
 _FILES = {"mount_ns", "landlock", "bubblewrap"}
 _NETWORK = {"net_ns", "seccomp", "landlock_tcp", "bubblewrap"}
@@ -65,9 +64,9 @@ def _look() -> tuple[Setup, tuple[str, ...], str]:
 
 def probe(setup: Setup) -> tuple[str, ...]:
     """The layers in force when a trivial program runs with a set-up. Raises SandboxFault if it does not run."""
-    with tempfile.TemporaryDirectory(prefix="agentgauge-") as folder:
+    with scratch_folder() as folder:
         argv = [sys.executable, "-I", "-S", "-c", "pass"]
-        result = Job(argv, setup, folder=Path(folder), limits=_PROBE_LIMITS).run()
+        result = Job(argv, setup, folder=folder, limits=_PROBE_LIMITS).run()
     if result.status != "ok":
         raise SandboxFault(
             f"the sandbox does not work here: {result.reason} {result.stderr[-200:]}".rstrip(), cause="sandbox"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["ok", "timeout", "memory", "output", "killed", "error"]
+
+_SENT = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
+"""Signals that users, other programs and the kernel (for want of memory) send to end a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +72,28 @@ class SandboxResult:
     ready: bool = False  # with ``Steps``: the program asked for its first input
     late_step: bool = False  # a limit of ``Steps`` has ended it
     notes: tuple[str, ...] = ()  # what of its folder was not kept as it was; names are the code's
+
+    @property
+    def ended_from_outside(self) -> bool:
+        return ended_from_outside(self.status, self.returncode)
+
+
+def ended_from_outside(status: object, returncode: object) -> bool:
+    """Whether a program, or its sandbox, died of a signal that other programs send. It may have sent it to itself."""
+    return status == "killed" and (not isinstance(returncode, int) or -returncode in _SENT)
+
+
+def ending(code: int) -> str:
+    """How a process ended that failed, in words; ``code`` as subprocess has it. A shell ends with 128 and the number of
+    the signal that has killed its program."""
+    if code < 0:
+        return f"died of {_signal(-code)}"
+    shell = f", as a shell does when its program died of {_signal(code - 128)}" if code - 128 in _SENT else ""
+    return f"ended with exit status {code}{shell}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"

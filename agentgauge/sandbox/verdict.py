@@ -6,15 +6,16 @@ import os
 import signal
 
 from agentgauge.sandbox.report import Report
-from agentgauge.sandbox.result import Limits, Status
+from agentgauge.sandbox.result import Limits, Status, ending
 
 
 def verdict(
-    report: Report, stderr: str, limits: Limits, cpu_seconds: int, *, overflow: bool
+    report: Report, stderr: str, limits: Limits, cpu_seconds: int, *, overflow: bool, holder: int | None
 ) -> tuple[Status, str, int | None]:
     """Status, reason and exit status, as ``SandboxResult`` has them.
 
-    ``cpu_seconds``: the limit in force. ``overflow``: the program has printed more than it may.
+    ``cpu_seconds``: the limit in force. ``overflow``: the program has printed more than it may. ``holder``: the exit
+    status of the process that held the program, where it is known.
     """
     cause, end = report.cause, report.end
     if overflow:
@@ -33,7 +34,8 @@ def verdict(
         reason = f"it wrote more than {limits.disk_bytes >> 20} MiB, or too many files, into its folder"
         return "output", reason, None
     if end is None:
-        return "killed", "it was ended from outside", None
+        how = f": its sandbox {ending(holder)}" if holder and holder < 0 else ""
+        return "killed", f"it was ended from outside{how}", None
     raw, cpu = end.split()
     code = os.waitstatus_to_exitcode(int(raw))
     if code == -signal.SIGXCPU or (code == -signal.SIGKILL and float(cpu) >= cpu_seconds):
@@ -41,7 +43,7 @@ def verdict(
     if code == -signal.SIGXFSZ:
         return "output", f"it wrote a file of more than {limits.file_bytes >> 20} MiB", code
     if code < 0:
-        return "killed", f"it died of signal {-code}", code
+        return "killed", f"it {ending(code)}", code
     if code and "MemoryError" in stderr.strip().rpartition("\n")[2]:
         return "memory", f"it needed more than {limits.memory_bytes >> 20} MiB of memory", code
-    return ("error", f"it ended with exit status {code}", code) if code else ("ok", "", 0)
+    return ("error", f"it {ending(code)}", code) if code else ("ok", "", 0)

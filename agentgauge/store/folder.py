@@ -25,7 +25,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.atomic_write import encoded, refusal, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.store.appender import Appender
@@ -214,7 +214,9 @@ class RunFolder:
                 f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as"
                 " runs/<time>-<model>"
             ) from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise UsageProblem(refusal(error)) from None
+        except ValueError as error:
             raise UsageProblem(f"{self.path / name} cannot be read: {error}") from None
 
     def plan(self) -> dict[CaseId, str]:

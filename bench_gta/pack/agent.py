@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.own_folder import remove_tree
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json
 from agentgauge.run.external_agent.command import Command
 from agentgauge.run.external_agent.command import read_command as resolved
 from agentgauge.run.external_agent.process import AgentSettings, run_agent
 from agentgauge.sandbox import SandboxResult
-from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack import steps
 from bench_gta.pack.atomic_write import write_json, write_text
 from bench_gta.pack.create import FILES, FINAL, MOST_ANSWER, read_answer

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
+from agentgauge.sandbox import ended_from_outside
 from bench_gta.pack.file_selection import problem_of
 
 RECORD = "run.json"
@@ -30,6 +31,13 @@ def read_record(folder: Path) -> dict[str, Json]:
         if value.get(name) is not None and number(value[name]) is None:
             raise DataProblem(f"{file}: {name} is {str(value[name])[:40]!r}; accepted is a number from 0 on, or null")
     return value
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether an agent has worked on the task to its end: one that was killed from outside is to be run again. Raises
+    DataProblem for a damaged record."""
+    record = read_record(folder)
+    return bool(record) and not ended_from_outside(record.get("status"), record.get("returncode"))
 
 
 def read_usage(folder: Path, name: str) -> tuple[dict[str, float], list[str]]:

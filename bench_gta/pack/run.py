@@ -22,7 +22,7 @@ from bench_gta.pack.agent import solve
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.create import create, with_metadata
 from bench_gta.pack.format import Pack, write_pack
-from bench_gta.pack.records import RECORD, read_record
+from bench_gta.pack.records import is_finished, read_record
 from bench_gta.pack.tasks import SetTask, TaskSet
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ async def run_tasks(
     """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced and ``report``
     gets the task and its record.
 
-    A task is finished when its record is there, however the agent ended. Raises UsageProblem for a folder of another
+    A task is finished when its record is there, however the agent ended, unless that was from outside. Raises
+    UsageProblem for a folder of another
     command, task set or confinement, if agents cannot be confined, and if they could read the gold; SandboxFault if an
     agent cannot be started. Cancelling ends the agents; their tasks are run again next time.
     """
@@ -74,7 +75,7 @@ async def run_tasks(
     secret = {out: "the folder of the run", tasks.root: "the task set"}
     hide_from_agents(plan.settings, secret, readable="--readable", command="--command")
     _take(out, tasks, plan)
-    waiting = [task for task in chosen(tasks, plan.ids) if not _finished(out / str(task.id), plan)]
+    waiting = [task for task in chosen(tasks, plan.ids) if _is_due(out / str(task.id), plan)]
     stopped = ""
     if plan.max_tasks is not None and len(waiting) > (most := max(plan.max_tasks, 0)):
         waiting, stopped = waiting[:most], f"--max-tasks {plan.max_tasks}: {len(waiting) - most} remain"
@@ -125,9 +126,8 @@ def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
     return list(tasks.tasks.values()) if ids is None else [tasks.tasks[number] for number in ids]
 
 
-def _finished(folder: Path, plan: Plan) -> bool:
-    record = read_record(folder)
-    return bool(record) and not (plan.retry_failed and record.get("status") != "ok")
+def _is_due(folder: Path, plan: Plan) -> bool:
+    return not is_finished(folder) or (plan.retry_failed and read_record(folder).get("status") != "ok")
 
 
 def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
@@ -181,7 +181,7 @@ def _where(run: Mapping[str, Json]) -> str:
 
 def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
     """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
-    ids: Sequence[int] = [number for number in tasks.tasks if (out / str(number) / RECORD).is_file()]
+    ids: Sequence[int] = [number for number in tasks.tasks if is_finished(out / str(number))]
     pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)
     write_pack(out / PACK, with_metadata(pack, tool="agentgauge pack run", **_metadata(plan)))
 

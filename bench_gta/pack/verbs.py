@@ -17,7 +17,7 @@ from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
 from agentgauge.run.budget import parse_budget
 from agentgauge.run.external_agent.process import AgentSettings
-from agentgauge.sandbox import scratch_folder
+from agentgauge.sandbox import ended_from_outside, scratch_folder
 from bench_gta.pack.agent import STDERR, needs_tools, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of
 from bench_gta.pack.create import Outcome, create, notes_of, read_ids, some, with_metadata
@@ -75,6 +75,7 @@ def run_agent(options: argparse.Namespace) -> int:
     tasks = read_tasks(options.data)
     _note_turns(chosen(tasks, plan.ids))
     failed: list[int] = []
+    killed: list[int] = []
 
     def report(task: SetTask, record: Mapping[str, Json]) -> None:
         cost = "cost unknown" if record["usd"] is None else f"{record['usd']:.4f} USD"
@@ -84,6 +85,8 @@ def run_agent(options: argparse.Namespace) -> int:
             print(f"  note: {note}")
         if record["status"] != "ok":
             failed.append(task.id)
+            if ended_from_outside(record["status"], record["returncode"]):
+                killed.append(task.id)
             if line := _last_line(options.out / str(task.id) / STDERR):
                 print(f"  it said: {line}")
 
@@ -101,6 +104,8 @@ def run_agent(options: argparse.Namespace) -> int:
     if failed:
         log = options.out / str(failed[0]) / STDERR
         print(f"their output: {log} and so on; the same command with --retry-failed runs them again")
+    if killed:
+        print(f"{len(killed)} of them were killed and are not in the pack; the same command runs them again")
     return 1 if failed else 0
 
 

@@ -18,6 +18,8 @@ from aiohttp import web
 PROMPT, COMPLETION = 4.0, 12.0
 """US dollars per million tokens; half in a batch."""
 
+ENDS = ("completed", "failed", "cancelled", "expired", "never")
+
 Fate = Callable[[int, int], str]
 """From the number of a batch and of a request in it: "" (answered), "error", "refused", "expired", "lost"."""
 
@@ -46,6 +48,7 @@ class Job:
     created: float = field(default_factory=time.time)
     polls: int = 0
     status: str = ""  # how it ended
+    word: str = ""  # a status of another provider
     served: dict[str, Any] = field(default_factory=dict)  # custom id → chat completion or the word of a failure
 
 
@@ -63,6 +66,9 @@ class StandIn:
         self.lose: set[int] = set()  # numbers of the batches whose creation is answered by a closed connection
         self.jobs: dict[str, Job] = {}
         self.files: dict[str, bytes] = {}
+        self.names: dict[str, str] = {}  # of uploaded files
+        self.lists_files = True
+        self.twice: Callable[[dict[str, Any]], list[dict[str, Any]]] = lambda row: [row]  # a result, as it is sent
         self.usd = 0.0
         self.answered = 0  # requests that were paid
         self.seen: list[tuple[str, str, dict[str, str]]] = []
@@ -94,7 +100,10 @@ class StandIn:
         with self.changed:
             self.changed.notify_all()
         end = self.ends.get(job.number, "completed")
-        if not job.status and job.polls >= self.polls and end != "never":
+        if end not in ENDS:  # a status that this provider does not know
+            job.status = ""
+            job.word = end
+        elif not job.status and job.polls >= self.polls and end != "never":
             job.status = end
             for number, (custom_id, body) in enumerate(job.items if end != "failed" else ()):
                 word = self.fate(job.number, number) or {"expired": "expired", "cancelled": "lost"}.get(end, "")

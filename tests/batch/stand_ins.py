@@ -24,6 +24,7 @@ class OpenAIStandIn(StandIn):
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post(f"{self.base}/files", self.upload),
+            web.get(f"{self.base}/files", self.list_files),
             web.get(f"{self.base}/files/{{id}}/content", self.content),
             web.get(f"{self.base}/files/{{id}}", self.file),
             web.post(f"{self.base}/batches", self.post),
@@ -35,8 +36,15 @@ class OpenAIStandIn(StandIn):
         form = await request.post()
         assert form["purpose"] == self.purpose, form["purpose"]
         identity = f"file-{len(self.files)}"
+        self.names[identity] = form["file"].filename
         self.files[identity] = form["file"].file.read()
         return web.json_response({"id": identity, "object": "file", "status": "processed"})
+
+    async def list_files(self, request: web.Request) -> web.Response:
+        if not self.lists_files:
+            raise web.HTTPMethodNotAllowed("GET", ["POST"])
+        files = [{"id": identity, "filename": name} for identity, name in self.names.items()]
+        return web.json_response({"object": "list", "data": files, "has_more": False})
 
     async def file(self, request: web.Request) -> web.Response:
         return web.json_response({"id": request.match_info["id"], "status": "processed"})
@@ -77,7 +85,12 @@ class OpenAIStandIn(StandIn):
         job = self.poll(request.match_info["id"])
         if job.status and f"{job.identity}-out" not in self.files:
             self.files[f"{job.identity}-out"] = jsonl(
-                [self.row(key, said) for key, said in reversed(job.served.items()) if isinstance(said, dict)]
+                [
+                    row
+                    for key, said in reversed(job.served.items())
+                    if isinstance(said, dict)
+                    for row in self.twice(self.row(key, said))
+                ]
             )
             self.files[f"{job.identity}-err"] = jsonl(
                 [self.error(key, word) for key, word in job.served.items() if isinstance(word, str) and word != "lost"]
@@ -100,7 +113,7 @@ class OpenAIStandIn(StandIn):
         return {
             "id": job.identity,
             "object": "batch",
-            "status": job.status or "in_progress",
+            "status": job.status or job.word or "in_progress",
             "input_file_id": job.upload,
             "created_at": int(job.created),
             "output_file_id": f"{job.identity}-out" if done else None,
@@ -209,7 +222,8 @@ class AnthropicStandIn(StandIn):
         self.check(request)
         job = self.jobs[request.match_info["id"]]
         rows = [{"custom_id": key, "result": self.result(said)} for key, said in job.served.items() if said != "lost"]
-        return web.Response(body=jsonl(rows), content_type="application/x-jsonl")
+        sent = [one for row in rows for one in self.twice(row)]
+        return web.Response(body=jsonl(sent), content_type="application/x-jsonl")
 
     def result(self, said: Any) -> dict[str, Any]:
         if isinstance(said, str):
@@ -230,7 +244,7 @@ class AnthropicStandIn(StandIn):
         return {
             "id": job.identity,
             "type": "message_batch",
-            "processing_status": "ended" if job.status else "in_progress",
+            "processing_status": "ended" if job.status else job.word or "in_progress",
             "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(job.created)),
             "request_counts": {"processing": len(job.items), "succeeded": 0, "errored": 0},
             "results_url": "http://127.0.0.1:1/elsewhere" if job.status else None,
@@ -271,11 +285,11 @@ class OpenRouterStandIn(StandIn):
         return web.json_response(self.about(self.poll(request.match_info["id"])))
 
     def about(self, job: Job) -> dict[str, Any]:
-        rows = [self.row(key, said) for key, said in job.served.items() if said != "lost"]
+        rows = [row for key, said in job.served.items() if said != "lost" for row in self.twice(self.row(key, said))]
         return {
             "id": job.identity,
             "object": "batch",
-            "status": job.status or "validating",
+            "status": job.status or job.word or "validating",
             "created_at": int(job.created),
             "request_counts": {"total": len(job.items) if job.polls else 0, "completed": 0, "failed": 0},
             "error": {"message": "made to fail"} if job.status == "failed" else None,

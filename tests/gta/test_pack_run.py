@@ -134,6 +134,16 @@ def test_failed_tasks_are_run_again_when_asked(agent: Agent) -> None:
     assert sorted(path.name for path in agent.out.iterdir() if path.is_dir()) == ["12", "7", "8"]
 
 
+def test_an_agent_that_was_killed_is_run_again(agent: Agent, one: None, capsys: pytest.CaptureFixture[str]) -> None:
+    usage = "open('usage.json', 'w').write('{\"usd\": 0.25}'); "
+    assert agent.run(f"{usage}import os; os.kill(os.getpid(), 9)", *ONE) == 1
+    assert agent.tasks == {}  # it is no answer
+    assert "it died of SIGKILL" in (said := capsys.readouterr().out)
+    assert "the same command runs them again" in said
+    assert agent.run(f"{usage}print('an answer')", *ONE) == 0
+    assert (agent.final(7), agent.record(7)["attempt"], agent.record(7)["usd"]) == ("an answer\n", 2, 0.5)
+
+
 def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) -> None:
     assert agent.run("raise SystemExit(3)", *ONE) == 1
     assert agent.run("open('usage.json', 'w').write('{\"usd\": 0.25}')", "--retry-failed", *ONE) == 0

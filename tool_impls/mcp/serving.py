@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from mcp.server.stdio import stdio_server
 
+from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from tool_impls.mcp.files import files_below
 from tool_impls.mcp.gateway import Gateway
@@ -24,7 +25,6 @@ from tool_impls.mcp.session import OpenSession, Session
 from tool_impls.server.access import Access
 from tool_impls.server.app import ToolServer, running, stop_signal
 from tool_impls.server.client import ToolServerBox
-from tool_impls.server.scratch import own_scratch
 
 
 def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping[str, Path]) -> Session:
@@ -69,7 +69,7 @@ async def serve_mcp(
 @asynccontextmanager
 async def _opened(server: ToolServer, port: int, access: Access, files: Path | None) -> AsyncIterator[Session]:
     """The session of the client, whose calls go to the tool server at a port of this machine."""
-    folder = own_scratch()  # for files that tools make; that of a killed server is removed by the next one
+    folder = OwnFolder("tools").path  # for files that tools make; that of a killed server is removed by the next one
     box = ToolServerBox(f"http://:{quote(access.token or '', safe='')}@127.0.0.1:{port}")
     try:
         yield session_of(box, server.working, folder, files_below(files) if files else {})

@@ -15,13 +15,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from agentgauge.core.metadata import own_version
+from agentgauge.core.own_folder import OwnFolder
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import works
 from tool_impls.fingerprint import fingerprints, result_identity
 from tool_impls.ray_serve.transfer import SentCall, unpacked
 from tool_impls.server.call import Answer
-from tool_impls.server.scratch import own_scratch
 from tool_impls.server.worker import GPUS, WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
@@ -60,7 +60,7 @@ class Replica:
     async def __init__(self, plan: ReplicaPlan) -> None:  # type: ignore[misc]  # Serve awaits it
         os.environ.pop("OMP_NUM_THREADS", None)  # Ray's; ``threads`` says it here
         self._plan = plan
-        self._scratch = Path(mkdtemp(dir=plan.scratch)) if plan.scratch.is_dir() else own_scratch()
+        self._scratch = Path(mkdtemp(dir=plan.scratch)) if plan.scratch.is_dir() else OwnFolder("tools").path
         self._batches: list[int] = []
         self._restarts = 0
         extras = tuple(_on_this_node(path, content, self._scratch) for path, content in plan.extras)

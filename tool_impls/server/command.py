@@ -16,6 +16,7 @@ from pathlib import Path
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.index import cache_folder
+from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
 from tool_impls import registry
 from tool_impls.availability import check
@@ -26,7 +27,6 @@ from tool_impls.server.execution import Execution, ExecutionRequest, on_this_mac
 from tool_impls.server.metrics import Metrics
 from tool_impls.server.result_cache import ResultCache
 from tool_impls.server.result_store import ResultStore
-from tool_impls.server.scratch import own_scratch
 from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load
 
@@ -46,7 +46,7 @@ def build(
     ``files``: a folder below which texts may name files that did not come with the call.
     """
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
-    metrics, scratch = Metrics(), own_scratch()
+    metrics, scratch = Metrics(), OwnFolder("tools").path
     root, more = files.resolve() if files else None, tuple(path.resolve() for path in extras)
     execution = execute(ExecutionRequest(settings, kinds, more, root, preload, metrics, scratch))
     results = _results(settings, kinds, execution.identity, scratch, metrics)

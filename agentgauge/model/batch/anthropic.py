@@ -13,6 +13,7 @@ from agentgauge.model.batch.formats import (
     BatchFormat,
     Item,
     Result,
+    Sought,
     Status,
     lines,
     list_batches,
@@ -45,7 +46,6 @@ class AnthropicBatches(BatchFormat):
     most: int = 100_000
     largest: int = 100_000_000
     takes_files: bool = True
-    is_found_by_upload: bool = False
 
     def endpoint_spec(self, spec: ModelSpec) -> ModelSpec:
         return replace(spec, kind="anthropic")
@@ -57,19 +57,19 @@ class AnthropicBatches(BatchFormat):
         requests = b",".join(lines(items, b'{"custom_id":"%s","params":%s}'))
         return await endpoint.post(_PATH, b'{"requests":[' + requests + b"]}", read_id, policy=ONCE)
 
-    async def find(self, endpoint: Endpoint, upload: str, since: float, count: int) -> list[str] | Failure:
-        found = await list_batches(endpoint, _PATH, since, cursor="after_id")
+    async def find(self, endpoint: Endpoint, sought: Sought) -> list[str] | Failure:
+        found = await list_batches(endpoint, _PATH, sought.since, cursor="after_id")
         if isinstance(found, Failure):
             return found
-        return [str(batch.get("id")) for batch in found if _total(batch) == count]
+        return [str(batch.get("id")) for batch in found if _total(batch) == sought.count]
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
         path = f"{_PATH}/{quote(identity, safe='')}"
         about = await endpoint.get(path, read_batch)
         if isinstance(about, Failure):
             return about
-        if about.get("processing_status") != "ended":
-            return Status()
+        if (word := str(about.get("processing_status"))) != "ended":
+            return Status(word=word)
         # the address in results_url may be another host's, which must not get the key
         return Status("completed", paths=(f"{path}/results",))
 

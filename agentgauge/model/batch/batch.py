@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,11 +40,16 @@ class Batch:
     def custom_id(self, number: int) -> str:
         return f"{self.name}-{number}"
 
-    def take(self, content: bytes) -> None:
-        """Read results, one JSON object a line. Results of other batches are ignored."""
+    def take(self, content: bytes, worth: Callable[[Line], int]) -> None:
+        """Read results, one JSON object a line. Results of other batches are ignored; of several results of one
+        request the first that is worth most counts."""
         for line in content.split(b"\n"):
-            identity = _parsed(line).get("custom_id")
-            if isinstance(identity, str) and identity.startswith(f"{self.name}-"):
+            found = _parsed(line)
+            identity = found.get("custom_id")
+            if not (isinstance(identity, str) and identity.startswith(f"{self.name}-")):
+                continue
+            earlier = self.answers.get(identity)
+            if earlier is None or worth(found) > worth(_parsed(earlier)):
                 self.answers[identity] = line
 
     async def answer(self, number: int) -> Line | Failure:

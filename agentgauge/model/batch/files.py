@@ -13,11 +13,13 @@ from agentgauge.model.batch.formats import (
     BatchFormat,
     Item,
     Pause,
+    Sought,
     Status,
     failed,
     lines,
     list_batches,
     read_batch,
+    read_files,
     read_id,
     read_object,
 )
@@ -29,6 +31,8 @@ _UNREADY = ("pending", "running", "notrunning")
 """Statuses of a file that Azure has not read yet."""
 _LOOKS = 60
 """Polls of such a file: an hour."""
+_NO_LIST = ("http 404", "http 405", "http 501")
+"""The causes that mean that a provider does not list its files."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,6 @@ class FileBatches(BatchFormat):
     most: int = 50_000
     largest: int = 100_000_000
     takes_files: bool = True
-    is_found_by_upload: bool = True
     purpose: str = "batch"
     upload_path: str = "/files"
     upload_fields: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class FileBatches(BatchFormat):
 
     async def upload(self, endpoint: Endpoint, name: str, items: Sequence[Item], pause: Pause) -> str | Failure:
         line = b'{"custom_id":"%s","method":"POST","url":"' + self.request_path.encode() + b'","body":%s}\n'
-        file = (f"{name}.jsonl", b"".join(lines(items, line)), "application/jsonl")
+        file = (_file_name(name), b"".join(lines(items, line)), "application/jsonl")
         form = {"purpose": self.purpose, **({"file_name": file[0]} if self.upload_fields else {}), **self.upload_fields}
         identity = await endpoint.post(self.upload_path, form, read_id, file=file)
         if isinstance(identity, Failure) or not self.reads_files:
@@ -69,20 +72,35 @@ class FileBatches(BatchFormat):
         body = {"input_file_id": upload, "endpoint": self.request_path, "completion_window": "24h"}
         return await endpoint.post("/batches", body, lambda data: read_id(_job(data)), policy=ONCE)
 
-    async def find(self, endpoint: Endpoint, upload: str, since: float, count: int) -> list[str] | Failure:
-        found = await list_batches(endpoint, "/batches", since)
+    async def find(self, endpoint: Endpoint, sought: Sought) -> list[str] | Failure:
+        uploads = [sought.upload] if sought.upload else await self._uploads(endpoint, sought.name)
+        if isinstance(uploads, Failure) or not uploads:
+            return uploads
+        found = await list_batches(endpoint, "/batches", sought.since)
         if isinstance(found, Failure):
             return found
-        return [str(batch.get("id")) for batch in found if batch.get("input_file_id") == upload]
+        return [str(batch.get("id")) for batch in found if batch.get("input_file_id") in uploads]
+
+    async def _uploads(self, endpoint: Endpoint, name: str) -> list[str] | Failure:
+        """The ids of the uploaded files of this name, which the provider keeps. None where it has no list of files."""
+        found = await endpoint.get("/files", read_files)
+        if isinstance(found, Failure):
+            return [] if found.cause in _NO_LIST else found
+        return [str(file.get("id")) for file in found if file.get("filename") == _file_name(name)]
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
         about = await endpoint.get(f"/batches/{quote(identity, safe='')}", lambda data: read_batch(_job(data)))
         if isinstance(about, Failure):
             return about
-        ending = ENDINGS.get(str(about.get("status")).lower())
+        word = str(about.get("status")).lower()
+        ending = ENDINGS.get(word)
         files = [about.get(name) for name in ("output_file_id", "error_file_id")]
         paths = tuple(f"{file_path(file)}/content" for file in files if isinstance(file, str) and file)
-        return Status(ending, _failure(about) if ending == "failed" else None, paths if ending else ())
+        return Status(ending, word, _failure(about) if ending == "failed" else None, paths if ending else ())
+
+
+def _file_name(batch: str) -> str:
+    return f"agentgauge-{batch}.jsonl"
 
 
 def _job(data: object) -> object:

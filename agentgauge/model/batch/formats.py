@@ -44,10 +44,21 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """What is known of a batch whose id is not known."""
+
+    name: str  # our own, with which the ids of its requests begin
+    upload: str  # the id of its file; empty where that is not known, or there is none
+    since: float  # it was created later
+    count: int  # of its requests
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """The state of a batch. ``ended``: None while the provider works on it."""
 
     ended: Ending | None = None
+    word: str = ""  # the provider's own word for it
     failure: Failure | None = None  # why the whole batch failed
     paths: tuple[str, ...] = ()  # of the files with its results
     content: bytes = b""  # results that came with the status, one JSON object a line
@@ -61,7 +72,6 @@ class BatchFormat(ABC):
     most: int  # requests of a batch
     largest: int  # bytes of a batch
     takes_files: bool  # pictures and PDFs inside a request
-    is_found_by_upload: bool  # ``find`` needs what ``upload`` returned, and then finds that batch alone
 
     def endpoint_spec(self, spec: ModelSpec) -> ModelSpec:
         """The endpoint for the batches of a model, and the model's name in them."""
@@ -72,7 +82,7 @@ class BatchFormat(ABC):
         return body
 
     async def upload(self, endpoint: Endpoint, name: str, items: Sequence[Item], pause: Pause) -> str | Failure:
-        """Upload the requests; the id of the file. Empty where ``create`` sends them."""
+        """Upload the requests of the batch ``name``; the id of the file. Empty where ``create`` sends them."""
         return ""
 
     @abstractmethod
@@ -80,8 +90,8 @@ class BatchFormat(ABC):
         """Create a batch, in one attempt; its id."""
 
     @abstractmethod
-    async def find(self, endpoint: Endpoint, upload: str, since: float, count: int) -> list[str] | Failure:
-        """The ids of batches that may be the one of ``count`` requests that was created after ``since``."""
+    async def find(self, endpoint: Endpoint, sought: Sought) -> list[str] | Failure:
+        """The ids of batches that may be the one that is sought."""
 
     @abstractmethod
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
@@ -90,6 +100,15 @@ class BatchFormat(ABC):
     def result(self, endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
         """The result in a line of the results."""
         return chat_result(endpoint, line)
+
+    def worth(self, endpoint: Endpoint, line: Mapping[str, Any]) -> int:
+        """Of several results of one request: 2 for a reply with its tokens, 1 for one without, 0 for a failure."""
+        result = self.result(endpoint, line)
+        if isinstance(result, Failure):
+            return 0
+        usage = result.get("usage")
+        tokens = usage.values() if isinstance(usage, Mapping) else ()
+        return 2 if any(isinstance(number, int) and number > 0 for number in tokens) else 1
 
 
 def lines(items: Sequence[Item], pattern: bytes) -> list[bytes]:
@@ -114,6 +133,12 @@ def read_batch(data: object) -> Mapping[str, Any] | Failure:
     if isinstance(about, Failure) or any(isinstance(about.get(key), str) for key in ("status", "processing_status")):
         return about
     return Failure("no batch", "the endpoint's answer about a batch names no status")
+
+
+def read_files(data: object) -> list[Mapping[str, Any]] | Failure:
+    """Read a list of files; Together's is inside ``data``, too."""
+    found = _read_page(data)
+    return found if isinstance(found, Failure) else found[0]
 
 
 async def list_batches(
@@ -158,9 +183,15 @@ ENDINGS: Mapping[str, Ending] = {
     "completed": "completed",
     "expired": "expired",
     "cancelled": "cancelled",
+    "canceled": "cancelled",
     "failed": "failed",
 }
 """The words of OpenAI's batches, which others use too."""
+
+GOING_ON = frozenset(
+    ("validating", "in_progress", "finalizing", "cancelling", "canceling", "created", "queued", "pending", "running")
+)
+"""The words, of OpenAI's batches and of others, for a batch that has not ended."""
 
 CANCELLED = "batch cancelled"
 """The cause of a request that a cancelled batch left without an answer."""

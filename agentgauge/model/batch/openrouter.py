@@ -13,6 +13,7 @@ from agentgauge.model.batch.formats import (
     ONCE,
     BatchFormat,
     Item,
+    Sought,
     Status,
     failed,
     lines,
@@ -33,7 +34,6 @@ class OpenRouterBatches(BatchFormat):
     most: int = 10_000
     largest: int = 50_000_000
     takes_files: bool = False
-    is_found_by_upload: bool = False
 
     async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
         # the server reads the body as it comes, so the requests are last
@@ -43,20 +43,21 @@ class OpenRouterBatches(BatchFormat):
         requests = b",".join(lines(items, b'{"custom_id":"%s","body":%s}'))
         return await endpoint.post("/batches", start + b',"requests":[' + requests + b"]}", read_id, policy=ONCE)
 
-    async def find(self, endpoint: Endpoint, upload: str, since: float, count: int) -> list[str] | Failure:
-        found = await list_batches(endpoint, "/batches", since)
+    async def find(self, endpoint: Endpoint, sought: Sought) -> list[str] | Failure:
+        found = await list_batches(endpoint, "/batches", sought.since)
         if isinstance(found, Failure):
             return found
-        return [str(batch.get("id")) for batch in found if _total(batch) in (0, count)]
+        return [str(batch.get("id")) for batch in found if _total(batch) in (0, sought.count)]
 
     async def status(self, endpoint: Endpoint, identity: str) -> Status | Failure:
         about = await endpoint.get(f"/batches/{quote(identity, safe='')}", read_batch)
         if isinstance(about, Failure):
             return about
-        ending = ENDINGS.get(str(about.get("status")))
+        word = str(about.get("status")).lower()
+        ending = ENDINGS.get(word)
         results = about.get("results") if ending else None
         content = b"\n".join(map(endpoint.encoded, results)) if isinstance(results, list) else b""
-        return Status(ending, failed(about.get("error")) if ending == "failed" else None, content=content)
+        return Status(ending, word, failed(about.get("error")) if ending == "failed" else None, content=content)
 
 
 def _total(batch: Mapping[str, Any]) -> object:

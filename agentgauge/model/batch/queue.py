@@ -11,10 +11,11 @@ import time
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentgauge.model.batch.batch import Batch
 from agentgauge.model.batch.counts import Counts
-from agentgauge.model.batch.formats import CANCELLED, BatchFormat, Status, without_result
+from agentgauge.model.batch.formats import CANCELLED, GOING_ON, BatchFormat, Sought, Status, without_result
 from agentgauge.model.batch.journal import Journal, Planned
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.open_requests import UNSENT
@@ -25,7 +26,9 @@ MOST_BYTES = 64 << 20
 UPLOADS = 2
 """Batches that are submitted at a time."""
 PATIENCE = 30
-"""Polls in a row that may fail, each after its own retries: an interruption of about an hour."""
+"""Polls in a row that may fail, each after its own retries, or find a status that is not known: about half an hour."""
+LONGEST = 4 * 24 * 60
+"""Polls of a batch: four days. Providers let a batch expire after one to three."""
 UNKNOWN = ("http 404", "http 410")
 """The causes that mean that a provider does not know a batch any more. Its requests go into another one."""
 
@@ -165,7 +168,7 @@ class BatchQueue:
         """The ids of the batch; several where it is not known which is it."""
         planned = Planned(batch.name, time.time(), batch.digests)
         self._journal.plan(planned.name, planned.at, planned.requests)
-        upload = await self._form.upload(self._endpoint, f"agentgauge-{batch.name}", batch.items, self._pace.pause)
+        upload = await self._form.upload(self._endpoint, batch.name, batch.items, self._pace.pause)
         if isinstance(upload, Failure):
             return upload
         if upload:
@@ -187,22 +190,25 @@ class BatchQueue:
         return await persist(attempt, self._policy, self._health)
 
     async def _find(self, planned: Planned) -> list[str] | Failure:
-        found = await self._form.find(self._endpoint, planned.upload, planned.at, len(planned.requests))
+        sought = Sought(planned.name, planned.upload, planned.at, len(planned.requests))
+        found = await self._form.find(self._endpoint, sought)
         if isinstance(found, Failure):
             return found
         known = self._journal.identities
         return [identity for identity in found if identity not in known]
 
     async def _look_for(self, batch: Batch, planned: Planned) -> None:
-        found: list[str] | Failure = [planned.identity] if planned.identity else []
-        if not found and (planned.upload or not self._form.is_found_by_upload):
+        if planned.identity:
+            await self._collect(batch, [planned.identity])
+        is_sure = planned.identity and planned.is_sure  # else the note is missing, or may be of another batch
+        if not (is_sure or batch.answers) and (batch.failure.kind != "final" or batch.failure.cause == CANCELLED):
             found = await self._find(planned)
-        if isinstance(found, Failure):
-            batch.failure = replace(found, kind="final")  # it may be away, and would be paid twice
-        elif found:
-            await self._collect(batch, found)
-            if batch.failure.cause == CANCELLED:
-                batch.failure = replace(batch.failure, kind="again")
+            if isinstance(found, Failure):
+                batch.failure = replace(found, kind="final")  # it may be away, and would be paid twice
+            elif found:
+                await self._collect(batch, found)
+        if batch.failure.cause == CANCELLED:
+            batch.failure = replace(batch.failure, kind="again")
 
     async def _collect(self, batch: Batch, identities: list[str]) -> None:
         """Await the results, in the first of these batches that has some."""
@@ -220,21 +226,24 @@ class BatchQueue:
 
     async def _await_results(self, batch: Batch, identity: str) -> Failure:
         """What the requests have that have no result."""
-        polls = failures = 0
-        while True:
+        failures = 0
+        for polls in range(LONGEST):
             outcome = await self._look(batch, identity)
             if isinstance(outcome, Status):
                 if outcome.ended:
                     return outcome.failure or without_result(outcome.ended)
-                failures = 0
-            elif outcome.cause in UNKNOWN:
+                if outcome.word in GOING_ON:
+                    failures = 0
+                    await self._pace.pause(polls)
+                    continue
+                outcome = _not_ended(identity, f"has the status {outcome.word!r:.60}, which AgentGauge does not know")
+            if outcome.cause in UNKNOWN:
                 return replace(outcome, kind="again")
-            else:  # it may still be away: a resumed run asks for it
-                failures += 1
-                if outcome.kind == "final" or failures > PATIENCE:
-                    return replace(outcome, kind="final")
+            failures += 1
+            if outcome.kind == "final" or failures > PATIENCE:  # it may still be away: a resumed run asks for it
+                return replace(outcome, kind="final")
             await self._pace.pause(polls)
-            polls += 1
+        return replace(_not_ended(identity, f"has not ended after {LONGEST} polls"), kind="final")
 
     async def _look(self, batch: Batch, identity: str) -> Status | Failure:
         """Where a batch is; if it has ended, its results have been read."""
@@ -248,5 +257,13 @@ class BatchQueue:
                 return content
             contents.append(content)
         for content in contents:
-            await asyncio.to_thread(batch.take, content)
+            await asyncio.to_thread(batch.take, content, partial(self._form.worth, self._endpoint))
         return status
+
+
+def _not_ended(identity: str, why: str) -> Failure:
+    return Failure(
+        "batch not ended",
+        f"the batch {identity:.80} {why}; look at it at the provider, then continue with --resume, which asks for it"
+        " again and pays nothing twice",
+    )

@@ -11,6 +11,7 @@ from pathlib import Path
 from agentgauge.core.capabilities import AgentAnswer, AgentTask, RealTools, ToolGateway
 from agentgauge.core.case import Case
 from agentgauge.core.errors import Fault
+from agentgauge.core.own_folder import remove_tree
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import find_task
 from agentgauge.run.external_agent.answer import read_answer
@@ -24,7 +25,6 @@ from agentgauge.run.external_agent.trajectory import FILE as TRAJECTORY
 from agentgauge.run.external_agent.trajectory import MOST, read_trajectory
 from agentgauge.sandbox import SandboxResult
 from agentgauge.sandbox.forwarder import allow_connections
-from agentgauge.sandbox.scratch import remove_tree
 
 _SAID = 2000  # characters of what a failed program printed last
 _OF_HIDDEN_FILES = (
@@ -86,8 +86,9 @@ class ProgramAgent:
         if not (reply.text or reply.tool_calls):
             if session.fault is not None:
                 raise session.fault
-            if odd or result.status == "error":
-                raise Fault(self._why(result, odd), cause="agent failed")
+            if odd or result.status in ("error", "killed"):
+                cause = "agent killed" if result.status == "killed" else "agent failed"
+                raise Fault(self._why(result, odd), cause=cause)
         return AgentAnswer(replace(reply, usage=session.usage), tuple(session.uses))
 
     async def close(self) -> None:

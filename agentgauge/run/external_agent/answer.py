@@ -22,13 +22,13 @@ MOST_CALLS = 1000
 
 def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
     """The answer, and its problem or an empty text. If the program failed, only the answer file counts, not its
-    output."""
+    output; of one that was ended from outside only JSON, because a text may be cut off."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
         try:
             return _message(json.loads(content)), ""
         except (ValueError, RecursionError) as error:
             return ChatReply(), f"its {ANSWER} is not an answer: {error}"
-    if (content := plain_file(folder / TEXT, MOST)) is not None:
+    if not result.ended_from_outside and (content := plain_file(folder / TEXT, MOST)) is not None:
         return ChatReply(text=_clean(content.decode("utf-8", "replace"))), ""
     return ChatReply(text=_clean(result.stdout[:MOST]) if result.status == "ok" else ""), ""
 

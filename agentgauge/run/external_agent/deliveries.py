@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from agentgauge.core.own_folder import remove_tree
 from agentgauge.core.redaction import redact_file
-from agentgauge.sandbox.scratch import remove_tree
 
 FOLDER = "files"
 """The folder for deliveries, in the agent's folder and among the files of the case."""

@@ -21,7 +21,7 @@ from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox import Limits, SandboxResult
 from agentgauge.sandbox.launch import environment
 from agentgauge.sandbox.protection import missing
-from agentgauge.sandbox.result import Status
+from agentgauge.sandbox.result import Status, ending
 
 MOST_OUTPUT = 8 << 20  # bytes of standard output and standard error together; a program that prints more is ended
 MOST_FILE = 1 << 30  # bytes of a file that it writes
@@ -218,5 +218,5 @@ class Unconfined:
         if not in_time:
             return "timeout", f"it ran longer than {self._settings.seconds:g} s"
         if code < 0:
-            return "killed", f"it died of signal {-code}"
-        return ("error", f"it ended with exit status {code}") if code else ("ok", "")
+            return "killed", f"it {ending(code)}"
+        return ("error", f"it {ending(code)}") if code else ("ok", "")

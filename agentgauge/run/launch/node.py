@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from agentgauge.core.index import cache_folder
 from agentgauge.core.metadata import own_version
+from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.redaction import redact, register, register_environment
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.coordination.stopping import StopFile
@@ -95,8 +96,8 @@ def run_shard(
     except Refused as problem:
         yield {"kind": "refused", "why": f"node {platform.node()}: {problem}"}
         return
-    with TemporaryDirectory(prefix="agentgauge-shard-") as scratch:
-        yield from _Shard(spec, archive, Path(scratch), tool_token).run(command)
+    with OwnFolder("shard") as scratch:
+        yield from _Shard(spec, archive, scratch, tool_token).run(command)
 
 
 def _check(spec: ShardSpec) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
 
+from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.settings import Settings, moved
 from agentgauge.store import RunFolder
@@ -23,11 +26,18 @@ def take_folder(settings: Settings, *, is_named: bool) -> tuple[Settings, Callab
     """
     if settings.resume or is_named:
         try:
-            return settings, partial(_give_back, settings, FolderLock(settings.run_dir))
+            if settings.resume:
+                _check_access(settings.run_dir)
+            lock = FolderLock(settings.run_dir)
         except OSError as error:
-            raise UsageProblem(
-                f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
-            ) from None
+            if settings.resume:
+                why = f"--resume {settings.run_dir}: {refusal(error)}, or copy the folder and resume the copy"
+            else:
+                why = (
+                    f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
+                )
+            raise UsageProblem(why) from None
+        return settings, partial(_give_back, settings, lock)
     for folder in _free_names(settings.run_dir):
         try:
             hold = FolderLock(folder)
@@ -40,6 +50,17 @@ def take_folder(settings: Settings, *, is_named: bool) -> tuple[Settings, Callab
             return settings, partial(_give_back, settings, hold)
         hold.release()
     return settings, None
+
+
+def _check_access(run: Path) -> None:
+    """Raises OSError for the first file of a run that this user cannot read, and the first folder that he cannot use:
+    the run would ask again for what is stored there."""
+    for path in (run, *run.iterdir(), *(run / "records").glob("*")):
+        needed = os.R_OK | os.W_OK | os.X_OK if path.is_dir() else os.R_OK
+        if path.parent != run and path != run:
+            needed |= os.W_OK  # of a worker, which appends to it
+        if not os.access(path, needed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _free_names(folder: Path) -> Iterator[Path]:

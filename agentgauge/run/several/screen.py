@@ -44,5 +44,5 @@ class Screen:
         self._height = 0
 
     def _write(self, lines: Sequence[str]) -> None:
-        self._stream.writelines(f"{line}\n" for line in lines)
+        self._stream.write("".join(f"{line}\n" for line in lines))
         self._stream.flush()

@@ -17,6 +17,7 @@ from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from agentgauge.core.atomic_write import refuse_device
 from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.reply_ends import is_cut
@@ -49,6 +50,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
         raise UsageProblem(f"{target} does not end in .eval, which inspect_ai requires; name it {name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
+    refuse_device(target)
     loaded = load_run(run, tolerant=True)
     unshown.problems += loaded.problems
     gold = Gold(loaded)

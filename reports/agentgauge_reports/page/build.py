@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.atomic_write import refuse_device
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
@@ -62,6 +63,7 @@ def write_page(
     folder of ``target``. ``home``: the address of the list of runs, if the page is served beside one. Raises
     UsageProblem for a folder that holds no finished run, and OSError where the disk is full.
     """
+    refuse_device(target)
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -16,13 +16,13 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.web_server import answering
 from agentgauge_reports.comparison.compare import compare
 from agentgauge_reports.comparison.page import page as comparison_page
@@ -80,13 +80,13 @@ class Viewer:
         self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
         self._listed: tuple[float, list[dict[str, Any]]] = (-SECONDS, [])  # the same of the list
         self._listing = asyncio.Lock()
-        self._scratch = TemporaryDirectory(prefix="agentgauge-view-")
+        self._scratch = OwnFolder("view")
         self._pages: dict[str, tuple[object, asyncio.Task[Path]]] = {}
         self._writing = asyncio.Lock()
         self._ending = asyncio.Event()
 
     def close(self) -> None:
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def app(self) -> web.Application:
         async def end(app: web.Application) -> None:
@@ -235,7 +235,7 @@ class Viewer:
             )
         version, writing = self._pages.get(name, (None, None))
         if writing is None or version != entry or (writing.done() and writing.exception()):
-            folder = Path(self._scratch.name) / hashlib.sha256(name.encode()).hexdigest()[:16]
+            folder = self._scratch.path / hashlib.sha256(name.encode()).hexdigest()[:16]
             writing = asyncio.create_task(self._write(self.runs.root / name, folder))
             self._pages[name] = (entry, writing)
         return await asyncio.shield(writing)

@@ -421,3 +421,17 @@ def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):
     for parts in ([], ["in"], ["in", "link"], ["in", "..", "out"], ["in/file"], ["in", ""], ["in", "file\0"]):
         with pytest.raises(OSError):  # noqa: PT011
             open_beneath(tmp_path, parts)
+
+
+def test_pages_end_with_the_viewer_or_with_the_next_one(root, tmp_path):
+    def pages() -> list[Path]:
+        return list((tmp_path / "tmp").rglob("report.html"))
+
+    with served(root, tmp_path, killed=True) as viewer:
+        assert viewer.get("/run/one/report.html").status == 200
+        assert len(pages()) == 1
+    assert len(pages()) == 1
+    with served(root, tmp_path) as viewer:
+        assert pages() == []
+        assert viewer.get("/run/one/report.html").status == 200
+    assert not list((tmp_path / "tmp").iterdir())

@@ -73,12 +73,14 @@ class Answer:
 
 
 @contextlib.contextmanager
-def served(folder: Path, scratch: Path) -> Iterator[Served]:
-    """The viewer over ``folder``, with the cookie that a first visit brings."""
+def served(folder: Path, scratch: Path, *, killed: bool = False) -> Iterator[Served]:
+    """The viewer over ``folder``, with the cookie that a first visit brings. ``killed``: how it ends."""
     tasks = scratch / "viewed_tasks.py"
     tasks.write_text(TASKS)
     command = [sys.executable, "-m", "agentgauge.cli.main", "--tasks", str(tasks), "view", str(folder)]
-    environment = Project(scratch).environment()
+    temporary = scratch / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = Project(scratch).environment({"TMPDIR": str(temporary)})
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
@@ -90,11 +92,11 @@ def served(folder: Path, scratch: Path) -> Iterator[Served]:
         viewer.cookie = first.headers["Set-Cookie"].partition(";")[0]
         yield viewer
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGKILL if killed else signal.SIGINT)
         try:
             ended = process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
             ended = process.wait()
         process.stdout.close()
-    assert ended == 0
+    assert ended == (-signal.SIGKILL if killed else 0)

@@ -8,12 +8,12 @@ import atexit
 import logging
 import os
 import shutil
-import tempfile
 import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.own_folder import OwnFolder
 from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
 QUIET = {
@@ -36,8 +36,9 @@ def _load() -> Any:
     os.environ.update(QUIET)
     # A checkpoint is a pickle: only classes of ultralytics and torch are made of it, unless the environment says 0.
     os.environ.setdefault("ULTRALYTICS_SAFE_LOAD", "1")
-    own = Path(tempfile.mkdtemp(prefix="agentgauge-yolo-"))
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    folder = OwnFolder("yolo")
+    atexit.register(folder.close)
+    own = folder.path
     os.environ["YOLO_CONFIG_DIR"] = str(own)
     logging.getLogger("ultralytics").setLevel(logging.ERROR)
     ready_torchvision()

@@ -1,0 +1,66 @@
+"""Commands whose output cannot be written, and what the machine refuses them: one sentence, no traceback."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentgauge.core.atomic_write import cannot_write, refusal, write_whole
+
+COMMAND = f"{sys.executable} -m agentgauge.cli.main"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "says"),
+    [
+        ("{command} cite > /dev/full", 1, "agentgauge: standard output cannot be written (No space left on device)"),
+        ("{command} --help > /dev/full", 1, "agentgauge: standard output cannot be written (No space left on device)"),
+        ("{command} cite > /dev/full 2>&1", 1, ""),
+        ("{command} cite >&- 2>&- <&-", 0, ""),
+        ("{command} report no-such-run --table md 2>/dev/full", 4, ""),
+        ("TMPDIR=/nonexistent {command} cite > /dev/null", 0, ""),
+    ],
+)
+def test_a_command_whose_output_is_lost(line: str, status: int, says: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", line.format(command=COMMAND)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (status, says)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            OSError(errno.EACCES, "Permission denied", "a"),
+            "a cannot be used (Permission denied): give this user access",
+        ),
+        (
+            OSError(errno.EMFILE, "Too many open files"),
+            "Too many open files: raise the limit of open files (ulimit -n)",
+        ),
+        (OSError(errno.ENOTDIR, "Not a directory", "a/b"), "a/b cannot be used (Not a directory)"),
+        (OSError("no number"), "no number"),
+    ],
+)
+def test_what_the_machine_refuses(error: OSError, text: str) -> None:
+    assert refusal(error).startswith(text)
+
+
+def test_the_advice_fits_the_reason() -> None:
+    full = cannot_write(Path("run"), OSError(errno.ENOSPC, "No space left on device", "run/x"))
+    assert full == "run/x cannot be written (No space left on device): free disk space; finished cases are kept"
+    denied = cannot_write(Path("run"), OSError(errno.EROFS, "Read-only file system"))
+    assert "make the file system writable" in denied and "disk space" not in denied
+
+
+def test_a_device_is_not_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "output"
+    link.symlink_to("/dev/null")
+    with pytest.raises(OSError, match="it is a device; name a file"):
+        write_whole(link, b"x")
+    assert link.is_char_device()
