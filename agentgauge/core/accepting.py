@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 _RETRY = 0.1  # seconds after which a connection that could not be accepted is tried again
-
-
-def raise_file_limit(wanted: int) -> int:
-    """Raise this process's limit of open files to ``wanted``, as far as the hard limit allows. Returns the limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return wanted if soft == resource.RLIM_INFINITY else soft
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return wanted
 
 
 async def accepted(

@@ -20,7 +20,8 @@ from typing import Any
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from agentgauge.core.accepting import accepted, raise_file_limit
+from agentgauge.core.accepting import accepted
+from agentgauge.core.open_files import raise_file_limit
 from agentgauge.core.service_process import BACKLOG
 
 MOST_CONNECTIONS = 2048

@@ -182,7 +182,7 @@ class Solver:
             output = await self._solved(planned.task, case)
             record = replace(record, status="wrong")  # until it is scored
         except Exception as error:  # what the case has used counts, whatever ended it
-            text, cause = (str(error), None) if case.is_unfinished else _why_broken(error)
+            text, cause = (str(error), None) if case.is_unfinished else _why_broken(error, self.folder.path)
             record = replace(record, error=text, cause=cause, traceback=mistake_behind(error))
         except asyncio.CancelledError as error:
             if not (_is_cancelled(error) and case.usage.requests):
