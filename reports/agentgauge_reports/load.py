@@ -12,6 +12,7 @@ from typing import Any
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
+from agentgauge.store.bounded import open_plain
 from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
 from agentgauge_reports.notices import model_title
@@ -58,7 +59,7 @@ class Run:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Gives a function that reads the full record of a case that was attempted."""
-        with (self.path / "records.jsonl").open("rb") as stream:
+        with open_plain(self.path / "records.jsonl") as stream:
 
             def record(case: CaseOutline) -> Record:
                 stream.seek(case.start)
