@@ -17,6 +17,7 @@ from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.metadata import announced, own_version
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
+from agentgauge.core.safe_text import show
 from agentgauge.core.user_home import home_variables
 
 COMMANDS = {
@@ -97,7 +98,7 @@ def _run(arguments: Sequence[str]) -> int:
         run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
-        print(f"agentgauge: {problem}", file=sys.stderr)
+        show(f"agentgauge: {problem}", file=sys.stderr)
         return 4
 
 

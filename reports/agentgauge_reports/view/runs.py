@@ -150,9 +150,10 @@ def reading_problem(problem: Exception) -> str:
 def _json(folder: Path, name: str) -> dict[str, Any]:
     with open_beneath(folder, [name]) as stream:
         try:
-            return checked.json_file(name, whole(stream))
+            found: dict[str, Any] = checked.json_file(name, whole(stream))
         except ValueError as error:
             raise ValueError(f"{name} cannot be read: {error}") from None
+    return found
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
