@@ -1,8 +1,8 @@
 """What the files of a run folder hold, and the one way in which they are read: each value that code uses is checked.
 
-A run folder may be of any version, damaged, or made up. The types name what all versions have written, and what later
-ones add as ``NotRequired``; other fields are kept unread. Import this module where a folder is read: collecting tests
-must not load pydantic.
+A run folder may be of any version, damaged, or made up. A wrong value is damage, and what needs it says so; a field
+that is not there is one that another version did not write; fields without a type are kept unread. Import this module
+where a folder is read: collecting tests must not load pydantic.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from agentgauge.core.types import MOST, Record, Status
+from agentgauge.core.types import MOST, Record, Scoring, Status
 
 LATEST = 10**11
 """Seconds since the epoch: the year 5138."""
@@ -132,28 +133,28 @@ class AgentPart(_Open):
     name: str
 
 
-class ToolPart(_Open):
-    state: NotRequired[str]
-    backend: NotRequired[str]
-    options: NotRequired[dict[str, Any]]
-    packages: NotRequired[dict[str, str]]
+class ToolPart(_Open, total=False):
+    state: str
+    backend: str
+    options: dict[str, Any]
+    packages: dict[str, str]
 
 
-class SettingsPart(_Open):
+class SettingsPart(_Open, total=False):
     model: ModelPart
     options: dict[str, Plain]
     tools: dict[str, ToolPart]
     attempts: Attempt
-    scoring: Literal["parity", "strict"]
-    dialect: NotRequired[str]
-    data: NotRequired[str | None]
-    roles: NotRequired[dict[str, str]]
-    agent: NotRequired[AgentPart | None]
-    limit: NotRequired[Count | None]
-    rescore: NotRequired[str | None]
-    tool_server: NotRequired[str | None]
-    temperature: NotRequired[Number | None]
-    max_tokens: NotRequired[Count | None]
+    scoring: Scoring
+    dialect: str
+    data: str | None
+    roles: dict[str, str]
+    agent: AgentPart | None
+    limit: Count | None
+    rescore: str | None
+    tool_server: str | None
+    temperature: Number | None
+    max_tokens: Count | None
 
 
 class DataPart(_Open):
@@ -176,48 +177,48 @@ class GatePart(_Open):
     problem: str | None
 
 
-class RunJson(_Open):
+class RunJson(_Open, total=False):
     """``run.json``."""
 
-    settings: SettingsPart
+    settings: Required[SettingsPart]
     configs: dict[str, str]
     planned: Count
     started: Time | None
     finished: Time | None
-    agentgauge: NotRequired[str]
-    python: NotRequired[str]
-    versions: NotRequired[dict[str, str]]
-    command: NotRequired[list[str]]
-    revisions: NotRequired[dict[str, dict[str, Plain] | None]]
-    data: NotRequired[dict[str, DataPart]]
-    selection: NotRequired[dict[str, Any] | None]
-    shard: NotRequired[ShardPart | None]
-    sandbox: NotRequired[list[str]]
-    rescore: NotRequired[str | None]
-    gates: NotRequired[list[GatePart]]
-    reported: NotRequired[dict[str, dict[str, Count]]]
+    agentgauge: str
+    python: str
+    versions: dict[str, str]
+    command: list[str]
+    revisions: dict[str, dict[str, Plain] | None]
+    data: dict[str, DataPart]
+    selection: dict[str, Any] | None
+    shard: ShardPart | None
+    sandbox: list[str]
+    rescore: str | None
+    gates: list[GatePart]
+    reported: dict[str, dict[str, Count]]
 
 
-class Figure(_Open):
-    value: Number | None
+class Figure(_Open, total=False):
+    value: Required[Number | None]
     low: Number | None
     high: Number | None
     n: Count | None
-    broken: NotRequired[Count]
-    value_clean: NotRequired[Number | None]
-    low_clean: NotRequired[Number | None]
-    high_clean: NotRequired[Number | None]
-    n_clean: NotRequired[Count | None]
-    why: NotRequired[str]
+    broken: Count
+    value_clean: Number | None
+    low_clean: Number | None
+    high_clean: Number | None
+    n_clean: Count | None
+    why: str
 
 
-class Combined(_Open):
-    value: Number | None
-    low: NotRequired[Number | None]
-    high: NotRequired[Number | None]
-    missing: list[str]
-    without_figure: NotRequired[list[str]]
-    not_applicable: NotRequired[list[str]]
+class Combined(_Open, total=False):
+    value: Required[Number | None]
+    missing: Required[list[str]]
+    low: Number | None
+    high: Number | None
+    without_figure: list[str]
+    not_applicable: list[str]
 
 
 class Groups(_Open):
@@ -239,12 +240,12 @@ class BreakdownRow(_Open):
 
 class BreakdownPart(_Open):
     title: str
+    what: str
     columns: list[str]
+    counts: list[str]
     rows: list[BreakdownRow]
-    counts: NotRequired[list[str]]
-    note: NotRequired[str]
-    what: NotRequired[str]
-    heat: NotRequired[Flag]
+    note: str
+    heat: Flag
 
 
 class NotApplicable(_Open):
@@ -257,27 +258,27 @@ class Uncounted(_Open):
     why: str
 
 
-_Pass = TypedDict("_Pass", {"pass": NotRequired[dict[str, dict[str, Figure]]]})  # a word of Python
+_Pass = TypedDict("_Pass", {"pass": dict[str, dict[str, Figure]]}, total=False)  # a word of Python
 
 
-class TaskPart(_Open, _Pass):
-    planned: Count
+class TaskPart(_Open, _Pass, total=False):
+    planned: Required[Count]
     passed: Count
     wrong: Count
     broken: Count
     missing: Count
     similarity: str
-    metrics: dict[str, Figure]
-    comparable: NotRequired[Flag]
-    groups: NotRequired[Groups]
-    breakdowns: NotRequired[list[BreakdownPart]]
-    stops: NotRequired[Count]
-    usage: NotRequired[dict[str, Number | None]]
-    replies: NotRequired[dict[str, RepliesPart]]
+    metrics: Required[dict[str, Figure]]
+    comparable: Flag
+    groups: Groups
+    breakdowns: list[BreakdownPart]
+    stops: Count
+    usage: dict[str, Number | None]
+    replies: dict[str, RepliesPart]
     causes: dict[str, Count]
-    uncounted: NotRequired[Uncounted]
+    uncounted: Uncounted
     labels: dict[str, Count]
-    not_applicable: NotRequired[NotApplicable]
+    not_applicable: NotApplicable
 
 
 class AnsweredBy(_Open):
@@ -285,63 +286,98 @@ class AnsweredBy(_Open):
     all: Flag
 
 
-class SummaryData(_Open):
-    fingerprint: str
+class SummaryData(_Open, total=False):
+    fingerprint: Required[str]
     official: Flag
     samples: Count
     left_out: list[str]
-    differences: NotRequired[list[str]]
+    differences: list[str]
 
 
-class RunPart(_Open):
-    model: str
+class RunPart(_Open, total=False):
+    model: Required[str]
+    scoring: Required[Scoring]
+    data: Required[dict[str, SummaryData]]
     dialect: str
-    scoring: Literal["parity", "strict"]
     attempts: Attempt
     agentgauge: str
-    data: dict[str, SummaryData]
     prompts: dict[str, str]
     options: dict[str, Plain]
-    tools: NotRequired[dict[str, str]]
-    tool_set: NotRequired[str | None]
-    model_fingerprint: NotRequired[str]
-    agent: NotRequired[str]
-    agent_name: NotRequired[str]
-    asked_model: NotRequired[str]
-    answered_by: NotRequired[AnsweredBy]
-    limit: NotRequired[Count | None]
-    not_applicable: NotRequired[dict[str, NotApplicable]]
+    tools: dict[str, str]
+    tool_set: str | None
+    model_fingerprint: str
+    agent: str
+    agent_name: str
+    asked_model: str
+    answered_by: AnsweredBy
+    limit: Count | None
+    not_applicable: dict[str, NotApplicable]
 
 
 class Seconds(_Open):
     seconds: Positive
 
 
-class SumPart(_Open):
+class SumPart(_Open, total=False):
     requests: Count
     prompt_tokens: Count
     completion_tokens: Count
     usd: Positive
     seconds: Positive
-    cached_tokens: NotRequired[Count]
-    cache_write_tokens: NotRequired[Count]
-    reasoning_tokens: NotRequired[Count]
-    estimated_requests: NotRequired[Count]
-    usd_per_passed: NotRequired[Positive | None]
-    times: NotRequired[dict[Literal["working", "slots", "endpoint", "tools", "scoring"], Seconds]]
-    outside_tests: NotRequired[UsagePart]
+    cached_tokens: Count
+    cache_write_tokens: Count
+    reasoning_tokens: Count
+    estimated_requests: Count
+    usd_per_passed: Positive | None
+    times: dict[Literal["working", "slots", "endpoint", "tools", "scoring"], Seconds]
+    outside_tests: UsagePart
 
 
-class SummaryJson(_Open):
+class SummaryJson(_Open, total=False):
     """``summary.json``."""
 
-    run: RunPart
-    tasks: dict[str, TaskPart]
+    run: Required[RunPart]
+    tasks: Required[dict[str, TaskPart]]
     capabilities: dict[str, dict[str, dict[str, Combined]]]
     usage: SumPart
-    doubts: NotRequired[list[str]]
-    observed: NotRequired[dict[str, ObservedPart]]
-    why_missing: NotRequired[str]
+    doubts: list[str]
+    observed: dict[str, ObservedPart]
+    why_missing: str
+
+
+_ANY = "*"
+_LACKING: Mapping[Any, Mapping[str, Any]] = {
+    RunJson: {
+        "configs": {},
+        "planned": 0,
+        "started": None,
+        "finished": None,
+        "settings": {"model": {"name": ""}, "options": {}, "tools": {}, "attempts": 1, "scoring": "parity"},
+    },
+    SummaryJson: {
+        "run": {
+            "dialect": "native",
+            "attempts": 1,
+            "agentgauge": "",
+            "prompts": {},
+            "options": {},
+            "tools": {},
+            "data": {_ANY: {"official": False, "samples": 0, "left_out": []}},
+        },
+        "tasks": {
+            _ANY: {
+                **dict.fromkeys(("passed", "wrong", "broken", "missing"), 0),
+                "similarity": "",
+                "causes": {},
+                "labels": {},
+                "metrics": {_ANY: {"low": None, "high": None, "n": None}},
+            }
+        },
+        "capabilities": {},
+        "usage": {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "usd": 0.0, "seconds": 0.0},
+    },
+}
+"""What stands for a field that a file lacks, because its version did not write it. ``_ANY``: in each entry."""
 
 
 _FILES: Mapping[str, Any] = {
@@ -358,12 +394,24 @@ def json_file(name: str, content: bytes) -> Any:
 
     Raises ValueError, whose text goes on after "cannot be read".
     """
-    data = decoded(content)
+    data = decoded(content, _FILE_DECODER)
     _refuse_endless(data)
     _checked(kind := _FILES.get(name, dict[str, Any]), data)
     if kind is SummaryJson and (lacking := data["tasks"].keys() - data["run"]["data"].keys()):
         raise ValueError(f"run.data has no {min(lacking)}, which is among its tasks")
+    _fill(data, _LACKING.get(kind, {}))
     return data
+
+
+def _fill(data: dict[str, Any], lacking: Mapping[str, Any]) -> None:
+    for name, value in lacking.items():
+        if name == _ANY:
+            for entry in data.values():
+                _fill(entry, value)
+        elif isinstance(value, dict):
+            _fill(data.setdefault(name, {}), value)
+        else:
+            data.setdefault(name, copy(value))
 
 
 def outline(data: Any) -> dict[str, Any]:
@@ -385,10 +433,10 @@ def planned(row: Any) -> tuple[str, str, int, str]:
     return found
 
 
-def decoded(text: str | bytes) -> Any:
+def decoded(text: str | bytes, decoder: json.JSONDecoder | None = None) -> Any:
     """The value of a JSON text. Raises ValueError as ``json_file`` does."""
     try:
-        return _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        return (decoder or _DECODER).decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except UnicodeDecodeError as error:
@@ -405,6 +453,7 @@ def _integer(digits: str) -> int:
 
 _DIGITS = 400  # as many as the largest float has, with some to spare
 _DECODER = json.JSONDecoder(parse_int=_integer)
+_FILE_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda name: None)  # NaN is no value
 
 
 def _refuse_endless(data: Any) -> None:

@@ -119,7 +119,7 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     tools, others = one.about["settings"]["tools"], other.about["settings"]["tools"]
     pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
     configs, others = one.about["configs"], other.about["configs"]
-    pairs += [(f"the fingerprint of {name}", configs[name], others[name]) for name in tasks]
+    pairs += [(f"the fingerprint of {name}", configs.get(name), others.get(name)) for name in tasks]
     yield from (f"{name} is {_short(left)} and {_short(right)}" for name, left, right in pairs if left != right)
 
 
