@@ -397,10 +397,20 @@ def json_file(name: str, content: bytes) -> Any:
     data = decoded(content, _FILE_DECODER)
     _refuse_endless(data)
     _checked(kind := _FILES.get(name, dict[str, Any]), data)
-    if kind is SummaryJson and (lacking := data["tasks"].keys() - data["run"]["data"].keys()):
-        raise ValueError(f"run.data has no {min(lacking)}, which is among its tasks")
+    if kind is SummaryJson:
+        _refuse_contradictions(data)
     _fill(data, _LACKING.get(kind, {}))
     return data
+
+
+def _refuse_contradictions(summary: Mapping[str, Any]) -> None:
+    if lacking := summary["tasks"].keys() - summary["run"]["data"].keys():
+        raise ValueError(f"run.data has no {min(lacking)}, which is among its tasks")
+    for name, part in summary["tasks"].items():
+        for table in part.get("breakdowns", ()):
+            columns = table["columns"]
+            if any(len(row["cells"]) != len(columns) for row in table["rows"]) or len(set(columns)) < len(columns):
+                raise ValueError(f"tasks.{name}.breakdowns has a table whose rows do not fit its columns")
 
 
 def _fill(data: dict[str, Any], lacking: Mapping[str, Any]) -> None:
