@@ -295,8 +295,8 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
     """The run.json of the run that this one goes on with or scores again; empty for a new run. Raises UsageProblem."""
     if not (source := option.resume or option.rescore):
         return {}
-    about = RunFolder(Path(source)).read_json("run.json")
-    if not isinstance(about, dict) or "settings" not in about:
+    about: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")
+    if not about["settings"]["model"]["name"]:
         raise UsageProblem(
             f"{source} is not a run folder: its run.json has no settings; name one that an earlier run wrote"
         )

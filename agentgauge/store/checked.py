@@ -180,7 +180,7 @@ class GatePart(_Open):
 class RunJson(_Open, total=False):
     """``run.json``."""
 
-    settings: Required[SettingsPart]
+    settings: SettingsPart
     configs: dict[str, str]
     planned: Count
     started: Time | None
@@ -287,7 +287,7 @@ class AnsweredBy(_Open):
 
 
 class SummaryData(_Open, total=False):
-    fingerprint: Required[str]
+    fingerprint: str
     official: Flag
     samples: Count
     left_out: list[str]
@@ -362,7 +362,7 @@ _LACKING: Mapping[Any, Mapping[str, Any]] = {
             "prompts": {},
             "options": {},
             "tools": {},
-            "data": {_ANY: {"official": False, "samples": 0, "left_out": []}},
+            "data": {_ANY: {"fingerprint": "", "official": False, "samples": 0, "left_out": []}},
         },
         "tasks": {
             _ANY: {

@@ -24,10 +24,10 @@ from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
 
+from agentgauge.core import bounded
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
-from agentgauge.store import bounded
 from agentgauge.store.appender import Appender
 from agentgauge.store.folder_names import sample_name
 from agentgauge.store.jsonl import CaseId, Line, outlined, usage_of

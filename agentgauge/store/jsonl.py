@@ -18,11 +18,11 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from agentgauge.core.bounded import LONGEST, TOO_LONG
 from agentgauge.core.observations import count_observed
 from agentgauge.core.redaction import dumps
 from agentgauge.core.reply_ends import count_replies
 from agentgauge.core.types import Json, Record, Status, Usage
-from agentgauge.store.bounded import LONGEST, TOO_LONG
 
 LONG = 4096
 """Lines of at least so many bytes are compressed: to a third, from 16 KiB on to a sixth. Few shorter lines would shrink

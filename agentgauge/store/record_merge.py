@@ -7,8 +7,8 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
+from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store import bounded
 from agentgauge.store.jsonl import CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store import bounded
 from agentgauge.store.jsonl import outlined
 
 

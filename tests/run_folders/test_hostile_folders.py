@@ -21,8 +21,9 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 
 from agentgauge.cli.main import main
+from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store import RunFolder, bounded
+from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 

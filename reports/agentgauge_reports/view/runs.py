@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from agentgauge.core.bounded import whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
-from agentgauge.store.bounded import whole
 from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline

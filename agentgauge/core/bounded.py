@@ -50,11 +50,10 @@ def open_plain(path: Path) -> BinaryIO:
 
 
 def whole(stream: BinaryIO) -> bytes:
-    """The rest of a file. Raises ValueError where it is longer than LONGEST."""
-    content = stream.read(LONGEST + 1)
-    if len(content) > LONGEST:
+    """The content of a file. Raises ValueError where it is longer than LONGEST."""
+    if (size := os.fstat(stream.fileno()).st_size) > LONGEST:
         raise ValueError(f"it is {TOO_LONG}")
-    return content
+    return stream.read(size)
 
 
 def lines(stream: BinaryIO, start: int = 0) -> Iterator[TextLine]:
