@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, Required
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from agentgauge.core.types import MOST, Record, Scoring, Status
@@ -37,6 +38,28 @@ Flag = Annotated[bool, Field(strict=True)]
 Value = Flag | Annotated[int, Field(strict=True, ge=-MOST, le=MOST)] | Number
 """Of a score: what a benchmark counts may be a truth value."""
 Plain = str | Flag | Number | None
+
+
+def _path(text: str) -> str:
+    """Raises ValueError."""
+    try:
+        if b"\0" in os.fsencode(text):
+            raise ValueError("without NUL")
+    except UnicodeEncodeError:
+        raise ValueError("UTF-8") from None
+    return text
+
+
+def _name(text: str) -> str:
+    """Raises ValueError."""
+    if "/" in _path(text) or text in ("", ".", ".."):
+        raise ValueError("a name without a slash")
+    return text
+
+
+PathText = Annotated[str, AfterValidator(_path)]
+TaskName = Annotated[str, AfterValidator(_name)]
+"""Part of the path of a case's files."""
 Limit = Annotated[str, Field(pattern=r"^\d{0,15}$")]
 """A token limit as the name of a count; empty: the endpoint's own."""
 
@@ -108,7 +131,7 @@ class TranscriptPart(_Open):
 class RecordOutline(_Open):
     """A line of records, without what was said."""
 
-    task: str
+    task: TaskName
     sample: str
     attempt: Attempt
     config: str
@@ -122,7 +145,7 @@ class RecordOutline(_Open):
 
 
 class ModelPart(_Open):
-    name: str
+    name: PathText  # of a folder of predictions
     url: NotRequired[str | None]
     fingerprint: NotRequired[str]
     temperature: NotRequired[Number | None]
@@ -151,14 +174,14 @@ class SettingsPart(_Open, total=False):
     roles: dict[str, str]
     agent: AgentPart | None
     limit: Count | None
-    rescore: str | None
+    rescore: PathText | None
     tool_server: str | None
     temperature: Number | None
     max_tokens: Count | None
 
 
 class DataPart(_Open):
-    folder: str
+    folder: PathText
     official: Flag
     fingerprint: str | None
 
@@ -194,7 +217,7 @@ class RunJson(_Open, total=False):
     selection: dict[str, Any] | None
     shard: ShardPart | None
     sandbox: list[str]
-    rescore: str | None
+    rescore: PathText | None
     gates: list[GatePart]
     reported: dict[str, dict[str, Count]]
 
@@ -439,7 +462,7 @@ def record(data: Any) -> Record:
 
 def planned(row: Any) -> tuple[str, str, int, str]:
     """A case of planned.json: task, sample, attempt, node id. Raises ValueError as ``json_file`` does."""
-    found: tuple[str, str, int, str] = _checked(tuple[str, str, Attempt, str], row)
+    found: tuple[str, str, int, str] = _checked(tuple[TaskName, str, Attempt, str], row)
     return found
 
 
@@ -502,7 +525,9 @@ def _reason(error: ValidationError, data: Any) -> str:
     if first["type"] == "missing":
         return f"it has no {'.'.join([*place, str(first['loc'][-1])])[:200]}"
     same = [one["msg"] for one in (first, *more) if _place(data, one["loc"])[0] == place]
-    wanted = " or ".join(dict.fromkeys(message.removeprefix("Input should be ") for message in same))
+    wanted = " or ".join(
+        dict.fromkeys(message.removeprefix("Input should be ").removeprefix("Value error, ") for message in same)
+    )
     return f"{'.'.join(place)[:200] or 'it'} is {_shown(value)} and should be {wanted}"
 
 

@@ -42,7 +42,14 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
                 results = list(_results(folder, lines, task, roots[task.name], attempt, notes))
                 if results:
                     notes += _left_out(lines, task, attempt)
-                    notes += write(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
+                    model, scoring = settings["model"]["name"], settings["scoring"]
+                    try:
+                        notes += write(results, place, model=model, scoring=scoring)
+                    except OSError as error:
+                        where = error.filename or place
+                        raise UsageProblem(
+                            f"{where} cannot be written ({error.strerror}); give another --output"
+                        ) from None
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 

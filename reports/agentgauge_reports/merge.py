@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.bounded import open_plain
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
@@ -231,7 +232,8 @@ def _copy(
     for number, shard in enumerate(shards, 1):
         for file in sorted(shard.folder.outside.glob("*.jsonl")):
             target.outside.mkdir(exist_ok=True)
-            shutil.copy(file, target.outside / f"{number}-{file.name}")
+            with open_plain(file) as source, (target.outside / f"{number}-{file.name}").open("wb") as copy:
+                shutil.copyfileobj(source, copy)
     known = [case for case in plan if case in chosen]
     target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
     for case, (shard, _) in chosen.items():

@@ -93,6 +93,7 @@ BAD_VALUES = [
     ("summary.json", "run/data", {}, "run.data has no mmau."),
     ("summary.json", "usage/usd", float("inf"), "usage.usd is null and should be a valid number"),
     ("run.json", "started", 1e15, "started is 1000000000000000.0 and should be less"),
+    ("run.json", "rescore", "a\0b", 'rescore is "a\\u0000b" and should be without NUL'),
     ("run.json", "settings", None, "settings is null and should be a valid dictionary"),
     ("run.json", "settings", [], "settings is a list and should be a valid dictionary"),
 ]
@@ -101,6 +102,7 @@ BAD_RECORDS = [
     ({"finished": float("nan")}, "finished is NaN and should be a finite number"),
     ({"status": ["passed"]}, "status is a list and should be"),
     ({"score": 3}, "score is 3 and should be"),
+    ({"task": "../../wild"}, 'task is "../../wild" and should be a name without a slash'),
     ({"attempt": True}, "attempt is true and should be a valid integer"),
 ]
 
