@@ -144,12 +144,12 @@ class RecordOutline(_Open):
     transcript: TranscriptPart | None
 
 
-class ModelPart(_Open):
+class ModelPart(_Open, total=False):
     name: PathText  # of a folder of predictions
-    url: NotRequired[str | None]
-    fingerprint: NotRequired[str]
-    temperature: NotRequired[Number | None]
-    max_tokens: NotRequired[Count | None]
+    url: str | None
+    fingerprint: str
+    temperature: Number | None
+    max_tokens: Count | None
 
 
 class AgentPart(_Open):
@@ -178,6 +178,7 @@ class SettingsPart(_Open, total=False):
     tool_server: str | None
     temperature: Number | None
     max_tokens: Count | None
+    vision: dict[str, Any]
 
 
 class DataPart(_Open):
@@ -375,7 +376,10 @@ _LACKING: Mapping[Any, Mapping[str, Any]] = {
         "planned": 0,
         "started": None,
         "finished": None,
-        "settings": {"model": {"name": ""}, "options": {}, "tools": {}, "attempts": 1, "scoring": "parity"},
+        "settings": {
+            "model": {"name": "", "url": None, "fingerprint": "", "temperature": None, "max_tokens": None},
+            **{"options": {}, "tools": {}, "attempts": 1, "scoring": "parity", "dialect": "native"},
+        },
     },
     SummaryJson: {
         "run": {

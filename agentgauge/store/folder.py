@@ -205,6 +205,12 @@ class RunFolder:
             file.exists() and file.stat().st_size for file in (self.path / "records.jsonl", *worker_files(self.path))
         )
 
+    def refuse_odd_records(self) -> None:
+        """Raises UsageProblem where one of the files of records is no file, or cannot be read."""
+        for file in (self.path / "records.jsonl", *worker_files(self.path)):
+            with contextlib.suppress(FileNotFoundError):
+                bounded.open_plain(file).close()
+
     def read_json(self, name: str) -> Any:
         """What a JSON file holds, checked: see agentgauge.store.checked. Raises UsageProblem where the file is
         missing or damaged."""

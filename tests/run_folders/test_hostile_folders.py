@@ -72,6 +72,25 @@ def edited_record(run: Path, number: int, **changed: Any) -> Path:
 FIGURE = "tasks/wild/metrics/Single-Tool/value"
 
 
+def test_a_run_is_not_begun_on_records_that_are_no_file(run):
+    (run / "records.jsonl").unlink()
+    (run / "records.jsonl").mkdir()
+    with pytest.raises(UsageProblem, match=r"records\.jsonl is not a plain"):
+        RunFolder(run).refuse_odd_records()
+
+
+def test_what_lies_beside_the_records_may_be_odd(run, whole, capsys):
+    (run / "leaderboard.md").unlink()
+    (run / "outside").mkdir()
+    (run / "outside" / "gw0.jsonl").write_text("{}\n[]\n" + "[" * 100_000 + "\n")
+    (run / "records").write_text("no folder")
+    assert said(capsys, "report", run, "--allure", run.parent / "allure")[0] == 0
+    assert said(capsys, "merge", run.parent / "merged", run, whole)[0] == 0
+    (run / "outside" / "gw1.jsonl").mkdir()
+    status, told = said(capsys, "merge", run.parent / "again", run, whole)
+    assert status == 4 and "gw1.jsonl is not a plain file" in told
+
+
 DEEP = json.loads("[" * 50 + "]" * 50)
 BAD_JSON = [
     ("run.json", b"[1]", "run.json cannot be read: it is a list and should be a valid dictionary"),
