@@ -233,8 +233,10 @@ def sample_id(session: str, position: int) -> str:
 
 
 def split_id(sample: str) -> tuple[str, int]:
-    """Session id and position (from 0) of a sample's id."""
+    """Session id and position (from 0) of a sample's id. Raises DataProblem."""
     session, _, number = sample.rpartition("-t")
+    if not (number.isdecimal() and len(number) < 10):
+        raise DataProblem(f"{sample[:100]!r} is no task of WildToolBench, whose ids end with -t and a number")
     return session, int(number) - 1
 
 

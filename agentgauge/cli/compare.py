@@ -9,6 +9,7 @@ from agentgauge_reports.comparison.compare import comparison
 
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.safe_text import clean_json, show
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,14 +33,16 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     target: Path | None = options.output
     written = comparison(options.folders, options.format, target.parent if target else Path())
+    is_json = options.format == "json"
     if target is None:
-        print(written)
+        show(written, is_json=is_json)
         return 0
     try:
-        target.write_text(written, encoding="utf-8")
+        text = clean_json(written) if is_json else written
+        target.write_text(text, encoding="utf-8", errors="replace")  # a model may write lone surrogates
     except OSError as error:
         raise UsageProblem(
             f"--output {target} cannot be written ({error.strerror}); name a file in a folder that exists"
         ) from None
-    print(target)
+    show(target)
     return 0

@@ -19,6 +19,7 @@ from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
 from agentgauge.core.metadata import announced, own_version
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
+from agentgauge.core.safe_text import show
 from agentgauge.core.standard_streams import Output, drop, lost_output, open_closed_streams
 from agentgauge.core.user_home import home_variables
 
@@ -131,14 +132,12 @@ def _run(arguments: Sequence[str]) -> int:
         run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
-        print(f"agentgauge: {problem}", file=sys.stderr)
+        show(f"agentgauge: {problem}", file=sys.stderr)
         return 4
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        print(
-            f"agentgauge: the path {str(error.filename)[:200]}… is too long; give the path of a file", file=sys.stderr
-        )
+        show(f"agentgauge: the path {str(error.filename)[:200]}… is too long; give the path of a file", file=sys.stderr)
         return 4
 
 

@@ -13,6 +13,7 @@ from agentgauge_reports.unshown import Unshown
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.safe_text import show
 from agentgauge.core.task_registry import known_tasks
 
 LISTED = 20
@@ -30,34 +31,34 @@ def main(argv: Sequence[str]) -> int:
         from agentgauge_reports.page import write_page
 
         page = run / "report.html" if options.html == Path() else options.html
-        print(write_page(run, page, embed=options.embed, unshown=unshown))
+        show(write_page(run, page, embed=options.embed, unshown=unshown))
     elif options.allure is not None:
         from agentgauge_reports.allure import write_results
 
-        print(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
+        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
     elif options.items:
         from agentgauge_reports.items import items
 
-        print(items(options.folders, as_json=options.json))
+        show(items(options.folders, as_json=options.json), is_json=options.json)
     elif options.table:
         from agentgauge_reports.tables import rows
 
-        print(rows(run, options.table, unshown=unshown))
+        show(rows(run, options.table, unshown=unshown), is_json=options.table == "json")
     elif options.format == "latex" and options.output is None:
         from agentgauge_reports.formats.latex import latex
 
-        print(latex(run, unshown), end="")
+        show(latex(run, unshown), end="")
     elif options.format in FORMATS:
-        print(_listed(writer(options.format)(run, options.output, unshown), options.output))
+        show(_listed(writer(options.format)(run, options.output, unshown), options.output))
     else:
         from agentgauge_reports.export import export
 
         files, notes = export(run, options.format, options.output, options.data)
         for note in notes:
-            print(note)
-        print("\n".join(map(str, files)) or f"{run} holds no finished case to write")
+            show(note)
+        show("\n".join(map(str, files)) or f"{run} holds no finished case to write")
     for sentence in unshown.sentences("this report"):
-        print(f"agentgauge: {sentence}", file=sys.stderr)
+        show(f"agentgauge: {sentence}", file=sys.stderr)
     return 1 if unshown.problems else 0
 
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.bounded import open_plain, whole
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.path_placeholders import PathPlaceholders
 from agentgauge.core.types import Event, Json, Usage
@@ -38,14 +40,15 @@ class CheckpointFile:
         if self._fresh:
             return None
         try:
-            data = parse_json(self._path.read_bytes())
+            with open_plain(self._path) as stream:
+                data = parse_json(whole(stream))
             if data["config"] != self._config:
                 return None
             data = self._placeholders.to_paths(data)
             return Checkpoint(
                 data["output"], tuple(Event(**event) for event in data["events"]), Usage(**data["usage"]), data["turn"]
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, UsageProblem, ValueError, KeyError, TypeError, RecursionError):
             return None  # the case begins anew
 
     def write(self, checkpoint: Checkpoint) -> None:

@@ -18,6 +18,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.core.redaction import redact, without_logins
+from agentgauge.core.safe_text import clean
 from agentgauge.core.types import Json, Usage
 
 
@@ -29,7 +30,11 @@ class AgentGaugeError(Exception):
 
 
 class UsageProblem(AgentGaugeError):
-    """The user must fix something before a run can start. The text is one helpful sentence."""
+    """The user must fix something before a run can start. The text is one helpful sentence, which a terminal may show
+    although it names what is in a file of others."""
+
+    def __str__(self) -> str:
+        return clean(super().__str__())
 
 
 class DataProblem(UsageProblem):

@@ -47,7 +47,7 @@ def add_observed(counts: Iterable[Mapping[str, Json]]) -> dict[str, Any]:
             total = found.setdefault(role, {})
             if "estimated" in part:
                 total["estimated"] = total.get("estimated", 0) + part["estimated"]
-                total["instead"] = total.get("instead") or part["instead"]
+                total["instead"] = total.get("instead") or part.get("instead", "")
             for kind in _NAMES:
                 for name, count in part.get(kind, {}).items():
                     names = total.setdefault(kind, {})

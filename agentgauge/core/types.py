@@ -17,6 +17,9 @@ Status = Literal["passed", "wrong", "broken", "missing"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 Scoring = Literal["parity", "strict"]
 
+MOST = 10**15
+"""No number of a run is larger or, below 0, smaller: sums and products of such numbers are finite."""
+
 ROOT_TOKEN = "{ROOT}"
 """Stands for the data set's folder in everything that is stored, so that a run can be scored again elsewhere."""
 
@@ -170,21 +173,6 @@ class Record:
             "events": [_fields(event) for event in transcript.events],
         }
         return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Json]) -> Record:
-        fields = dict(data)
-        if transcript := fields.get("transcript"):
-            transcript = dict(transcript)
-            transcript["events"] = tuple(Event(**event) for event in transcript["events"])
-            transcript["usage"] = Usage(**transcript["usage"])
-            for counted in ("replies", "observed"):  # of a stored line: see agentgauge.store.jsonl
-                transcript.pop(counted, None)
-            fields["transcript"] = Transcript(**transcript)
-        if score := fields.get("score"):
-            fields["score"] = Score(**{**score, "labels": tuple(score["labels"])})
-        fields["tags"] = tuple(fields.get("tags", ()))
-        return Record(**fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.redaction import redact
+from agentgauge.core.safe_text import clean
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState
@@ -96,7 +97,7 @@ class Reporting:
 
         width = shutil.get_terminal_size().columns if terminal.isatty else None  # whole lines for a search in a log
         for line in titled("agentgauge: ", lines, width):
-            terminal.write_line(line)
+            _write(terminal, line)
 
     @pytest.hookimpl(tryfirst=True)  # before pytest begins the case's line
     def pytest_runtest_logstart(self) -> None:
@@ -120,7 +121,7 @@ class Reporting:
             again += f", when the run is resumed with --resume={self.state.folder.path}" if is_last else ""
             self._make_room()
             terminal.ensure_newline()
-            terminal.write_line(f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
+            _write(terminal, f"agentgauge: worker {worker} died while {count} running: {named}; {again}")
 
     def report_waiting(self) -> None:
         """After the run was stopped: for what it waits. Called in another thread."""
@@ -199,8 +200,8 @@ class Reporting:
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Remove secrets from the error, because other plugins write it, too, such as JUnit's report."""
         shown = str(excrepr)
-        if (clean := redact(shown)) != shown:
-            excrepr.reprtraceback = _Text(clean)
+        if (redacted := redact(shown)) != shown:
+            excrepr.reprtraceback = _Text(redacted)
             excrepr.chain = [(excrepr.reprtraceback, None, None)]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -214,23 +215,23 @@ class Reporting:
                 terminalreporter.write_sep("=", "agentgauge")
                 self._write_endpoints(terminalreporter, state.summary)
             for line in line_of_own_tests(state.summary):
-                terminalreporter.write_line(line)
+                _write(terminalreporter, line)
         for line in state.held:
-            terminalreporter.write_line(line)
+            _write(terminalreporter, line)
         for problem in (*state.notes, *state.problems):
-            terminalreporter.write_line(problem, red=True)
+            _write(terminalreporter, problem, red=True)
         if state.summary is None:
             return
         from agentgauge_reports.formats.job_summary import error_commands
 
         for line in error_commands(state.problems):
-            terminalreporter.write_line(line)
+            _write(terminalreporter, line)
         folder = state.folder.path
         if reason := state.stop_reason or ("interrupted" if state.interrupted else ""):
-            terminalreporter.write_line(f"stopped early: {reason}; continue with --resume={folder}")
+            _write(terminalreporter, f"stopped early: {reason}; continue with --resume={folder}")
         results = f"results: {folder}/report.html, summary.json, leaderboard.md, records.jsonl"
         for line in (results, *next_steps(state.summary)):
-            terminalreporter.write_line(line)
+            _write(terminalreporter, line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None]:
@@ -250,9 +251,9 @@ class Reporting:
         from agentgauge_reports.notices import endpoint_doubts, estimated_tokens
 
         for doubt in endpoint_doubts(summary):
-            terminal.write_line(doubt, red=True, bold=True)
+            _write(terminal, doubt, red=True, bold=True)
         for note in estimated_tokens(summary):
-            terminal.write_line(note, yellow=True)
+            _write(terminal, note, yellow=True)
 
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
         from agentgauge_reports.end_screen import end_screen, meaning
@@ -265,7 +266,7 @@ class Reporting:
         for status in ("wrong", "broken"):
             texts = [(report.nodeid, str(report.longrepr)) for report in terminal.stats.get(status, ())]
             for line in explanations(status, texts, width, full=verbose):
-                terminal.write_line(line)
+                _write(terminal, line)
         terminal.write_sep("=", "agentgauge")
         loud = {"red": True, "bold": True}
         first = [(alarm(summary), loud), *((text, loud) for text in doubts(summary))]
@@ -273,15 +274,20 @@ class Reporting:
         for text, look in (*first, *cut, (meaning(summary), {})):
             if text:
                 for line in (*fill("", text, width), ""):
-                    terminal.write_line(line, **look)
+                    _write(terminal, line, **look)
         for line in end_screen(summary, width, full=verbose):
-            terminal.write_line(line)
+            _write(terminal, line)
         if verbose:
             for line in by_keyword(load_run(self.state.folder.path), width):
-                terminal.write_line(line)
+                _write(terminal, line)
 
     def _plugin(self, name: str) -> Any:
         return self.config.pluginmanager.get_plugin(name)
+
+
+def _write(terminal: pytest.TerminalReporter, line: str, **look: bool) -> None:
+    """A line that may hold what a model or a run folder says."""
+    terminal.write_line(clean(line), **look)
 
 
 class _Text:

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentgauge.core.bounded import open_plain, whole
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.run.settings import Settings, config_fingerprint
@@ -69,8 +71,9 @@ class RunningCases:
 def in_flight(folder: Path, worker: str) -> list[InFlight]:
     """The cases that were running when a worker died, in the order in which they began; none if it ended properly."""
     try:
-        content = (folder / RUNNING / f"{worker}.jsonl").read_bytes()
-    except FileNotFoundError:
+        with open_plain(folder / RUNNING / f"{worker}.jsonl") as stream:
+            content = whole(stream)
+    except (FileNotFoundError, UsageProblem, ValueError):
         return []
     running: dict[CaseId, InFlight] = {}
     for line in content.split(b"\n"):
@@ -99,10 +102,11 @@ class Suspects:
     def read(folder: Path) -> Suspects:
         """Those of the run folder; none where it has no such file, or a damaged one."""
         try:
-            found = json.loads((folder / SUSPECTS).read_bytes())
+            with open_plain(folder / SUSPECTS) as stream:
+                found = json.loads(whole(stream))
             groups = [[str(name) for name in group] for group in found["groups"]]
             return Suspects(groups, [(task, sample, attempt) for task, sample, attempt in found["guilty"]])
-        except (FileNotFoundError, *UNREADABLE):  # damaged: a case that kills its worker is found again
+        except (FileNotFoundError, UsageProblem, *UNREADABLE):  # damaged: a case that kills its worker is found again
             return Suspects()
 
     def write(self, folder: Path) -> None:

@@ -86,11 +86,13 @@ def _regression(text: str, what: str, run: str, columns: Columns) -> Regression:
         metric = what.removeprefix(task).removeprefix(".")
     if what:
         _refuse_unknown(text, task, metric, columns)
-    for file in ("run.json", "summary.json", "planned.json"):
-        try:
-            RunFolder(Path(run)).read_json(file)
-        except UsageProblem as problem:
-            raise UsageProblem(f"--gate {text!r}: {problem}") from None
+    try:
+        earlier = RunFolder(Path(run))
+        for file in ("run.json", "summary.json"):
+            earlier.read_json(file)
+        earlier.plan()
+    except UsageProblem as problem:
+        raise UsageProblem(f"--gate {text!r}: {problem}") from None
     if metric and metric not in (published := presentation_of(find_task(task)).published):
         raise UsageProblem(
             f"--gate {text!r}: {metric} is not tested for regressions; of {task} these are: {', '.join(published)}"

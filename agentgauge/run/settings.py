@@ -11,7 +11,7 @@ import json
 import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -308,11 +308,12 @@ def _earlier_run(option: Namespace) -> Mapping[str, Any]:
     """The run.json of the run that this one goes on with or scores again; empty for a new run. Raises UsageProblem."""
     if not (source := option.resume or option.rescore):
         return {}
-    about = RunFolder(Path(source)).read_json("run.json")
-    if not isinstance(about, dict) or "settings" not in about:
+    about: Mapping[str, Any] = RunFolder(Path(source)).read_json("run.json")
+    if not about["settings"]["model"]["name"]:
         raise UsageProblem(
             f"{source} is not a run folder: its run.json has no settings; name one that an earlier run wrote"
         )
+    RunFolder(Path(source)).refuse_odd_records()
     return about
 
 
@@ -353,7 +354,7 @@ def _model(
             raise UsageProblem(
                 f"--model {name!r}: the replayed run used {earlier['model']['name']!r}; leave --model out"
             )
-        return ModelFacts(**earlier["model"]), None
+        return ModelFacts(**{each.name: earlier["model"][each.name] for each in fields(ModelFacts)}), None
     url = option.model_url or (earlier["model"]["url"] if earlier and name == earlier["model"]["name"] else None)
     spec = resolve(name, url=url, config=file, need_key=asks)
     given: dict[str, Any] = {setting: value for setting, value in sampling.items() if value is not None}

@@ -29,10 +29,10 @@ from agentgauge.core.reply_ends import with_ends
 from agentgauge.core.task import Task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.tracebacks import mistake_behind, place_of
-from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
+from agentgauge.core.types import MOST, ROOT_TOKEN, RUN_TOKEN, Json, Record, Sample, Score, Scoring, Transcript, Usage
 from agentgauge.run.thread_pools import in_thread_pool
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.jsonl import UNREADABLE, CaseId
+from agentgauge.store.jsonl import CaseId
 
 UNFINISHED = "not finished: the run was stopped"
 """The error of a case of which no further request was sent when the run was stopped."""
@@ -210,7 +210,7 @@ class Solver:
         line = self.stored.get(planned.id)
         try:
             return line.read() if line else None
-        except UNREADABLE:
+        except ValueError:
             return None  # the transcript is damaged
 
     async def _scored(self, task: Task, sample: Sample, record: Record, transcript: Transcript) -> Record:
@@ -274,11 +274,16 @@ def checked(task: Task, score: Score) -> Score:
         wrong = f"returned {score!r}; return a Score"
     elif not isinstance(score.values, Mapping) or isinstance(score.labels, str):
         wrong = "returned a Score whose values are not a mapping, or whose labels are not a tuple of texts"
-    elif strange := [name for name, value in score.values.items() if not isinstance(value, int | float)]:
-        wrong = f"returned a Score with {strange[0]} {score.values[strange[0]]!r} among its values; these are numbers"
+    elif strange := [name for name, value in score.values.items() if not _is_number(value)]:
+        value = score.values[strange[0]]
+        wrong = f"returned a Score with {strange[0]} {value!r} among its values; these are numbers up to {MOST:.0e}"
     if wrong:
         raise Fault(f"{task.name}: score {wrong}", cause="internal error")
     return score
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and -MOST <= value <= MOST
 
 
 def seed_of(case: CaseId) -> int:

@@ -17,20 +17,20 @@ finished and tears no line of another's.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, BinaryIO
 
-from agentgauge.core.atomic_write import encoded, refusal, write_whole
+from agentgauge.core import bounded
+from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.store.appender import Appender
 from agentgauge.store.folder_names import sample_name
-from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
+from agentgauge.store.jsonl import CaseId, Line, outlined, usage_of
 from agentgauge.store.outline import CaseOutline
 from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
 from agentgauge.store.record_tail import RecordTail
@@ -42,6 +42,8 @@ LEFT_OUT = "left-out.jsonl"
 RESERVE = "reserve"
 """A file that is removed when the disk is full, so that paid answers can still be written."""
 RESERVED = 1_048_576  # bytes
+
+_BLOCK = 1 << 20
 
 
 class RunFolder:
@@ -133,7 +135,10 @@ class RunFolder:
         for line in left_out:
             with line.file.open("rb") as source, (self.path / LEFT_OUT).open("ab") as target:
                 source.seek(line.start)
-                target.write(source.read(line.size).rstrip(b"\n") + b"\n")
+                rest = line.size
+                while rest and (block := source.read(min(rest, _BLOCK))):
+                    target.write(block)
+                    rest -= len(block)
                 target.flush()
                 os.fsync(target.fileno())
 
@@ -200,10 +205,29 @@ class RunFolder:
             file.exists() and file.stat().st_size for file in (self.path / "records.jsonl", *worker_files(self.path))
         )
 
+    def refuse_odd_records(self) -> None:
+        """Raises UsageProblem where one of the files of records is no file, or cannot be read."""
+        for file in (self.path / "records.jsonl", *worker_files(self.path)):
+            with contextlib.suppress(FileNotFoundError):
+                bounded.open_plain(file).close()
+
     def read_json(self, name: str) -> Any:
-        """Raises UsageProblem where the file is missing or damaged."""
+        """What a JSON file holds, checked: see agentgauge.store.checked. Raises UsageProblem where the file is
+        missing or damaged."""
+        from agentgauge.store import checked
+
+        with self._open(name) as stream:
+            try:
+                return checked.json_file(name, bounded.whole(stream))
+            except ValueError as error:
+                raise UsageProblem(
+                    f"{self.path / name} cannot be read: {error}; restore what the run wrote, or start a new run"
+                ) from None
+
+    def _open(self, name: str) -> BinaryIO:
+        """Raises UsageProblem."""
         try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))
+            return bounded.open_plain(self.path / name)
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
@@ -214,31 +238,18 @@ class RunFolder:
                 f"{self.path} is not a run folder: it has no {name}; name one that an earlier run wrote, such as"
                 " runs/<time>-<model>"
             ) from None
-        except OSError as error:
-            raise UsageProblem(refusal(error)) from None
-        except ValueError as error:
-            raise UsageProblem(f"{self.path / name} cannot be read: {error}") from None
 
     def plan(self) -> dict[CaseId, str]:
         """The planned cases and their pytest node ids, in order.
 
         Raises UsageProblem where the file is missing or damaged.
         """
-        try:
-            return {(intern(task), sample, attempt): node for task, sample, attempt, node in self._planned()}
-        except (TypeError, ValueError) as error:
-            file = self.path / "planned.json"
-            raise UsageProblem(f"{file} is not a plan of cases: {error}; restore it, or start a new run") from None
-
-    def _planned(self) -> Iterator[tuple[str, str, int, str]]:
-        """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""
-        with contextlib.suppress(OSError, ValueError), (self.path / "planned.json").open("rb") as stream:
-            if stream.readline() == b"[\n":
-                for line in stream:
-                    if line != b"]\n":
-                        yield json.loads(line.rstrip(b",\n"))
-                return
-        yield from self.read_json("planned.json")
+        with self._open("planned.json") as stream:
+            try:
+                return {(intern(task), sample, attempt): node for task, sample, attempt, node in _planned(stream)}
+            except ValueError as error:
+                file = self.path / "planned.json"
+                raise UsageProblem(f"{file} is not a plan of cases: {error}; restore it, or start a new run") from None
 
     def lines(self, order: Iterable[CaseId] = (), left_out: list[LeftOut] | None = None) -> dict[CaseId, Line]:
         """The location of each case's record. See ``best_records``."""
@@ -247,7 +258,7 @@ class RunFolder:
     def outside_usage(self) -> Usage:
         """The usage of requests outside any test."""
         found = RecordTail().new(sorted(self.outside.glob("*.jsonl")))
-        return sum((Usage(**record["transcript"]["usage"]) for record, *_ in found), Usage())
+        return sum((usage_of(record) for record, *_ in found), Usage())
 
     def own_outlines(self) -> dict[CaseId, CaseOutline]:
         """As ``lines``, each in outline. Raises UsageProblem for lines that do not count."""
@@ -263,21 +274,41 @@ class RunFolder:
         Raises UsageProblem where there is no such file, and for a damaged line; with ``problems`` a sentence is added
         there instead, and the line is skipped.
         """
-        file, start = self.path / "records.jsonl", 0
-        if not file.exists():
-            raise UsageProblem(f"{file} does not exist; the run was never finished: continue with --resume={self.path}")
-        with file.open("rb") as stream:
-            for number, text in enumerate(stream, 1):
+        file = self.path / "records.jsonl"
+        try:
+            stream = bounded.open_plain(file)
+        except FileNotFoundError:
+            raise UsageProblem(
+                f"{file} does not exist; the run was never finished: continue with --resume={self.path}"
+            ) from None
+        with stream:
+            for line in bounded.lines(stream):
                 try:
-                    found = CaseOutline.of(outlined(text), file, start, len(text))
-                except UNREADABLE as error:
-                    problem = damaged(self.path, file, number, error)
+                    data = outlined(line.content)
+                except ValueError as error:
+                    problem = damaged(self.path, file, line.number, error)
                     if problems is None:
                         raise problem from None
                     problems.append(str(problem))
                 else:
-                    yield found
-                start += len(text)
+                    yield CaseOutline.of(data, file, line.start, line.size)
+
+
+def _planned(stream: BinaryIO) -> Iterator[tuple[str, str, int, str]]:
+    """Line by line, as ``write_plan`` writes them, which takes half the memory; another layout is read at once."""
+    from agentgauge.store import checked
+
+    if stream.readline(3) == b"[\n":
+        with contextlib.suppress(ValueError):
+            for line in bounded.lines(stream, 2):
+                if line.kept != b"]\n":
+                    yield checked.planned(checked.decoded(line.content.rstrip(b",\n")))
+            return
+    stream.seek(0)
+    rows = checked.decoded(bounded.whole(stream))
+    if not isinstance(rows, list):
+        raise ValueError("it holds no list")
+    yield from map(checked.planned, rows)
 
 
 def _sync(folder: Path) -> None:

@@ -18,10 +18,11 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from agentgauge.core.bounded import LONGEST, TOO_LONG
 from agentgauge.core.observations import count_observed
 from agentgauge.core.redaction import dumps
 from agentgauge.core.reply_ends import count_replies
-from agentgauge.core.types import STATUSES, Json, Record, Status
+from agentgauge.core.types import Json, Record, Status, Usage
 
 LONG = 4096
 """Lines of at least so many bytes are compressed: to a third, from 16 KiB on to a sixth. Few shorter lines would shrink
@@ -35,7 +36,7 @@ CaseId = tuple[str, str, int]
 """Task, sample id, attempt from 1."""
 
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
-"""The exceptions of reading a line that is not a record, or that is nested too deep for Python's JSON reader."""
+"""The exceptions of reading JSON whose form is not checked."""
 
 _TRANSCRIPT, _LAST, _OUTPUT = b',"transcript":{"usage":', b'"seed":', b',"output":'
 
@@ -66,18 +67,11 @@ class Line:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> Line:
-        """The location and status of a record. ``data``: see ``outlined``. Raises one of UNREADABLE if that is no
-        record.
-        """
-        transcript = data["transcript"] or {}
-        usage, seconds = transcript.get("usage", {}), transcript.get("seconds", 0.0)
-        tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+        """The location and status of a record. ``data``: see ``outlined``."""
+        usage, seconds = usage_of(data), data["transcript"]["seconds"] if data["transcript"] else 0.0
+        tokens = usage.prompt_tokens + usage.completion_tokens
         status: Status = intern(data["status"])  # type: ignore[assignment]
-        finished = data["finished"]
-        named = type(data["sample"]) is str and type(data["attempt"]) is int
-        if status not in STATUSES or not named or finished != float(finished):
-            raise ValueError("a record needs a known status, a sample's id, an attempt and the time of its end")
-        return cls(file, start, size, status, finished, tokens, usage.get("usd", 0.0), seconds)
+        return cls(file, start, size, status, data["finished"], tokens, usage.usd, seconds)
 
     def raw(self) -> bytes:
         descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
@@ -96,7 +90,10 @@ class Line:
 
 
 def encoded_line(record: Record) -> bytes:
-    """Equal records give equal bytes, without secrets. A lone surrogate, which a model may write, stays an escape."""
+    """Equal records give equal bytes, without secrets. A lone surrogate, which a model may write, stays an escape.
+
+    Raises ValueError for a record that is too long to be read again.
+    """
     data = record.to_json()
     if record.transcript:
         counts = {
@@ -106,6 +103,8 @@ def encoded_line(record: Record) -> bytes:
         counted = {name: found for name, found in counts.items() if found}
         data["transcript"] = {"usage": data["transcript"]["usage"], **counted, **data["transcript"]}
     line = dumps(data, _JSON).encode("utf-8", "backslashreplace") + b"\n"
+    if len(line) > LONGEST:
+        raise ValueError(f"it is {TOO_LONG}")
     return line if len(line) < LONG else _compressed(line)
 
 
@@ -125,31 +124,56 @@ def _compressed(line: bytes) -> bytes:
 def plain(data: Mapping[str, Json]) -> dict[str, Json]:
     """A line's JSON with ``output`` and ``events`` in the transcript, whether it was compressed or not. Raises
     ValueError."""
+    from agentgauge.store import checked
+
     transcript = data.get("transcript")
     if not transcript or "zstd" not in transcript:
         return dict(data)
+    rest = {name: value for name, value in transcript.items() if name != "zstd"}
+    content = checked.decoded(_decompressed(transcript["zstd"]))
+    if not isinstance(content, dict):
+        raise ValueError("a compressed transcript holds no object")
+    return {**data, "transcript": {**rest, **content}}
+
+
+def _decompressed(packed: Json) -> bytes:
     import zstandard
 
-    rest = {name: value for name, value in transcript.items() if name != "zstd"}
     try:
-        content = zstandard.ZstdDecompressor().decompress(base64.b64decode(transcript["zstd"]))
-    except zstandard.ZstdError as error:
+        frame = base64.b64decode(packed)
+        if not 0 <= (size := zstandard.frame_content_size(frame)) <= LONGEST:
+            raise ValueError(f"a compressed transcript is {TOO_LONG}" if size > 0 else "a transcript has no length")
+        return zstandard.ZstdDecompressor().decompress(frame)
+    except (zstandard.ZstdError, TypeError) as error:
         raise ValueError(f"a compressed transcript cannot be read: {error}") from None
-    return {**data, "transcript": {**rest, **json.loads(content)}}
 
 
 def decoded(line: bytes) -> Record:
-    """The record in a line. Raises ValueError, KeyError or TypeError for a line that holds no record."""
-    return Record.from_json(plain(json.loads(line)))
+    """The record in a line. Raises ValueError for a line that holds no record."""
+    from agentgauge.store import checked
+
+    data = checked.decoded(line)
+    checked.outline(data)
+    return checked.record(plain(data))
 
 
 def outlined(line: bytes) -> dict[str, Any]:
-    """A line's JSON, without ``output`` and ``events`` where the line can be cut before them. Raises ValueError."""
+    """A record without ``output`` and ``events``, checked: they are not decoded where the line can be cut before them.
+    Raises ValueError."""
+    from agentgauge.store import checked
+
     begin = line.find(_TRANSCRIPT)  # in no text: there a quotation mark has a backslash before it
     if begin >= 0:
         cut = line.find(b",", line.find(_LAST, begin))
         try:
-            return dict(json.loads(line[:cut].decode() + "}}"))
-        except ValueError:  # another layout, which has these bytes further inside
+            head = json.loads(line[:cut].decode() + "}}")
+        except (ValueError, RecursionError):  # another layout, which has these bytes further inside
             pass
-    return dict(json.loads(line))
+        else:
+            return checked.outline(head)
+    return checked.outline(checked.decoded(line))
+
+
+def usage_of(data: Mapping[str, Any]) -> Usage:
+    """The usage of a record. ``data``: see ``outlined``."""
+    return Usage(**data["transcript"]["usage"]) if data["transcript"] else Usage()

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from struct import Struct, error
+from struct import Struct
 from sys import intern
 from typing import Any
 
-from agentgauge.core.observations import add_observed
-from agentgauge.core.reply_ends import add_counts
 from agentgauge.core.types import Score, Status, Usage
-from agentgauge.store.jsonl import Line
+from agentgauge.store.jsonl import Line, usage_of
 
 TIMES = ("slots", "endpoint", "tools", "scoring")
 """What a case waited for: see Transcript."""
@@ -62,7 +60,7 @@ class CaseOutline:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], file: Path, start: int, size: int) -> CaseOutline:
-        """The outline of a record. ``data``: see ``outlined``. Raises one of UNREADABLE if that is no record."""
+        """The outline of a record. ``data``: see ``outlined``."""
         line = Line.of(data, file, start, size)
         transcript, score = data["transcript"], data["score"]
         return cls(
@@ -72,11 +70,11 @@ class CaseOutline:
             line.status,
             _tags(tuple(data.get("tags", ()))),
             _score(score) if score else None,
-            Usage(**transcript["usage"]) if transcript else _NOTHING,
-            transcript["seconds"] if transcript else 0.0,
+            usage_of(data) if transcript else _NOTHING,
+            line.seconds,
             line.at,
-            _replies(json.dumps(transcript.get("replies", {}))) if transcript else {},
-            _observed(json.dumps(transcript.get("observed", {}))) if transcript else {},
+            _shared(json.dumps(transcript.get("replies", {}))) if transcript else {},
+            _shared(json.dumps(transcript.get("observed", {}))) if transcript else {},
             data["error"],
             data["cause"] and intern(data["cause"]),
             _packed(transcript.get("times") if transcript else None),
@@ -93,26 +91,13 @@ _PACKED = Struct(f"{len(TIMES)}f")
 
 
 def _packed(times: Mapping[str, float] | None) -> bytes:
-    """Raises TypeError for what are no numbers."""
-    try:
-        return _PACKED.pack(*(times.get(kind, 0.0) for kind in TIMES)) if times else b""
-    except (error, OverflowError) as problem:
-        raise TypeError(f"times {times!r} are no seconds") from problem
+    return _PACKED.pack(*(times.get(kind, 0.0) for kind in TIMES)) if times else b""
 
 
 @lru_cache(maxsize=4096)
-def _replies(text: str) -> Mapping[str, Any]:
-    """Held once for all cases with the same counts. Raises TypeError for what are no counts."""
+def _shared(text: str) -> Mapping[str, Any]:
+    """Held once for all cases with the same counts."""
     counts: Mapping[str, Any] = json.loads(text)
-    add_counts([counts])
-    return counts
-
-
-@lru_cache(maxsize=4096)
-def _observed(text: str) -> Mapping[str, Any]:
-    """As ``_replies``. Raises one of UNREADABLE for what are no counts."""
-    counts: Mapping[str, Any] = json.loads(text)
-    add_observed([counts])
     return counts
 
 
@@ -122,7 +107,7 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _score(score: Mapping[str, Any]) -> Score:
-    """Without its explanation. Raises TypeError for values that are no numbers."""
+    """Without its explanation."""
     values, labels = _values(json.dumps(score["values"])), _tags(tuple(score["labels"]))
     return Score(score["passed"], values, labels, group=score.get("group", ""), stops=score.get("stops", ""))
 
@@ -130,7 +115,4 @@ def _score(score: Mapping[str, Any]) -> Score:
 @lru_cache(maxsize=4096)
 def _values(text: str) -> Mapping[str, float]:
     """Held once for all cases with the same. A text tells 1, 1.0 and True apart, which are equal as numbers."""
-    values = {intern(name): number for name, number in json.loads(text).items()}
-    if not all(isinstance(number, int | float) for number in values.values()):
-        raise TypeError("a score's values are numbers")
-    return values
+    return {intern(name): number for name, number in json.loads(text).items()}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
+from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
-from agentgauge.store.jsonl import UNREADABLE, CaseId, Line, outlined
+from agentgauge.store.jsonl import CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
 
 Found = TypeVar("Found", Line, CaseOutline)
@@ -39,42 +39,43 @@ def best_records(
     configs = _configs(run)
     left_out = [] if left_out is None else left_out
     best: dict[CaseId, Found] = {}
-    for file, number, start, text in _whole_lines(run):
+    for file, line in _whole_lines(run):
         try:
-            data = outlined(text)
-            found = kind(data, file, start, len(text))
-            case = (intern(data["task"]), data["sample"], data["attempt"])
-            config = data["config"]
-        except UNREADABLE as error:
-            left_out.append(LeftOut(file, number, start, len(text), repr(error)))
+            data = outlined(line.content)
+        except ValueError as error:
+            left_out.append(LeftOut(file, line.number, line.start, line.size, str(error)))
             continue
-        if configs and configs.get(case[0]) != config:
-            left_out.append(LeftOut(file, number, start, len(text), None))
+        found = kind(data, file, line.start, line.size)
+        case = (intern(data["task"]), data["sample"], data["attempt"])
+        if configs and configs.get(case[0]) != data["config"]:
+            left_out.append(LeftOut(file, line.number, line.start, line.size, None))
         elif case not in best or found.rank >= best[case].rank:
             best[case] = found
     ordered = {case: best.pop(case) for case in order if case in best}
     return ordered | {case: best[case] for case in sorted(best)}
 
 
-def _whole_lines(run: Path) -> Iterator[tuple[Path, int, int, bytes]]:
-    """File, number from 1, offset and content. The order of files matters only between copies of one record."""
-    merged = run / "records.jsonl"
-    for file in ([merged] if merged.exists() else []) + worker_files(run):
-        start = 0
-        with file.open("rb") as stream:
-            for number, text in enumerate(stream, 1):
-                if text.endswith(b"\n"):
-                    yield file, number, start, text
-                start += len(text)
+def _whole_lines(run: Path) -> Iterator[tuple[Path, bounded.TextLine]]:
+    """The order of files matters only between copies of one record. Raises UsageProblem for what is no file."""
+    for file in (run / "records.jsonl", *worker_files(run)):
+        try:
+            stream = bounded.open_plain(file)
+        except FileNotFoundError:  # none is merged yet
+            continue
+        with stream:
+            yield from ((file, line) for line in bounded.lines(stream) if line.is_whole)
 
 
 def _configs(run: Path) -> Mapping[str, str]:
-    """Fingerprint of the settings by planned task, out of run.json. Empty where it has none."""
+    """Fingerprint of the settings by planned task, out of run.json. Empty where that cannot be read."""
+    from agentgauge.store import checked
+
     try:
-        configs = json.loads((run / "run.json").read_bytes()).get("configs")
-    except (OSError, ValueError, AttributeError):
+        with bounded.open_plain(run / "run.json") as stream:
+            configs: Mapping[str, str] = checked.json_file("run.json", bounded.whole(stream))["configs"]
+    except (FileNotFoundError, UsageProblem, ValueError):
         return {}
-    return configs if isinstance(configs, dict) else {}
+    return configs
 
 
 def worker_files(run: Path) -> list[Path]:
@@ -100,5 +101,5 @@ def left_out_notes(run: Path, left_out: list[LeftOut], kept_in: str = "") -> Ite
 def damaged(run: Path, file: Path, number: int, error: Exception) -> UsageProblem:
     """The message about a damaged line. ``number``: of the line, from 1."""
     return UsageProblem(
-        f"{file} is damaged in line {number} ({error!r}); continue with --resume={run}: its case runs again"
+        f"{file} is damaged in line {number} ({error}); continue with --resume={run}: its case runs again"
     )

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgauge.store.jsonl import UNREADABLE, outlined
+from agentgauge.core import bounded
+from agentgauge.core.errors import UsageProblem
+from agentgauge.store.jsonl import outlined
 
 
 class RecordTail:
@@ -18,25 +20,23 @@ class RecordTail:
 
     def new(self, files: Iterable[Path]) -> Iterator[tuple[dict[str, Any], Path, int, int]]:
         """Records that have been added since the last call: JSON without events (see ``outlined``), file, start and
-        size in bytes. A missing file and a damaged line are skipped: the end of the run reports them."""
+        size in bytes. A file that cannot be read and a damaged line are skipped: the end of the run reports them."""
         for file in files:
             try:
-                stream = file.open("rb")
-            except FileNotFoundError:  # the run has just ended: its records are merged
+                stream = bounded.open_plain(file)
+            except (FileNotFoundError, UsageProblem):  # the run may just have ended: its records are merged
                 self._offsets.pop(file, None)
                 continue
             with stream:
                 start = self._offsets.get(file, 0)
                 if stream.seek(0, 2) < start:
                     start = 0
-                stream.seek(start)
-                for line in stream:
-                    if not line.endswith(b"\n"):
+                for line in bounded.lines(stream, start):
+                    if not line.is_whole and line.kept is not None:
                         break  # still being written
-                    begin, start = start, start + len(line)
-                    self._offsets[file] = start
+                    self._offsets[file] = line.start + line.size
                     try:
-                        found = outlined(line)
-                    except UNREADABLE:
+                        found = outlined(line.content)
+                    except ValueError:
                         continue
-                    yield found, file, begin, len(line)
+                    yield found, file, line.start, line.size

@@ -37,12 +37,19 @@ def export(run: Path, format: str, output: Path, data: str | None = None) -> tup
     for task in known_tasks().values():
         write = task.exporters().get(format) if isinstance(task, PredictionFiles) else None
         if write is not None and task.name in roots:
-            for attempt in range(1, settings["attempts"] + 1):
+            for attempt in sorted({case[2] for case in lines}):
                 place = output if attempt == 1 else output / f"attempt-{attempt}"
-                results = list(_results(folder, lines, task, roots[task.name], attempt))
+                results = list(_results(folder, lines, task, roots[task.name], attempt, notes))
                 if results:
                     notes += _left_out(lines, task, attempt)
-                    notes += write(results, place, model=settings["model"]["name"], scoring=settings["scoring"])
+                    model, scoring = settings["model"]["name"], settings["scoring"]
+                    try:
+                        notes += write(results, place, model=model, scoring=scoring)
+                    except OSError as error:
+                        where = error.filename or place
+                        raise UsageProblem(
+                            f"{where} cannot be written ({error.strerror}); give another --output"
+                        ) from None
     return sorted(path for path in output.rglob("*") if path.is_file()), notes
 
 
@@ -54,9 +61,10 @@ def _left_out(lines: Mapping[CaseId, Line], task: Task, attempt: int) -> list[st
 
 
 def _results(
-    folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int
+    folder: RunFolder, lines: Mapping[CaseId, Line], task: Task, root: Path, attempt: int, notes: list[str]
 ) -> Iterator[tuple[Sample, Json, Path]]:
-    """Finished cases, with the paths of this machine in what they yielded."""
+    """Finished cases, with the paths of this machine in what they yielded. ``notes``: gets a sentence for each case
+    that cannot be read."""
     placeholders = PathPlaceholders({str(root.absolute()): ROOT_TOKEN, str(folder.path.absolute()): RUN_TOKEN})
     index = task.data.index(root)
     rows = {row.id: row for row in index.rows}
@@ -67,10 +75,13 @@ def _results(
             raise UsageProblem(
                 f"{root} has no sample {sample!r} of {task.name}, which the run has; give --data as in the run"
             )
-        transcript = line.read().transcript
+        try:
+            transcript = line.read().transcript
+            output = placeholders.to_paths(transcript.output) if transcript else None
+        except (ValueError, RecursionError) as error:
+            why = "it is nested too deep" if isinstance(error, RecursionError) else error
+            notes.append(f"{name}: {sample} is left out, its record cannot be read: {why}; run it again with --resume")
+            continue
         if transcript is not None:
-            yield (
-                task.data.load(index, rows[sample], task.name),
-                placeholders.to_paths(transcript.output),
-                folder.files(name, sample, number).absolute(),
-            )
+            sample_path = folder.files(name, sample, number).absolute()
+            yield task.data.load(index, rows[sample], task.name), output, sample_path

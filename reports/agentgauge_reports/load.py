@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.bounded import open_plain
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
@@ -16,7 +18,7 @@ from agentgauge.store.jsonl import CaseId, decoded
 from agentgauge.store.outline import CaseOutline
 from agentgauge_reports.notices import model_title
 
-__all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "load_run"]
+__all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "computing", "load_run"]
 
 UNFINISHED: tuple[Status, ...] = ("broken", "missing")
 
@@ -58,7 +60,7 @@ class Run:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Gives a function that reads the full record of a case that was attempted."""
-        with (self.path / "records.jsonl").open("rb") as stream:
+        with open_plain(self.path / "records.jsonl") as stream:
 
             def record(case: CaseOutline) -> Record:
                 stream.seek(case.start)
@@ -91,6 +93,19 @@ def load_run(
         if case in found or not _is_own_test(case)  # pytest says which tests it did not run
     ]
     return Run(path, about, summary, (*planned, *found.values()), problems)
+
+
+@contextmanager
+def computing(task: str, *runs: Path) -> Iterator[None]:
+    """While a task's own code computes figures from the values in records: raises UsageProblem where it fails, because
+    another version wrote the values, or none did."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageProblem(
+            f"the figures of {task} in {' and '.join(map(str, runs))} cannot be computed ({type(error).__name__}:"
+            f" {error}): the scores in records.jsonl are not those of this version; run pytest --rescore=RUN"
+        ) from error
 
 
 def _is_own_test(case: CaseId) -> bool:

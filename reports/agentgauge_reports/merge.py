@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.bounded import open_plain
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
@@ -119,7 +120,7 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     tools, others = one.about["settings"]["tools"], other.about["settings"]["tools"]
     pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
     configs, others = one.about["configs"], other.about["configs"]
-    pairs += [(f"the fingerprint of {name}", configs[name], others[name]) for name in tasks]
+    pairs += [(f"the fingerprint of {name}", configs.get(name), others.get(name)) for name in tasks]
     yield from (f"{name} is {_short(left)} and {_short(right)}" for name, left, right in pairs if left != right)
 
 
@@ -231,7 +232,8 @@ def _copy(
     for number, shard in enumerate(shards, 1):
         for file in sorted(shard.folder.outside.glob("*.jsonl")):
             target.outside.mkdir(exist_ok=True)
-            shutil.copy(file, target.outside / f"{number}-{file.name}")
+            with open_plain(file) as source, (target.outside / f"{number}-{file.name}").open("wb") as copy:
+                shutil.copyfileobj(source, copy)
     known = [case for case in plan if case in chosen]
     target.write_records([chosen[case][1] for case in known + sorted(chosen.keys() - set(known))])
     for case, (shard, _) in chosen.items():

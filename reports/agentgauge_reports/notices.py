@@ -152,7 +152,7 @@ def estimated_tokens(summary: Summary) -> Iterator[str]:
     for role, part in summary.get("observed", {}).items():
         if count := part.get("estimated"):
             replies = max(count, _replies(summary, role))
-            instead = f" (its usage is {part['instead']})" if part["instead"] else ""
+            instead = f" (its usage is {part['instead']})" if part.get("instead") else ""
             yield (
                 f"the endpoint of {_asked(summary, role)} gave no usable token counts for {count} of"
                 f" {_replies_in_words(replies)}{instead}: their tokens, and what depends on them"

@@ -23,6 +23,7 @@ from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import TIMES, CaseOutline
 from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge_reports.load import computing
 from agentgauge_reports.notices import doubts, group_note
 from agentgauge_reports.pass_at_k import ends, pass_at_k
 from agentgauge_reports.radar import radar
@@ -56,7 +57,8 @@ def sum_up(
         if name in planned:
             task = find_task(name)
             cases = [case for case in plan if case[0] == name]
-            part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
+            with computing(name, folder.path):
+                part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
             tasks[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
     combined = _combined(tasks)
     summary: dict[str, Any] = {
@@ -78,8 +80,9 @@ def sum_up(
         part["comparable"] = is_comparable(summary, task)
     folder.write_json("summary.json", summary)
     for benchmark, name in pictures(combined).items():
-        (folder.path / name).write_text(radar(combined[benchmark]["capabilities"]), encoding="utf-8")
-    (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8")
+        drawing = radar(combined[benchmark]["capabilities"])
+        (folder.path / name).write_text(drawing, encoding="utf-8", errors="replace")
+    (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8", errors="replace")
     return summary
 
 

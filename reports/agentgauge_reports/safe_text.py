@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-STEERING = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-"""Control characters → pictures of them."""
+from agentgauge.core.safe_text import clean
 
-TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-"""Characters that change the direction of the text after them; they are removed."""
-
-_TABLE = STEERING | TURNING | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
-
-
-def clean(text: str) -> str:
-    """The text without control characters, unclosed direction marks and lone surrogates."""
-    return text.translate(_TABLE)
+__all__ = ["clean", "cut", "line"]
 
 
 def line(text: str, limit: int) -> str:

@@ -21,6 +21,11 @@ def test_a_score_is_passed_on() -> None:
     [
         (None, "toy.say: score returned None; return a Score"),
         ({"right": 1.0}, "toy.say: score returned {'right': 1.0}; return a Score"),
+        (
+            Score(True, {"right": float("nan")}),
+            "returned a Score with right nan among its values; these are numbers up to",
+        ),
+        (Score(True, {"right": 1e300}), "returned a Score with right 1e+300 among its values; these are numbers up to"),
         (Score(True, {"right": "yes"}), "returned a Score with right 'yes' among its values; these are numbers"),
         (Score(True, [("right", 1.0)]), "returned a Score whose values are not a mapping"),
         (Score(False, {}, "wrong_tool"), "or whose labels are not a tuple of texts"),

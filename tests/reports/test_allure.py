@@ -65,7 +65,10 @@ def make_run(path: Path, records: list[Record], missing=(), model="m", **about) 
     }
     run = {
         "model": model,
+        "dialect": "native",
         "scoring": "parity",
+        "attempts": 1,
+        "agentgauge": "0.1.0",
         "data": dict.fromkeys(tasks, DATA),
         "tools": {"OCR": "basic"},
         "options": {"--wild": "a\\b"},
@@ -269,7 +272,10 @@ def test_the_transcript_tells_everything_once():
 
 def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
     lines = environment(load_run(make_run(tmp_path / "run", [case("a")]))).splitlines()
-    assert lines == ["model=m", "scoring=parity", "data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"]
+    assert lines == [
+        *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
+        *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
+    ]
 
 
 @pytest.mark.parametrize(("folder", "name"), [("run", "m · run"), ("20260410-m", "20260410-m"), ("m", "m")])

@@ -204,7 +204,7 @@ def test_any_id_and_any_number_make_a_trajectory(tmp_path: Path) -> None:
     assert len(lines(samples)) == 2
 
 
-def test_a_case_that_cannot_be_written_is_told_and_the_others_are_written(tmp_path: Path) -> None:
+def test_a_damaged_case_is_told_and_the_others_are_written(tmp_path: Path) -> None:
     odd = record(1, events=TALK)
     assert odd.score
     odd = replace(odd, score=replace(odd.score, values={"all": float("nan")}))
@@ -213,7 +213,7 @@ def test_a_case_that_cannot_be_written_is_told_and_the_others_are_written(tmp_pa
         stream.write(json.dumps(odd.to_json()) + "\n")
     files = writer("atif")(run, tmp_path / "out", unshown)
     assert [file.name for file in files] == ["s0-a1.json"]
-    assert "1 case cannot be shown in x, the first of them toy.say s1 (ValueError" in unshown.sentences("x")[-1]
+    assert "is damaged in line 2 (score.values.all is NaN and should be" in unshown.sentences("x")[0]
 
 
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
-from agentgauge.store import RunFolder
+from agentgauge.store import RunFolder, jsonl
 from agentgauge.store.jsonl import encoded_line, outlined
 from agentgauge.store.outline import CaseOutline
 
@@ -101,3 +101,10 @@ def test_outlines_hold_equal_values_once_and_no_others():
     held = [CaseOutline.of(outlined(line), Path(), 0, len(line)).score.values for line in lines]
     assert list(map(repr, held)) == list(map(repr, kinds))
     assert len({id(values) for values in held}) == 5
+
+
+def test_a_record_that_could_not_be_read_again_is_not_written(monkeypatch):
+    monkeypatch.setattr(jsonl, "LONGEST", 5_000)
+    record = Record("t", "s0", 1, "c", "passed", Transcript("x" * 5_000), Score(True))
+    with pytest.raises(ValueError, match="it is longer than 64 MB"):
+        encoded_line(record)

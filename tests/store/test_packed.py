@@ -178,7 +178,7 @@ def test_a_damaged_file_is_told_with_the_way_out(tmp_path):
         list(folder.outlines())
     (tmp_path / "records.jsonl").write_text('{"task": "t"}\n')
     with pytest.raises(
-        UsageProblem, match=r"records.jsonl is damaged in line 1 \(KeyError.*\); continue with --resume="
+        UsageProblem, match=r"records.jsonl is damaged in line 1 \(it has no sample\); continue with --resume="
     ):
         list(folder.outlines())
     problems = []

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import Budget
 from agentgauge.run.costs.reserve import FILE, exhausted
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import UNREADABLE, CaseId, outlined
+from agentgauge.store.jsonl import CaseId, outlined, usage_of
 from agentgauge.store.record_tail import RecordTail
 
 
@@ -35,8 +34,8 @@ class BudgetWatch:
         self._before: dict[CaseId, Usage] = {}
         for case, line in folder.lines().items():
             if line.status == "missing":
-                with suppress(*UNREADABLE):  # damaged meanwhile: the end of the run reports it
-                    self._before[case] = _usage(outlined(line.raw()))
+                with suppress(ValueError):  # damaged meanwhile: the end of the run reports it
+                    self._before[case] = usage_of(outlined(line.raw()))
         self._tail = RecordTail({path: path.stat().st_size for path in self._files()})
         self._usage = Usage()
         self._begin = time.monotonic()
@@ -56,17 +55,11 @@ class BudgetWatch:
         while not self._ended.wait(self.SECONDS):
             no_room = self._reserve.exists() and exhausted(self._reserve)  # the records below are complete then
             for record, *_ in self._tail.new(self._files()):
-                with suppress(*UNREADABLE):
-                    case = (record["task"], record["sample"], record["attempt"])
-                    self._usage += _usage(record) - self._before.pop(case, Usage())
+                case = (record["task"], record["sample"], record["attempt"])
+                self._usage += usage_of(record) - self._before.pop(case, Usage())
             reason = self._budget.spent(self._usage, time.monotonic() - self._begin)
             if reason is None and no_room:
                 reason = f"the budget of {self._budget.text} may not cover another case"
             if reason:
                 self._over(reason)
                 return
-
-
-def _usage(record: Mapping[str, Any]) -> Usage:
-    """Raises one of UNREADABLE."""
-    return Usage(**record["transcript"]["usage"]) if record["transcript"] else Usage()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from agentgauge.core.safe_text import clean
 from agentgauge.run.progress import PLAIN_SECONDS, fitted
 
 LIVE_SECONDS = 0.5
@@ -44,5 +45,5 @@ class Screen:
         self._height = 0
 
     def _write(self, lines: Sequence[str]) -> None:
-        self._stream.write("".join(f"{line}\n" for line in lines))
+        self._stream.write("".join(f"{clean(line)}\n" for line in lines))
         self._stream.flush()

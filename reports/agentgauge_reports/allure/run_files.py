@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.bounded import open_plain, whole
 from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.allure.dashboard import executor, history_folder, title
 from agentgauge_reports.allure.steps import milliseconds
@@ -116,8 +119,9 @@ def _global_attachments(run: Run, folder: Path) -> list[dict[str, str]]:
     attached = []
     for name, kind in (("leaderboard.md", "text/markdown"), ("summary.json", "application/json")):
         source = f"{Path(name).stem}-attachment{Path(name).suffix}"
-        (folder / source).write_bytes((run.path / name).read_bytes())
-        attached.append({"name": name, "source": source, "type": kind})
+        with contextlib.suppress(FileNotFoundError, UsageProblem), open_plain(run.path / name) as stream:
+            (folder / source).write_bytes(whole(stream))
+            attached.append({"name": name, "source": source, "type": kind})
     return attached
 
 

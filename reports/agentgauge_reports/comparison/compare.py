@@ -19,7 +19,7 @@ from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
 from agentgauge_reports.comparison.pairs import TaskPairs, pair
 from agentgauge_reports.comparison.text import markdown, text
 from agentgauge_reports.leaderboard import not_applicable
-from agentgauge_reports.load import Run, load_run
+from agentgauge_reports.load import Run, computing, load_run
 from agentgauge_reports.notices import limit_of
 from agentgauge_reports.text import anchor
 
@@ -159,10 +159,15 @@ def pairs_of(first: Run, other: Run, tasks: Sequence[str]) -> tuple[TaskPairs, .
         parts = [run.summary["tasks"][task].get("groups") for run in (first, other)]
         return {group for part in parts if part for group in part["incomplete"]}
 
+    def paired(name: str) -> TaskPairs:
+        with computing(name, first.path, other.path):
+            return pair(
+                find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name)
+            )
+
     return tuple(
         _without_pictures(
-            pair(find_task(name), first.by_task.get(name, ()), other.by_task.get(name, ()), scoring, lacking(name)),
-            [part for run in (first, other) if "not_applicable" in (part := run.summary["tasks"][name])],
+            paired(name), [part for run in (first, other) if "not_applicable" in (part := run.summary["tasks"][name])]
         )
         for name in tasks
     )

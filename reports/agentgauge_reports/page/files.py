@@ -49,7 +49,7 @@ class Files:
 
     def base(self, page: Path) -> str:
         """The folder that links of the run start from, relative to the page's folder."""
-        return quote(Path(os.path.relpath(self._folder, page.absolute())).as_posix()) + "/"
+        return quote(os.fsencode(os.path.relpath(self._folder, page.absolute()))) + "/"
 
     def links(self, task: str, texts: Iterable[str]) -> dict[str, str]:
         """Path as in ``texts`` → link: ``run:`` below ``base``, or ``page:`` beside the page or in ``embedded``."""

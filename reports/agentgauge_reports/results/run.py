@@ -12,7 +12,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.types import Event, Record
-from agentgauge.store.jsonl import UNREADABLE, CaseId
+from agentgauge.store.jsonl import CaseId
 from agentgauge_reports.load import CaseOutline, Reader, Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import CallResult, SampleResult
@@ -86,7 +86,7 @@ class FinishedRun:
 def _read(read: Reader, case: CaseOutline) -> Record:
     try:
         return read(case)
-    except UNREADABLE as error:
+    except ValueError as error:
         raise UsageProblem(
             f"{case.file}: the record of {case.task} {case.sample}, attempt {case.attempt}, cannot be read: {error};"
             " run this case again with --resume"

@@ -39,14 +39,14 @@ def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[s
     if gates:
         yield ""
         yield from aligned([("run", "gate", ""), *gates], left=(0, 1, 2))
-    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries), encoding="utf-8")
+    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries), encoding="utf-8", errors="replace")
     written = [LEADERBOARD]
     yield ""
     try:
         if len(ended) == 1:
             raise UsageProblem(f"only {ended[0]} has results to compare")
         shown = [parent / name for name in ended[: len(LETTERS)]]
-        (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8")
+        (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8", errors="replace")
         written.insert(0, COMPARISON)
     except UsageProblem as problem:
         yield f"no {COMPARISON}: {problem}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,13 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Status
 from agentgauge.run.progress import TimeLeft
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import UNREADABLE, CaseId, Line
+from agentgauge.store.jsonl import CaseId, Line
 from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail
 from agentgauge_reports.page.one_line import clipped, one_line
+
+FOREVER = 1e9
+"""Seconds."""
 
 FAILURES = 20
 """Wrong and broken cases that are shown, the latest first."""
@@ -60,7 +61,7 @@ class LiveRun:
         workers = [] if (path / "records").is_symlink() else worker_files(path)
         files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
-        for line, case, why in _readable(new):  # not in the order of their ends: all at once take much memory
+        for line, case, why in map(_told, new):  # not in the order of their ends: all at once take much memory
             is_new, earlier = line.at >= started, self._broken.get(case)
             if hash(case) in self._finished or (earlier and line.rank < earlier.rank):
                 continue
@@ -113,21 +114,19 @@ class LiveRun:
             "tokens": self._tokens,
             "usd": round(max(0.0, self._usd), 6),
             "per_minute": sum(at > now - span for at in self._recent) * 60 / span,
-            "left": self._time_left.estimate(now) if self._time_left else None,
+            "left": self._left(now),
             "failures": [shown for _, shown in self._failures],
         }
 
+    def _left(self, now: float) -> float | None:
+        """Seconds; None while unknown, and for what no clock shows."""
+        left = self._time_left.estimate(now) if self._time_left else None
+        return left if left is not None and left < FOREVER else None
 
-def _readable(found: Iterable[tuple[dict[str, Any], Path, int, int]]) -> Iterator[tuple[Line, CaseId, str]]:
-    """Where each record is, its case, and why it did not pass, in one line. A damaged record is passed over: the
-    end of the run reports it."""
-    for record, file, start, size in found:
-        try:
-            line = Line.of(record, file, start, size)
-            case = (str(record["task"]), record["sample"], record["attempt"])
-            if not all(math.isfinite(number) for number in (line.at, line.tokens, line.usd, line.seconds)):
-                continue
-            why = str((record["score"] or {}).get("explanation") or record["error"] or "")
-        except UNREADABLE:
-            continue
-        yield line, case, clipped(one_line(why[: 4 * WORDS]), WORDS)
+
+def _told(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId, str]:
+    """Where a record is, its case, and why it did not pass, in one line. ``found``: of RecordTail.new."""
+    record, file, start, size = found
+    why = record["score"]["explanation"] if record["score"] else record["error"] or ""
+    case = (record["task"], record["sample"], record["attempt"])
+    return Line.of(record, file, start, size), case, clipped(one_line(why[: 4 * WORDS]), WORDS)

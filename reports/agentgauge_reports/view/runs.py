@@ -7,15 +7,15 @@ listed with the reason.
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.bounded import whole
+from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
 from agentgauge.store.folder_lock import NAMED, is_in_use
 from agentgauge_reports.headlines import headline
@@ -28,14 +28,9 @@ State = Literal["running", "finished", "stopped"]
 DEEPEST = 3
 """Folders below the one that is viewed in which runs are looked for."""
 
-LARGEST = 64 << 20
-"""Bytes of a run.json or summary.json that are read."""
-
 STATUSES = ("passed", "wrong", "broken", "missing")
 
 _FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
-UNREADABLE = (UsageProblem, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What reading a run raises that is of another version, damaged, or made up."""
 
 
 class Runs:
@@ -127,42 +122,42 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name, "model": "", "started": None, "finished": None, "planned": 0}
     entry |= {"counts": {}, "figures": [], "problem": ""}
     try:
+        if (shown := name.encode("utf-8", "backslashreplace").decode()) != name:  # no address can name it
+            entry["name"] = shown
+            raise ValueError("the folder's name is not UTF-8; rename it")
         for file in _FILES:
             if os.path.lexists(folder / file) and not (folder / file).is_file():
                 raise ValueError(f"{file} is not a plain file")
         about = _json(folder, "run.json")
-        entry |= {key: _number(about[key]) for key in ("started", "finished")}
-        entry["planned"] = int(_number(about["planned"]) or 0)
+        entry |= {key: about[key] for key in ("started", "finished", "planned")}
         model, agent = about["settings"]["model"]["name"], about["settings"].get("agent")
-        entry["model"] = f"{agent['name']} ({model})" if agent else str(model)
+        entry["model"] = f"{agent['name']} ({model})" if agent else model
         if entry["finished"] and (folder / "summary.json").exists():
             summary = _json(folder, "summary.json")
             entry["model"] = model_title(summary["run"])
             entry["counts"] = _counts(summary)
             entry["figures"] = list(_figures(summary))
-    except UNREADABLE as problem:
+    except Exception as problem:  # of a benchmark's own code, too: the other runs are listed
         entry["problem"] = reading_problem(problem)
     return entry
 
 
-def reading_problem(problem: BaseException) -> str:
-    return f"{type(problem).__name__}: {problem}"[:300]
+def reading_problem(problem: Exception) -> str:
+    told = isinstance(problem, AgentGaugeError | OSError | ValueError)
+    return (str(problem) if told else f"{type(problem).__name__}: {problem}")[:300]
 
 
 def _json(folder: Path, name: str) -> dict[str, Any]:
     with open_beneath(folder, [name]) as stream:
-        text = stream.read(LARGEST + 1)
-    if len(text) > LARGEST:
-        raise ValueError(f"{name} has more than {LARGEST >> 20} MB")
-    return dict(json.loads(text))
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and math.isfinite(value) else None
+        try:
+            found: dict[str, Any] = checked.json_file(name, whole(stream))
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be read: {error}") from None
+    return found
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    return {status: sum(int(part[status]) for part in summary["tasks"].values()) for status in STATUSES}
+    return {status: sum(part[status] for part in summary["tasks"].values()) for status in STATUSES}
 
 
 def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -175,5 +170,7 @@ def _figures(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             limit = limit_of(summary, [task.name for task in tasks])
             data = repr((summary["run"]["scoring"], sorted(prints.items()), limit))
             digest = hashlib.sha256(data.encode()).hexdigest()[:12]
-            numbers = {key: _number(getattr(figure, key)) for key in ("value", "low", "high", "n")}
+            numbers = {key: getattr(figure, key) for key in ("value", "low", "high", "n")}
+            if None in (figure.low, figure.high):
+                numbers |= {"low": None, "high": None}
             yield {"benchmark": benchmark, "name": str(figure.name), **numbers, "data": digest, "limit": limit}

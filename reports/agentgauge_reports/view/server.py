@@ -30,7 +30,7 @@ from agentgauge_reports.page.build import policy, write_page
 from agentgauge_reports.view.access import Access
 from agentgauge_reports.view.beneath import open_beneath
 from agentgauge_reports.view.live import LiveRun
-from agentgauge_reports.view.runs import UNREADABLE, Runs, reading_problem
+from agentgauge_reports.view.runs import Runs, reading_problem
 
 SECONDS = 1.0
 """Seconds between two reads of a running run."""
@@ -189,7 +189,10 @@ class Viewer:
         async with lock:  # however many browsers look
             looked, state = self._states.get(name, (0.0, {}))
             if time.monotonic() - looked >= SECONDS * 0.9:
-                await asyncio.to_thread(live.read, started)
+                try:
+                    await asyncio.to_thread(live.read, started)
+                except Exception as problem:  # the other runs are shown
+                    return entry | {"state": "stopped", "problem": reading_problem(problem)}
                 state = await asyncio.to_thread(live.state)
                 self._states[name] = (time.monotonic(), state)
         if entry["state"] == "running":
@@ -246,7 +249,7 @@ class Viewer:
             folder.mkdir(parents=True)
             try:
                 write_page(run, folder / "report.html", links_from=run, home=HOME)
-            except UNREADABLE as problem:
+            except Exception as problem:
                 raise UsageProblem(f"the page of this run cannot be written: {reading_problem(problem)}") from problem
 
         async with self._writing:  # the options of one run at a time: tasks have them for the whole process
@@ -261,7 +264,10 @@ class Viewer:
             raise web.HTTPNotFound
         paths = [self.runs.root / name for name in names]
         # this page lies beside the runs, so that links lead to theirs
-        data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
+        try:
+            data = await asyncio.to_thread(compare, paths, self.runs.root / "-")
+        except Exception as problem:
+            raise UsageProblem(reading_problem(problem)) from problem
         return _page(comparison_page(data, home=HOME), _COMPARISON)
 
 
