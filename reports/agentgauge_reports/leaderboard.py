@@ -178,7 +178,7 @@ def task_notes(task: Task, part: Mapping[str, Any]) -> list[str]:
 
 def wording_notes(task: Task, run: Mapping[str, Any]) -> list[str]:
     """What a reader of the task's published table must know of the run's prompts."""
-    version = run["prompts"].get(task.name)  # a run that was put together from others may lack it
+    version = run.get("prompts", {}).get(task.name)  # a run that was put together from others may lack it
     note = task.prompt_note(version, run["options"]) if isinstance(task, Prompts) and version else ""
     return [f"{task.name}: {note}"] if note else []
 
