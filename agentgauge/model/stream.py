@@ -248,7 +248,7 @@ def _add_item(items: list[Any], piece: Any) -> None:
 
 
 def _add_call(calls: list[Any], piece: Any) -> None:
-    """Add to the call that the piece belongs to. Its index tells which, but servers leave it out, or give it to every
+    """Add to the call that the piece belongs to. Its index says which, but servers leave it out, or give it to every
     call of a reply: then a new name with a new id, or behind arguments that are complete, begins a new call."""
     if not isinstance(piece, Mapping):
         return

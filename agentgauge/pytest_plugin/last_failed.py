@@ -70,7 +70,9 @@ class LastFailed:
             with shared_json(path) as content:
                 mine = _entries(content).get(self._settings.tested, {})
                 content[self._settings.tested] = mine
-                mine["failed"] = sorted(self._failed & {*_failed(mine), *folder.plan().values()})
+                mine["failed"] = sorted(
+                    self._failed & _failed(mine) | self._failed.intersection(folder.plan().values())
+                )
                 if self._stepwise:
                     mine["stepwise"] = self._lists[_STEPWISE]
 

@@ -201,7 +201,7 @@ class Prefetcher:
                 held = True
                 break
         if not self._waiting():
-            self._update_slots()  # tells the other workers that this one is idle
+            self._update_slots()  # the other workers can see that this one is idle
         elif (held or self._runner.slots.is_shared) and not self._recheck_is_scheduled and not self._closed:
             self._recheck_is_scheduled = True
             self._loop.call_later(RECHECK_SECONDS, self._recheck_slots)
