@@ -5,12 +5,12 @@ after the paper's description (MMAU spec 1.1, 5.2). Every other prompt is in the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.conversation import fill
-from agentgauge.agent.framing import UNFRAMED
+from agentgauge.agent.framing import FRAMED
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text
 from bench_mmau.contests.prompts import SOLVER
@@ -33,13 +33,19 @@ MATH_SOLVE = """Below are a mathematics problem and a plan for solving it. Follo
 Write your solution in two parts. Behind #THOUGHTS# go through the plan step by step, in a few sentences. Behind \
 #ANSWER#: give the answer and nothing else."""
 
+JUDGE = "math_judge"
 TEXTS: Mapping[str, str] = {
     "math_plan": MATH_PLAN,
     "math_solve": MATH_SOLVE,
-    "math_judge": GRADER,
+    JUDGE: GRADER,
     "contest_solver": SOLVER,
 }
 """What a folder of texts may replace, one file each: ``mmau_math_judge.txt`` and so on."""
+
+OURS = "a384965a948a"
+"""The version of our texts, the judge's aside: a digest of all as they were when there was one for all tasks, so that
+the runs of that time can be gone on with. Whoever changes one of the other texts gives this another value.
+"""
 
 PREFIX = "mmau_"
 
@@ -61,11 +67,16 @@ def load(folder: Path | None) -> dict[str, str]:
     return texts
 
 
-def version(folder: Path | None) -> str:
-    """A fingerprint: runs with different texts are not the same run."""
+def version(folder: Path | None, used: Collection[str]) -> str:
+    """A fingerprint of what a task asks with: runs with different texts are not the same run.
+
+    ``used``: the names of the task's texts.
+    """
     texts = load(folder)
+    if JUDGE not in used and all(texts[name] == TEXTS[name] for name in used):
+        return OURS
     digest = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()[:12]
-    return digest if has_frame(texts["math_judge"]) else f"{digest}{UNFRAMED}"
+    return f"{digest}{FRAMED}" if JUDGE in used and has_frame(texts[JUDGE]) else digest
 
 
 def plan_request(record: Mapping[str, Any], template: str) -> list[dict[str, Any]]:

@@ -146,7 +146,8 @@ async def contest_planner(case: Case) -> Output:
     """The tested model writes one plan, another one programs it, several times."""
     record, output = case.sample.payload, await direct(case)
     (plan,), _ = usable_contents(output["responses"], case.settings.scoring)
-    request = contest_prompts.solver_request(record, plan, fixes=fixes_of(case.settings.scoring))
+    template = prompts.load(case.settings.prompts)["contest_solver"]
+    request = contest_prompts.solver_request(record, plan, fixes=fixes_of(case.settings.scoring), template=template)
     output["solutions"] = await _sampled(case, request["messages"], SOLVER) if request else None
     return output
 

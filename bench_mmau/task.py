@@ -123,6 +123,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
         dialects: tuple[str, ...] = ("native",),
         options: tuple[TaskOption, ...] = (),
+        texts: tuple[str, ...] = (),
         requests: float = 1.0,
     ) -> None:
         self.name = f"mmau.{name}"
@@ -130,6 +131,7 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         self.data = MmauData(kind, skills)
         self.dialects = dialects
         self.options = options
+        self.texts = texts
         self.expected_requests = requests
         self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
         # contests run their programs again; notebooks ran while the case did
@@ -156,10 +158,10 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return replace(reply, tool_calls=reply.tool_calls[:1]) if one_call else reply
 
     def prompt_version(self, folder: Path | None) -> str:
-        return prompts.version(folder)
+        return prompts.version(folder, self.texts)
 
     def prompt_note(self, version: str, chosen: Chosen) -> str:
-        return framing_note(version) if JUDGES in self.options and chosen[JUDGE] != "oracle" else ""
+        return framing_note(version) if prompts.JUDGE in self.texts and chosen[JUDGE] != "oracle" else ""
 
     def score_files(self, samples: Path, predictions: Path, *, scoring: Scoring, similarity: str) -> Mapping[str, Any]:
         from bench_mmau.files import score_file
@@ -248,6 +250,7 @@ _math = partial(
     gold=oracle.mathematics,
     runs=run.math,
     options=(JUDGES,),
+    texts=(prompts.JUDGE,),
     requests=2,
 )
 _shifted = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=3)
@@ -311,6 +314,7 @@ TASKS: tuple[MmauTask, ...] = (
         runs=run.contest_planner,
         gold=oracle.plan_then_program,
         options=(SOLVERS,),
+        texts=("contest_solver",),
         requests=1 + run.SAMPLES,
     ),
     _contest("contest_solver", "contests, solver-shift", data.CONTEST_SOLUTIONS, (_SOLVING,)),
@@ -333,6 +337,7 @@ TASKS: tuple[MmauTask, ...] = (
         (_REASONING, _PLANNING),
         runs=run.math_planner,
         options=(JUDGES, SOLVERS),
+        texts=("math_plan", "math_solve", prompts.JUDGE),
     ),
     _shifted(
         "math_solver",
@@ -341,6 +346,7 @@ TASKS: tuple[MmauTask, ...] = (
         (_SOLVING,),
         runs=run.math_solver,
         options=(JUDGES, PLANNERS),
+        texts=("math_plan", "math_solve", prompts.JUDGE),
     ),
 )
 """What the entry point ``agentgauge.tasks`` announces."""

@@ -14,8 +14,8 @@ from agentgauge.core.types import Json
 MARK = "mark"
 """The slot of a prompt for the mark. A prompt without it has no frames."""
 
-UNFRAMED = "-unframed"
-"""Ends the version of a judge's prompt without frames."""
+FRAMED = "-framed"
+"""Ends the version of a judge's prompt with frames. Runs before November 2026 had none."""
 
 
 def mark_of(content: Json) -> str:
@@ -41,9 +41,8 @@ def quoted(text: str) -> str:
 
 def framing_note(version: str) -> str:
     """What the board says of a judge's prompt."""
-    if version.endswith(UNFRAMED):
+    if version.endswith(FRAMED):
         return (
-            "the judge's prompt is a text of --prompts in which what the agent wrote has no frame, so that it can give"
-            " the judge instructions"
+            "the judge's prompt frames what the agent wrote, which the published one does not (--prompts replaces it)"
         )
-    return "the judge's prompt frames what the agent wrote, which the published one does not (--prompts replaces it)"
+    return "the judge's prompt has no frame around what the agent wrote, so that it can give the judge instructions"

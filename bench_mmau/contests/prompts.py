@@ -66,7 +66,9 @@ AGAIN = """Please try again.
 _NOTHING = "."  # the assistant's turn where the response holds no message
 
 
-def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = PARITY) -> dict[str, Any] | None:
+def solver_request(
+    record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = PARITY, template: str = SOLVER
+) -> dict[str, Any] | None:
     """The record as a request to the solver, to be sent ``REPEATS`` times.
 
     None where the plan's response holds no message: the record then leaves the metric, unless ``empty_plan_counts``.
@@ -80,7 +82,7 @@ def solver_request(record: Mapping[str, Any], plan: Contents, *, fixes: Fixes = 
         raise NotScorable(
             number, f"description is {description!r} where a text is needed; correct or remove the record"
         )
-    text = _filled(SOLVER, description=description, plan=content(plan, number, fixes))
+    text = _filled(template, description=description, plan=content(plan, number, fixes))
     return _with_messages(record, [{"role": "user", "content": text}])
 
 

@@ -147,7 +147,7 @@ def test_a_published_prompt_is_sent_as_it_stands_and_its_version_says_so(tmp_pat
         9.5,
         "Task: Write a report.\nAnswer: a\nb 9.5\nCheckpoint: A report exists.\nReply with JSON.",
     )
-    assert version(template).endswith("-unframed") and not version(JUDGE).endswith("-unframed")
+    assert version(JUDGE).endswith("-framed") and not version(template).endswith("-framed")
     (tmp_path / "workflow_judge.txt").write_text("[begin {mark}]\n{answer}\n[end {mark}]\n{task}{requirement}")
     _, shown = judged(given("a\nb"), tmp_path, template=load_template(tmp_path))
     assert "\n> a\n> b\n" in shown

@@ -11,6 +11,7 @@ from bench_mmau import prompts
 from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.mathematics import GRADER, grader_request
 from bench_mmau.oracle import _agrees
+from bench_mmau.task import TASKS
 from bench_mmau.tool_use.replies import Message
 
 RECORD = {"id": "m1", "raw_problem": "What is 6 * 7?", "gt_answer": "42"}
@@ -55,4 +56,24 @@ def test_a_published_text_has_no_frame_and_its_version_says_so(tmp_path: Path) -
     template = prompts.load(tmp_path)["math_judge"]
     request = grader_request(RECORD, [Message("#ANSWER#: a\nb")], fixes=STRICT, template=template)
     assert request is not None and request["messages"][0]["content"] == "What is 6 * 7?|a\nb|42"
-    assert prompts.version(tmp_path).endswith("-unframed") and not prompts.version(None).endswith("-unframed")
+    assert prompts.version(None, [prompts.JUDGE]).endswith("-framed")
+    assert not prompts.version(tmp_path, [prompts.JUDGE]).endswith("-framed")
+
+
+@pytest.mark.parametrize(
+    ("changed", "task", "same"),
+    [
+        ("math_judge", "math_standard", False),
+        ("math_judge", "math_planner", False),
+        ("math_judge", "contest_parsing", True),
+        ("math_judge", "contest_planner", True),
+        ("math_plan", "math_solver", False),
+        ("math_plan", "tool_single", True),
+        ("contest_solver", "contest_planner", False),
+        ("contest_solver", "contest_standard", True),
+    ],
+)
+def test_the_version_of_a_task_is_that_of_the_texts_that_it_uses(changed, task, same, tmp_path: Path) -> None:
+    (tmp_path / f"mmau_{changed}.txt").write_text("{question}{answer}{ground_truth}{problem}{description}{plan}")
+    (found,) = (one for one in TASKS if one.name == f"mmau.{task}")
+    assert (found.prompt_version(tmp_path) == found.prompt_version(None)) is same

@@ -84,7 +84,7 @@ SHOWN = {
         (_saved(Image.new("RGBA", (9, 8), (0, 0, 0, 0)), "TIFF"), (9, 8)),
         (
             _saved(Image.new("L", (9, 8), 255), "GIF", save_all=True, append_images=[Image.new("L", (9, 8))]),
-            (32, 32),
+            (9, 8),
         ),
         (_saved(Image.new("1", (9000, 90), "white"), "PNG"), (2048, 41)),
         (_saved(Image.new("L", (1200, 3)), "PNG"), (1200, 24)),

@@ -17,6 +17,7 @@ from tests.plugin.project import ROOT, Result, python, records, summary, without
 from tests.run_folders.make import RUNS, command
 
 HERE = Path(__file__).parent
+EARLIER_TEXTS = HERE / "earlier_prompts"  # of the judges, before they had frames
 BEFORE_NAMES = HERE / "2026-11-before-names"
 GTA, OTHERS = RUNS
 COUNTS = {
@@ -51,7 +52,14 @@ def new_run(tmp_path_factory) -> Path:
     """Of the same cases, by a model that knows nothing."""
     project = tmp_path_factory.mktemp("project")
     with FaultServer([answer("I do not know.")]) as server:
-        done = run(project, RUNS[OTHERS][0], "--model=m", f"--model-url={server.url}", "--run-dir=new")
+        done = run(
+            project,
+            RUNS[OTHERS][0],
+            "--model=m",
+            f"--model-url={server.url}",
+            f"--prompts={EARLIER_TEXTS}",
+            "--run-dir=new",
+        )
     assert done.status == 0, done.output
     return project / "new"
 
@@ -182,7 +190,9 @@ def test_a_new_run_is_compared(folder, new_run, tmp_path):
 def test_only_broken_and_missing_cases_run_again(folder, kind, tmp_path):
     before = {(record["task"], record["sample"]): record for record in records(folder)}
     with FaultServer([answer("I do not know.")]) as server:
-        done = run(tmp_path, RUNS[kind][1], f"--resume={folder}", f"--model-url={server.url}")
+        done = run(
+            tmp_path, RUNS[kind][1], f"--resume={folder}", f"--model-url={server.url}", f"--prompts={EARLIER_TEXTS}"
+        )
     assert done.status == 0, done.output
     asked = [json.dumps(request.body["messages"], ensure_ascii=False) for request in server.requests]
     words = [word for text in asked for word in re.findall("PX-60017|44810|Zürich|Budget review", text)]
@@ -200,7 +210,9 @@ def test_only_broken_and_missing_cases_run_again(folder, kind, tmp_path):
 def test_tools_of_another_version_refuse_a_resume(tmp_path):
     folder = shutil.copytree(BEFORE_NAMES / GTA, tmp_path / "run")
     with FaultServer([answer("I do not know.")]) as server:
-        done = run(tmp_path, RUNS[GTA][1], f"--resume={folder}", f"--model-url={server.url}")
+        done = run(
+            tmp_path, RUNS[GTA][1], f"--resume={folder}", f"--model-url={server.url}", f"--prompts={EARLIER_TEXTS}"
+        )
     assert server.requests == []
     assert done.status == 4, done.output
     assert re.search("that run had another .*DocxFileGenerator", done.output)

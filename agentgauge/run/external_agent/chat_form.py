@@ -49,7 +49,8 @@ def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentR
     """Raises Refused for a body that is not a chat completion, names another model, or has an unknown field, which
     ``passes_all`` forwards to the model."""
     try:
-        body = clean_all(json.loads(content, parse_constant=_no_number))
+        sent = json.loads(content, parse_constant=_no_number)
+        body = clean_all(sent)
     except (ValueError, RecursionError):
         raise Refused("the body is not JSON") from None
     if not isinstance(body, dict):
@@ -72,7 +73,7 @@ def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentR
     return AgentRequest(
         messages=_messages(body.get("messages")),
         tools=tuple(tools),
-        sampling=Sampling(_number(body, "temperature"), _whole(body)),
+        sampling=Sampling(_number(sent, "temperature"), _whole(sent)),  # as sent: cleaning drops huge numbers
         stop=tuple(stop),
         extra={name: body[name] for name in (*PASSED_ON, *unknown) if body.get(name) is not None},
         stream=bool(body.get("stream")),

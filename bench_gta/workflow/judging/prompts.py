@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentgauge.agent.framing import MARK, UNFRAMED, quoted
+from agentgauge.agent.framing import FRAMED, MARK, quoted
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
@@ -97,7 +97,7 @@ def filled(template: str, fields: Fields, mark: str) -> str:
 def version(template: str) -> str:
     """A fingerprint: scores by different texts are not comparable."""
     digest = hashlib.sha256(template.encode()).hexdigest()[:12]
-    return digest if has_frames(template) else f"{digest}{UNFRAMED}"
+    return f"{digest}{FRAMED}" if has_frames(template) else digest
 
 
 def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt: Json) -> Fields:
