@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_wild.labels import ASK, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
+from bench_wild.labels import ASK, FIRST_TURN, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
 from bench_wild.release2025.records import check_earlier, is_earlier, modern
 
 TASKS = 4
@@ -47,7 +47,16 @@ def _plain_fields(record: Mapping[str, Any], twin: str) -> Rule | None:
         or _texts(record, f"{twin}tasks", TASKS)
         or _texts(record, f"{twin}task_types", TASKS, tuple(TYPES))
         or _texts(record, f"{twin}turn_subtypes", TASKS - 1, (*SUBTYPES, UNKNOWN_SUBTYPE))
+        or _first_subtype(record)
     )
+
+
+def _first_subtype(record: Mapping[str, Any]) -> Rule | None:
+    """Of the earlier release, which may call a first task multi-turn."""
+    found = record.get("first_subtype", FIRST_TURN)
+    if found in (*SUBTYPES, FIRST_TURN):
+        return None
+    return Rule("turn_subtypes[0]", f"is {found!r:.40}; accepted are {', '.join(SUBTYPES)}")
 
 
 def _texts(record: Mapping[str, Any], field: str, count: int, accepted: Sequence[str] = ()) -> Rule | None:

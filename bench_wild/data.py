@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.chat import Message
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.explanations import cut
 from agentgauge.core.index import Entry, Index, Row, build_index
@@ -33,7 +34,7 @@ LANGUAGES = ("en", "zh")
 POSITIONS = ("first", "second", "third", "fourth")
 """Keywords for the position of a task in its session."""
 
-_KIND = "wild 2"  # to be raised when tags or checks change
+_KIND = "wild 3"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,12 @@ class WildTask:
     text: str  # what the user says
     answer_list: tuple[GoldNode, ...]
     type: str  # "Single-Tool" ...
-    subtype: str  # "First Turn" for the first task
+    subtype: str  # "First Turn" for the first task, but where the earlier release calls it multi-turn
     gold_nodes: (
         int  # denominator of the progress rate: the length of the Chinese list, whatever the language (wild spec 6)
     )
+    env_info: str  # date, time and weekday
+    before: tuple[Message, ...] = ()  # messages of the task before its text (earlier release)
 
     @property
     def structure(self) -> str | None:
@@ -86,7 +89,6 @@ class Session:
     id: str
     language: str  # "en" or "zh"
     tools: tuple[Mapping[str, Any], ...]  # OpenAI form, as in the file
-    env_info: str  # date, time and weekday
     tasks: tuple[WildTask, ...]
 
 
@@ -115,20 +117,25 @@ def build_session(record: Mapping[str, Any], language: str = "en") -> Session:
     if is_earlier(record):
         record = modern(record)
     twin = "english_" if language == "en" else ""
-    answers, types, subtypes = record[f"{twin}answer_list"], record[f"{twin}task_types"], record[f"{twin}turn_subtypes"]
+    answers, types = record[f"{twin}answer_list"], record[f"{twin}task_types"]
+    subtypes = [record.get("first_subtype", FIRST_TURN), *record[f"{twin}turn_subtypes"]]
     denominators = record.get("answer_list", answers)
+    env_infos = record.get(f"{twin}env_infos") or [record[f"{twin}env_info"]] * len(types)
+    before = record.get(f"{twin}before") or [()] * len(types)
     tasks = tuple(
         WildTask(
             position=place,
             text=text,
             answer_list=gold_nodes(answers[place]),
             type=TYPES.get(types[place], types[place]),
-            subtype=SUBTYPES.get(subtypes[place - 1], subtypes[place - 1]) if place else FIRST_TURN,
+            subtype=SUBTYPES.get(subtype, subtype),
             gold_nodes=len(denominators[place]) if place < len(denominators) else len(answers[place]),
+            env_info=env_infos[place],
+            before=tuple(before[place]),
         )
-        for place, text in enumerate(record[f"{twin}tasks"])
+        for place, (text, subtype) in enumerate(zip(record[f"{twin}tasks"], subtypes, strict=False))
     )
-    return Session(record["id"], language, tuple(record[f"{twin}tools"]), record[f"{twin}env_info"], tasks)
+    return Session(record["id"], language, tuple(record[f"{twin}tools"]), tasks)
 
 
 def gold_nodes(nodes: Sequence[Mapping[str, Any]]) -> tuple[GoldNode, ...]:

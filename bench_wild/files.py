@@ -21,17 +21,21 @@ from bench_wild import data
 from bench_wild.data import Session, WildTask, read_sessions, sample_id
 from bench_wild.fixes import fixes_of
 from bench_wild.metrics import TASKS_PER_SESSION, Values, formula, official, session_values
-from bench_wild.prompts import ORIGINAL, Sending
+from bench_wild.prompts import ORIGINAL, Release, Sending
 from bench_wild.release2025.evaluator import Reply
 from bench_wild.run import FAILED, with_inputs
-from bench_wild.score import Evaluator, score_soft, score_task
+from bench_wild.score import score_soft, score_task
 from bench_wild.steps import CORRECT, read_calls
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
 
 _NUMBER = re.compile(r"_(\d+)$")
-_XLAM_1 = re.compile(r"xlam(?![-_]?2)", re.IGNORECASE)
 
+_WITHOUT_UNANSWERED = (
+    "2025-02-11-10:28:34_61612c_deepseekr1_en_remove_role_contain_context.jsonl",
+    "2025-02-11-11:49:57_b6a245_deepseekv3_en_remove_role_contain_context.jsonl",
+)
+"""The published result files of which the earlier evaluator leaves out tasks that the endpoint did not answer."""
 
 _UNKNOWN_SHAPE = (KeyError, TypeError, IndexError, AttributeError, ValueError)
 
@@ -50,7 +54,7 @@ def score_files(
     predictions: Path,
     *,
     scoring: Scoring = "parity",
-    evaluator: Evaluator = "2026",
+    evaluator: Release = "2026",
     language: str = "en",
     skip_invalid: bool = False,
 ) -> dict[str, Any]:
@@ -158,7 +162,7 @@ def _later(
     count: int,
     lines: Sequence[tuple[str, Mapping[str, Any]]],
     scoring: Scoring,
-    evaluator: Evaluator,
+    evaluator: Release,
 ) -> Iterator[_Scored]:
     for where, line in sorted(lines, key=lambda line: _number_of(line[1]["id"])):
         (place, session), results = _session_of(where, line, sessions), line.get("result")
@@ -196,8 +200,12 @@ def reference_stop(session: str, place: int, count: int, results: Json, scores: 
         return f"the id stands for line {number}, so that another session's gold is taken"
     if isinstance(results, str):
         return f"TypeError: the session failed ({results})"
-    stopped = next((score for score in scores if score.stops), None)
-    return stopped.explanation.splitlines()[-1] if stopped else ""
+    return _first_stop(scores)
+
+
+def _first_stop(scores: Sequence[Score]) -> str:
+    """The sentence about the first task on which the published evaluator stops."""
+    return next((score.explanation.splitlines()[-1] for score in scores if score.stops), "")
 
 
 # -- the earlier release
@@ -206,21 +214,38 @@ def reference_stop(session: str, place: int, count: int, results: Json, scores: 
 def _earlier(
     path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[_Scored]:
-    """One line is one task. Lines of a task that is already known are left out, as upstream does."""
+    """One line is one task. Lines of a task that is already known are left out, as upstream does.
+
+    The path as it was given decides two things, as upstream, whatever its folders are called.
+    """
     scored: dict[str, dict[int, tuple[WildTask, Score]]] = {}
+    known: set[tuple[str, int]] = set()
+    xlam = "xlam" in str(path) and "xlam2" not in str(path)
+    answered_only = any(name in str(path) for name in _WITHOUT_UNANSWERED)
     for where, line in lines:
         try:
             (_, session), place = _session_of(where, line, sessions), line["idx"]
-            tasks = scored.setdefault(session.id, {})
-            if place not in tasks:
-                tasks[place] = _earlier_task(session, session.tasks[place], line, xlam=bool(_XLAM_1.search(path.stem)))
+            task = session.tasks[place]
+            if (session.id, place) in known:
+                continue
+            known.add((session.id, place))
+            if not (answered_only and _unanswered(line["predict_result"])):
+                scored.setdefault(session.id, {})[place] = _earlier_task(session, task, line, xlam=xlam)
         except _UNKNOWN_SHAPE as error:
             what = f"{type(error).__name__}: {error}"
             raise DataProblem(
                 f"{where}: the prediction has an unknown shape ({what}); give a file in the original layout"
             ) from None
     for id, tasks in scored.items():
-        yield _Scored(sessions[id][1], tuple(tasks[place] for place in sorted(tasks)))
+        found = tuple(tasks[place] for place in sorted(tasks))
+        yield _Scored(sessions[id][1], found, _first_stop([score for _, score in found]))
+
+
+def _unanswered(replies: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether an endpoint gave up, filtered the prompt, or sent nothing in the end."""
+    text, last = json.dumps(replies), replies[-1]
+    nothing = last["content"] is None and last["tool_calls"] is None
+    return nothing or "time out" in text or "filter_by_prompt" in text
 
 
 def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, xlam: bool) -> tuple[WildTask, Score]:

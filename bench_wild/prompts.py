@@ -20,16 +20,17 @@ from bench_wild.identity_cache import recently
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.release2025.azure import normalised
 
-DATE = "Current Date: "
-"""The system message is this and the session's date."""
+Release = Literal["2026", "2025"]
 
-VERSION = "1"
+RELEASES: tuple[Release, ...] = ("2026", "2025")
+"""The release of April 2026, and the earlier one that the published tables were made with."""
+
+_DATE = "Current Date: "
+_DATES_2025 = {"en": "Current Date:", "zh": "当前日期："}
+"""The system message is this and the task's date."""
+
+VERSIONS: Mapping[Release, str] = {"2026": "1", "2025": "2"}
 """To be raised when what is sent changes."""
-
-Schemas = Literal["original", "azure"]
-
-SCHEMAS: tuple[Schemas, ...] = ("original", "azure")
-"""Tools as in the data (wild spec 3.2), or normalised as the earlier release does for Azure."""
 
 _ROLES: Mapping[str, tuple[str, frozenset[str]]] = {
     "en": (":", frozenset({"ai", "ai agent", "user", "ai agent assistant"})),  # in any case
@@ -46,7 +47,7 @@ class Sending:
 
     context: bool = True  # the gold history of the earlier tasks: ``contain_context``
     roles: bool = True  # the speaker's name at the beginning of a text; without it: ``remove_role``
-    schemas: Schemas = "original"
+    release: Release = "2026"  # whose words for the date and whose schemas a model with calls of its own gets
 
 
 ORIGINAL = Sending()
@@ -66,7 +67,7 @@ def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def offered_tools(session: Session, sending: Sending = ORIGINAL) -> list[dict[str, Any]]:
     """The tools of a session. All of its tasks share them, so they must not be changed."""
-    return list((_normalised if sending.schemas == "azure" else _converted)(session.tools))
+    return list((_normalised if sending.release == "2025" else _converted)(session.tools))
 
 
 _converted = recently(8)(convert_tools)
@@ -76,18 +77,21 @@ _normalised = recently(8)(normalised)
 def opening(session: Session, task: WildTask, sending: Sending = ORIGINAL, *, tolerant: bool = False) -> list[Message]:
     """The messages that begin a task: the date, the gold history of the earlier tasks, the user's words.
 
-    Raises HistoryFails for a history on which upstream fails; ``tolerant`` lets pseudo actions stand alone there.
+    An earlier task begins with the first of its messages. Raises HistoryError for a history on which upstream fails;
+    ``tolerant`` lets pseudo actions stand alone there.
     """
     messages: list[dict[str, Any]] = []
     ids = _ids(session, task)
     for earlier in session.tasks[: task.position] if sending.context else ():
-        messages.append({"role": "user", "content": earlier.text})
+        messages.append(dict(earlier.before[0]) if earlier.before else {"role": "user", "content": earlier.text})
         for group in _groups(earlier, tolerant):
             messages += _turns([earlier.answer_list[place] for place in group], ids)
+    messages += map(dict, task.before)
     messages.append({"role": "user", "content": task.text})
     if not sending.roles:
         messages = [_without_role(message, session.language) for message in messages]
-    return [{"role": "system", "content": DATE + session.env_info}, *messages]
+    date = _DATES_2025[session.language] if sending.release == "2025" else _DATE
+    return [{"role": "system", "content": date + task.env_info}, *messages]
 
 
 def _without_role(message: dict[str, Any], language: str) -> dict[str, Any]:

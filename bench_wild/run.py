@@ -24,7 +24,7 @@ from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.matching.matcher import GraphMatcher
-from bench_wild.prompts import ORIGINAL, HistoryError, Sending, as_json, observed, offered_tools, opening
+from bench_wild.prompts import ORIGINAL, HistoryError, Release, Sending, as_json, observed, offered_tools, opening
 
 _T = TypeVar("_T")
 
@@ -32,8 +32,8 @@ EMPTY = "tool_calls and content are None or empty"
 FAILED = "Error during inference: "
 """The beginning of a failed session's result; the whole session is lost then."""
 
-NATIVE = Sampling(temperature=0.0)
-"""The sampling of upstream's requests (wild spec 3.1)."""
+NATIVE: Mapping[Release, Sampling] = {"2026": Sampling(temperature=0.0), "2025": Sampling(temperature=0.1)}
+"""The sampling of upstream's requests to models with calls of their own (wild spec 3.1, 8)."""
 
 Result = dict[str, Any]
 
@@ -134,7 +134,7 @@ async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, t
     messages = opening(session, task, sending, tolerant=tolerant)
     tools = offered_tools(session, sending)
     graph = Graph(task.answer_list)
-    log = _Log(_new_result(task), GraphMatcher(graph), task)
+    log = _Log(_new_result(task, sending.release), GraphMatcher(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
         more = _calls(log, answer) if answer.tool_calls else _text(log, answer, tolerant)
@@ -146,11 +146,13 @@ async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, t
     return log.result
 
 
-def _new_result(task: WildTask) -> Result:
+def _new_result(task: WildTask, release: Release) -> Result:
+    """``release`` stands there where the requests are not those of the release whose layout this is."""
     begin = {"role": "user", "content": task.text}
     log = {"task_idx": task.position, "begin_of_current_task": begin}
     lists: Result = {"latency": [], "input_token_count": [], "output_token_count": []}
-    return {"action_name_label": "error", "is_optimal": False, "inference_log": log, **lists}
+    other = {} if release == "2026" else {"release": release}
+    return {"action_name_label": "error", "is_optimal": False, "inference_log": log, **lists, **other}
 
 
 def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
@@ -241,6 +243,7 @@ def with_inputs(
     The replies are in the result and everything else is in the data, so that requests need not be stored: the task is
     run again on the stored replies.
     """
+    sending = replace(sending, release=result.get("release", "2026"))
     stored = [step for key, step in result["inference_log"].items() if key.startswith("step_")]
     sent: list[dict[str, Json]] = []
 
@@ -254,7 +257,7 @@ def with_inputs(
     log = dict(result["inference_log"])
     for number, request in enumerate(sent):
         log[f"step_{number}"] = {"inference_input": request, **log[f"step_{number}"]}
-    return {**result, "inference_log": log}
+    return {**{key: value for key, value in result.items() if key != "release"}, "inference_log": log}
 
 
 def at_once(work: Coroutine[Any, Any, _T]) -> _T:
@@ -280,8 +283,10 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
     session, task = resolve(case.sample)
     dialect, tolerant = case.settings.dialect, case.settings.scoring == "strict"
     format = None if dialect == "native" else format_of(dialect, case.settings.prompts)
-    # of the endpoint's own calls temperature 0 is the published setting, of a family's what its runs had
-    usual = NATIVE if format is None or tolerant else Sampling(format.temperature, format.max_tokens)
+    # of the endpoint's own calls a release's temperature is the published setting, of a family's what its runs had
+    if format or tolerant:  # a family's format writes the date, and takes the schemas as they are
+        sending = replace(sending, release="2026")
+    usual = NATIVE[sending.release] if format is None or tolerant else Sampling(format.temperature, format.max_tokens)
     asked = 0
 
     async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild.data import Session, WildTask
@@ -19,14 +19,9 @@ from bench_wild.labels import PSEUDO
 from bench_wild.matching.arguments import check, find_tool
 from bench_wild.matching.structure import TYPE_OF
 from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, PARAMETER_TYPE, STRUCTURED, task_values
-from bench_wild.prompts import convert_tools
+from bench_wild.prompts import Release, convert_tools
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
-
-Evaluator = Literal["2026", "2025"]
-
-EVALUATORS: tuple[Evaluator, ...] = ("2026", "2025")
-"""The release of April 2026, and the earlier one that the published tables were made with."""
 
 BROKEN = "broken"
 """Label of a task without a result, which counts as wrong. Whether a case is broken is the run's to decide."""
@@ -52,7 +47,7 @@ FAILED = Verdict(ERROR, None, False, (), "TypeError")
 
 
 def score_task(
-    session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Evaluator = "2026"
+    session: Session, task: WildTask, output: Json, scoring: Scoring = "parity", evaluator: Release = "2026"
 ) -> Score:
     """Score a task, one user turn of a session, by its result in the original layout. The score's group is the session.
 
@@ -90,7 +85,8 @@ def score_soft(
     verdict = judge_softly(replies, task.answer_list, session.tools, action_correct=action_correct, optimal=optimal)
     values = _soft_values(session, task, verdict)
     labels = () if verdict.error is None else (verdict.error.replace(" ", "_"),)
-    return Score(verdict.correct, values, labels, explain_softly(verdict.error, verdict.bad), session.id)
+    words = filter(None, (explain_softly(verdict.error, verdict.bad), _note(verdict.stops)))
+    return Score(verdict.correct, values, labels, "\n".join(words), session.id, verdict.stops)
 
 
 def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] | None) -> Score:
@@ -100,7 +96,8 @@ def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] |
     correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
     score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)
     details = explain(steps, _offered(session))
-    return replace(score, explanation=f"{score.explanation}\n{details}") if details else score
+    first, *rest = score.explanation.split("\n")
+    return replace(score, explanation="\n".join([first, details, *rest])) if details else score
 
 
 def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) -> dict[str, float]:
@@ -143,8 +140,11 @@ def _offered(session: Session) -> Collection[str]:
 
 
 def _explanation(verdict: Verdict, offered: Collection[str]) -> str:
-    note = f"the published evaluator stops on this task ({verdict.stops}); it counts as wrong" if verdict.stops else ""
-    return "\n".join(filter(None, (explain(verdict.steps, offered), note)))
+    return "\n".join(filter(None, (explain(verdict.steps, offered), _note(verdict.stops))))
+
+
+def _note(stops: str) -> str:
+    return f"the published evaluator stops on this task ({stops}); it counts as wrong" if stops else ""
 
 
 def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> Verdict:

@@ -15,6 +15,7 @@ ERROR = "error"
 class Call:
     name: str
     arguments: Json  # JSON text; whatever the model gave, where that is none
+    has_name: bool = True  # whether it has a function with the field ``name``, whatever that holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,9 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
 
 
 def read_calls(calls: Json) -> Iterator[Call]:
-    """Calls as they came; one without a function has an empty name and null for arguments."""
+    """Calls as they came; a name that is no text is empty, and arguments that are missing are null."""
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
-        name, arguments = (
-            (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else ("", None)
-        )
-        yield Call(name if isinstance(name, str) else "", arguments)
+        function = function if isinstance(function, Mapping) else {}
+        name = function.get("name")
+        yield Call(name if isinstance(name, str) else "", function.get("arguments"), "name" in function)

@@ -40,10 +40,10 @@ from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
-from bench_wild.prompts import ORIGINAL, SCHEMAS, VERSION, Sending
+from bench_wild.prompts import ORIGINAL, RELEASES, VERSIONS, Release, Sending
 from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.run import run_task
-from bench_wild.score import EVALUATORS, Evaluator, score_task
+from bench_wild.score import score_task
 from bench_wild.tool_lists import FILES as TOOL_LISTS
 from bench_wild.tool_lists import lacks, read_tool_lists
 
@@ -54,9 +54,9 @@ LANGUAGE = TaskOption(
 )
 EVALUATOR = TaskOption(
     "--wild-evaluator",
-    "WildToolBench's evaluator: that of the April 2026 release, or the earlier one that the published tables used"
-    " (default: 2026)",
-    EVALUATORS,
+    "WildToolBench's release: that of April 2026, or the earlier one that the published tables used; how tasks are"
+    " scored, and how a model with calls of its own is asked (default: 2026)",
+    RELEASES,
     asks=False,
 )
 NO_CONTEXT = TaskOption(
@@ -67,11 +67,6 @@ NO_CONTEXT = TaskOption(
 NO_ROLES = TaskOption(
     "--wild-no-roles",
     "send WildToolBench's texts without the speaker's name in front, such as 'User:' (default: off)",
-)
-TOOL_SCHEMAS = TaskOption(
-    "--wild-schemas",
-    "WildToolBench's tools as in the data, or normalised as the earlier release does for Azure (default: original)",
-    SCHEMAS,
 )
 SKIP_INVALID = TaskOption(
     "--skip-invalid",
@@ -184,12 +179,12 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
     expected_requests = (
         2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
     )
-    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
+    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, SKIP_INVALID)
 
     def __init__(
         self,
         language: str = "en",
-        evaluator: Evaluator = "2026",
+        evaluator: Release = "2026",
         *,
         sending: Sending = ORIGINAL,
         skip_invalid: bool = False,
@@ -199,9 +194,10 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
         self.sending = sending
 
     def configure(self, chosen: Chosen) -> None:
-        schemas = next(name for name in SCHEMAS if name == chosen[TOOL_SCHEMAS.name])
-        self.sending = Sending(context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], schemas=schemas)
-        self.evaluator = next(name for name in EVALUATORS if name == chosen[EVALUATOR.name])
+        self.evaluator = next(name for name in RELEASES if name == chosen[EVALUATOR.name])
+        self.sending = Sending(
+            context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], release=self.evaluator
+        )
         self.data = WildData(
             str(chosen[LANGUAGE.name]),
             context=self.sending.context,
@@ -286,8 +282,6 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
             "evaluator 2026 instead of 2025": chosen[EVALUATOR.name] != "2025",
             "language zh instead of en": chosen[LANGUAGE.name] != "en",
             "without the earlier tasks": chosen.get(NO_CONTEXT.name, False),
-            "without the speakers' names": chosen.get(NO_ROLES.name, False),
-            "schemas azure instead of original": chosen.get(TOOL_SCHEMAS.name) == "azure",
         }
         return [reason for reason, holds in found.items() if holds]
 
@@ -297,7 +291,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
 
     def prompt_version(self, folder: Path | None) -> str:
         """Every text is the data set's, so ``folder`` replaces none."""
-        return VERSION
+        return VERSIONS[self.evaluator]
 
     def category(self, tags: Sequence[str]) -> str:
         """The session."""

@@ -50,10 +50,21 @@ class CallScore:
     wrong: tuple[str, ...]  # names of the top-level arguments below GOOD
 
 
-def score_call(tool: Mapping[str, Any], arguments: Json, gold: Mapping[str, Json]) -> CallScore:
-    """Score the arguments of one call: JSON text, or what the model gave instead. Raises Unscorable."""
+def decoded(arguments: Json) -> Json:
+    """Arguments as they are compared: JSON text decoded, everything else as the model gave it. Raises Unscorable.
+
+    The result takes the arguments' place: as upstream, where text that was encoded twice is a text before the first
+    comparison and an object before the second.
+    """
     try:
-        predicted = json.loads(arguments) if isinstance(arguments, str) else arguments
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (RecursionError, ValueError) as error:
+        raise Unscorable(f"{type(error).__name__}: {error}") from error
+
+
+def score_call(tool: Mapping[str, Any], predicted: Json, gold: Mapping[str, Json]) -> CallScore:
+    """Score the ``decoded`` arguments of one call. Raises Unscorable."""
+    try:
         return _score_members(tool["function"]["parameters"], predicted, gold)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         # upstream catches every exception here, whether the reply or the tool's schema is to blame

@@ -18,7 +18,7 @@ from agentgauge.core.types import Json
 from bench_wild.data import GoldNode
 from bench_wild.labels import ASK
 from bench_wild.matching.arguments import find_tool
-from bench_wild.matching.soft import ARGUMENT_CLASSES, GOOD, Unscorable, score_call
+from bench_wild.matching.soft import ARGUMENT_CLASSES, GOOD, Unscorable, decoded, score_call
 from bench_wild.steps import Call
 
 
@@ -27,6 +27,12 @@ class Reply:
     """One reply of the model."""
 
     calls: tuple[Call, ...] = ()  # none: a text, or nothing at all
+
+    @property
+    def read_as_calls(self) -> bool:
+        """Whether the class of an action error counts its calls. One whose first call has no name is a text there: as
+        upstream."""
+        return bool(self.calls) and self.calls[0].has_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ class SoftVerdict:
     bad: tuple[BadCall, ...]
     progress: int  # numerator; the denominator is the number of gold nodes
     error: str | None  # class, None where the task is correct
+    decoded: Mapping[tuple[int, int], Json]  # arguments as scoring left them, by reply and place in it
+    stops: str = ""  # the exception with which upstream stops on this task; empty: it does not
 
 
 def judge_softly(
@@ -65,14 +73,18 @@ def judge_softly(
     """Score one task from its replies. ``action_correct`` and ``optimal`` are what inference found."""
     scores: tuple[float, ...] | None = None
     bad: tuple[BadCall, ...] = ()
+    left: dict[tuple[int, int], Json] = {}
     if action_correct:
         with contextlib.suppress(Unscorable):
-            scores, bad = _score_calls(replies, gold, tools)
+            scores, bad = _score_calls(replies, gold, tools, left)
     if scores is not None and not bad:
-        return SoftVerdict(True, optimal, scores, bad, len(gold), None)
+        return SoftVerdict(True, optimal, scores, bad, len(gold), None, left)
+    progress = _progress(replies, bool(bad))
+    if bad:
+        return SoftVerdict(False, False, scores, bad, progress, _argument_class(bad), left)
     offered = {tool["function"]["name"] for tool in tools}
-    error = _argument_class(bad) if bad else action_class(replies, gold, offered)
-    return SoftVerdict(False, False, scores, bad, _progress(replies, bool(bad)), error)
+    stops = "KeyError" if _lacks_a_name(replies, gold) else ""
+    return SoftVerdict(False, False, scores, bad, progress, action_class(replies, gold, offered), left, stops)
 
 
 def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
@@ -85,18 +97,22 @@ def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
 
 
 def _score_calls(
-    replies: Sequence[Reply], gold: Sequence[GoldNode], tools: Sequence[Mapping[str, Any]]
+    replies: Sequence[Reply],
+    gold: Sequence[GoldNode],
+    tools: Sequence[Mapping[str, Any]],
+    left: dict[tuple[int, int], Json],
 ) -> tuple[tuple[float, ...], tuple[BadCall, ...]]:
+    """The scores of the calls, and the bad ones. ``left`` gets the arguments as scoring leaves them."""
     wanted: dict[str, list[Mapping[str, Json]]] = {}
     for node in gold:
         if node.is_tool:
             wanted.setdefault(node.name, []).append(node.arguments)
-    made: dict[str, list[tuple[int, Call]]] = {}
+    made: dict[str, list[tuple[int, int, Call]]] = {}
     for place, reply in enumerate(replies):
-        for call in reply.calls:
+        for number, call in enumerate(reply.calls):
             if not isinstance(call.name, str):
                 raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
-            made.setdefault(call.name, []).append((place, call))
+            made.setdefault(call.name, []).append((place, number, call))
     if {name: len(calls) for name, calls in made.items()} != {name: len(calls) for name, calls in wanted.items()}:
         raise Unscorable("the calls are not those of the gold")
     scores: list[float] = []
@@ -105,12 +121,16 @@ def _score_calls(
         tool = find_tool(tools, name)
         if tool is None:
             raise Unscorable(f"there is no tool {name!r}")
-        left = list(wanted[name])
-        for place, call in calls:
-            tried = [score_call(tool, call.arguments, counterpart) for counterpart in left]
-            best = max(range(len(tried)), key=lambda number: (tried[number].score, -number))
+        counterparts = list(wanted[name])
+        for place, number, call in calls:
+            tried = []
+            arguments = call.arguments
+            for counterpart in counterparts:
+                left[place, number] = arguments = decoded(arguments)
+                tried.append(score_call(tool, arguments, counterpart))
+            best = max(range(len(tried)), key=lambda one: (tried[one].score, -one))
             scores.append(tried[best].score)
-            counterpart = left.pop(best)
+            counterpart = counterparts.pop(best)
             if tried[best].score < GOOD:
                 expected = Call(name, json.dumps(counterpart, ensure_ascii=False))
                 last = tried[-1]
@@ -126,17 +146,25 @@ def _argument_class(bad: Sequence[BadCall]) -> str | None:
     return next((kind for kind in ARGUMENT_CLASSES if kind in kinds), None)
 
 
+def _lacks_a_name(replies: Sequence[Reply], gold: Sequence[GoldNode]) -> bool:
+    """Whether upstream looks for the name of a call that has none, when it finds the class of an action error."""
+    if len(gold) == 1 and gold[0].is_prepare:
+        return False
+    return any(reply.read_as_calls and not all(call.has_name for call in reply.calls) for reply in replies)
+
+
 def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
     """The class of an action error (wild spec 7.5)."""
-    if len(replies) == 1 and not replies[0].calls:
+    if len(replies) == 1 and not replies[0].read_as_calls:
         return "reject tool calling"
     if len(gold) == 1 and gold[0].is_prepare:
         return "call function without reject"
     made: list[str] = []
     found = ""
     for reply in replies:
-        if not reply.calls:
+        if not reply.read_as_calls:
             made.append(ASK)
+            continue
         for call in reply.calls:
             if call.name == "filter_by_prompt" or not isinstance(call.name, str) or call.name not in offered:
                 # a later reply's class replaces it: as upstream

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from bench_wild.labels import CHAT, CLARIFY, SINGLE, UNKNOWN_SUBTYPE
+from bench_wild.labels import CHAT, CLARIFY, FIRST_TURN, SINGLE, UNKNOWN_SUBTYPE
 from bench_wild.matching.structure import TYPE_OF, structure_of
 
 _TYPES = {"单": SINGLE, "反": CLARIFY, "拒": CHAT, "single": SINGLE, "clarify": CLARIFY, "chat": CHAT}
@@ -16,7 +16,6 @@ _TRUE = (True, "真")
 _WEEKDAYS_EN = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _WEEKDAYS_ZH = "一二三四五六日"
 _SEPARATOR = "====="
-_SPEAKERS = re.compile(r"^\s*(?:User|AI Agent|用户|AI Agent助手)\s*[:：]\s*")
 
 
 def is_earlier(record: Mapping[str, Any]) -> bool:
@@ -36,7 +35,9 @@ def check_earlier(record: Mapping[str, Any], language: str) -> tuple[str, str] |
     env = record.get("env_info")
     if not isinstance(env, str) and not (isinstance(env, list) and env and all(isinstance(one, str) for one in env)):
         return "env_info", f"must be a text or one for each task, not {env!r:.40}"
-    for field in ("turn_type", "turn_subtypes"):
+    if isinstance(env, list) and len(env) != len(record["type"]):
+        return "env_info", f"must have an entry for each task; it has {len(env)}"
+    for field in ("turn_type", "turn_subtypes", "task_ids"):
         if not isinstance(record.get(field, []), list):
             return field, f"must be a list, not {record[field]!r:.40}"
     return None
@@ -44,24 +45,31 @@ def check_earlier(record: Mapping[str, Any], language: str) -> tuple[str, str] |
 
 def modern(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with the later release's fields. Fields that are missing or no lists stay away, for the check to
-    find."""
+    find.
+
+    What only this release has for each task is in ``env_infos``, ``before`` (the messages of a task before its text)
+    and ``first_subtype``.
+    """
     result: dict[str, Any] = {"id": record.get("id")}
-    env = record["env_info"] if isinstance(record["env_info"], str) else record["env_info"][0]
+    given, count = record["env_info"], len(record["type"])
+    envs = [given] * count if isinstance(given, str) else given
+    first, *others = _subtypes(record) or [UNKNOWN_SUBTYPE]
     for twin, weekdays in (("english_", _WEEKDAYS_EN), ("", tuple(f"星期{day}" for day in _WEEKDAYS_ZH))):
         answers = record.get(f"{twin}answer_list")
         if f"{twin}tools" in record:
             result[f"{twin}tools"] = record[f"{twin}tools"]
         if answers is not None:
             result[f"{twin}answer_list"] = answers
-        tasks = record.get(f"{twin}task")
+        tasks, messages = record.get(f"{twin}task"), record.get(f"{twin}messages")
+        if isinstance(messages, list):
+            tasks, result[f"{twin}before"] = _tasks(messages, record.get("task_ids", []), tasks)
         if isinstance(tasks, list):
-            result[f"{twin}tasks"] = [_SPEAKERS.sub("", text) if isinstance(text, str) else text for text in tasks]
-        elif isinstance(record.get(f"{twin}messages"), list):
-            result[f"{twin}tasks"] = _tasks(record[f"{twin}messages"], record.get("task_ids", []))
-        result[f"{twin}env_info"] = _date(env, weekdays)
+            result[f"{twin}tasks"] = tasks
+        result[f"{twin}env_infos"] = [_date(env, weekdays) for env in envs]
+        result[f"{twin}env_info"] = result[f"{twin}env_infos"][0]
         result[f"{twin}task_types"] = [_type(label, answers, place) for place, label in enumerate(record["type"])]
-        result[f"{twin}turn_subtypes"] = _subtypes(record)
-    return result
+        result[f"{twin}turn_subtypes"] = others
+    return {**result, "first_subtype": FIRST_TURN if first == UNKNOWN_SUBTYPE else first}
 
 
 def _date(env: str, weekdays: Sequence[str]) -> str:
@@ -92,36 +100,41 @@ def _structure(nodes: Any) -> str | None:
 
 
 def _subtypes(record: Mapping[str, Any]) -> list[Any]:
-    """Three subtypes, for the tasks after the first. Given for every task, or only for those that are multi-turn."""
+    """The subtypes of all tasks: of those that ``turn_type`` calls multi-turn. They are given for every task, or only
+    for these."""
     count = len(record["type"])
     given = list(record.get("turn_subtypes", []))
-    multi = [value in _TRUE for value in record.get("turn_type", [False] + [True] * (count - 1))]
-    if len(given) == count:
-        aligned = given
-    elif len(given) == count - 1 and sum(multi) != len(given):
-        aligned = [None, *given]
-    else:
+    multi = [value in _TRUE for value in record.get("turn_type", [])]
+    multi += [False] * (count - len(multi))
+    if len(given) == count - 1 and sum(multi) != len(given):
+        given = [None, *given]
+    elif len(given) != count:
         rest = iter(given)
-        aligned = [next(rest, None) if is_multi else None for is_multi in multi]
-    return [value or UNKNOWN_SUBTYPE for value in aligned[1:]]
+        given = [next(rest, None) if is_multi else None for is_multi in multi]
+    return [(is_multi and subtype) or UNKNOWN_SUBTYPE for subtype, is_multi in zip(given, multi, strict=False)]
 
 
-def _tasks(messages: Sequence[Any], task_ids: Sequence[Any]) -> list[str]:
-    """The user's tasks out of the flat list of messages, which texts with a row of equal signs divide."""
+def _tasks(messages: Sequence[Any], task_ids: Sequence[Any], tasks: Any) -> tuple[Any, list[list[Mapping[str, Any]]]]:
+    """What the user says in each task, and the messages of the task before that.
+
+    The flat list of messages is divided by texts with a row of equal signs; ``task_ids`` says where the task stands in
+    its part. ``tasks`` are the texts without the speaker, which hold where the messages do not fit them.
+    """
     parts: list[list[Mapping[str, Any]]] = [[]]
     for message in messages:
         if isinstance(message, str) and _SEPARATOR in message:
             parts.append([])
         elif isinstance(message, Mapping):
             parts[-1].append(message)
-    result = []
-    for place, part in enumerate(one for one in parts if one):
+    parts = [one for one in parts if one]
+    if isinstance(tasks, list) and len(tasks) != len(parts):
+        return tasks, []
+    texts, before = [], []
+    for place, part in enumerate(parts):
+        text = str(tasks[place]) if isinstance(tasks, list) else ""
         number = task_ids[place] if place < len(task_ids) and isinstance(task_ids[place], int) else 0
-        users = [message for message in part if message.get("role") == "user"]
-        at = (
-            part[number]
-            if 0 <= number < len(part) and part[number].get("role") == "user"
-            else (users[0] if users else {})
-        )
-        result.append(_SPEAKERS.sub("", str(at.get("content", ""))))
-    return result
+        fits = [at for at, one in enumerate(part) if one.get("role") == "user" and text in str(one.get("content", ""))]
+        at = number if number in fits else next(iter(fits), None)
+        texts.append(text if at is None else str(part[at].get("content", "")))
+        before.append(part[:at] if at else [])
+    return texts, before

@@ -16,6 +16,7 @@ from bench_wild.data import (
     Session,
     build_session,
     index,
+    labels,
     load,
     load_sessions,
     problems,
@@ -23,6 +24,7 @@ from bench_wild.data import (
     resolve,
     sample_id,
     split_id,
+    tags,
 )
 
 Record = dict[str, Any]
@@ -132,7 +134,7 @@ def write(folder: Path, *records: Any, name: str = "Wild-Tool-Bench.jsonl") -> P
 
 def test_a_session() -> None:
     session = build_session(record())
-    assert (session.id, session.env_info, len(session.tasks)) == (
+    assert (session.id, session.tasks[3].env_info, len(session.tasks)) == (
         "wild_tool_bench_0",
         "2024-05-01 09:12:44 Wednesday",
         4,
@@ -163,8 +165,8 @@ def test_chinese_labels_become_the_english_ones() -> None:
 def test_earlier_release() -> None:
     session = build_session(earlier())
     later = build_session(record())
-    assert session.env_info == later.env_info
-    assert [task.text for task in session.tasks] == [task.text for task in later.tasks]
+    assert [task.env_info for task in session.tasks] == [task.env_info for task in later.tasks]
+    assert [task.text for task in session.tasks] == ["User: A table for two.", *(task.text for task in later.tasks[1:])]
     assert [task.type for task in session.tasks] == [task.type for task in later.tasks]
     assert [task.answer_list for task in session.tasks] == [task.answer_list for task in later.tasks]
     assert [task.subtype for task in session.tasks] == [
@@ -176,49 +178,90 @@ def test_earlier_release() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "env"),
+    ("env", "shown"),
     [
-        ({"env_info": ["环境：2024-05-01 09:12:44 星期三", "2024-05-02 10:00:00"]}, "2024-05-01 09:12:44 Wednesday"),
-        ({"env_info": "北京，2024年"}, "北京，2024年"),
+        (
+            [
+                "环境：2024-05-01 09:12:44 星期三",
+                "2024-05-02 10:00:00",
+                "当前时间：2024-05-03 00:00:00 星期五",
+                "北京，2024年",
+            ],
+            [
+                "2024-05-01 09:12:44 Wednesday",
+                "2024-05-02 10:00:00 Thursday",
+                "2024-05-03 00:00:00 Friday",
+                "北京，2024年",
+            ],
+        ),
+        ("北京，2024年", ["北京，2024年"] * 4),
     ],
 )
-def test_date_of_the_earlier_release(change: Record, env: str) -> None:
-    assert build_session({**earlier(), **change}).env_info == env
+def test_each_task_of_the_earlier_release_may_have_a_date_of_its_own(env: Any, shown: list[str]) -> None:
+    assert [task.env_info for task in build_session({**earlier(), "env_info": env}).tasks] == shown
+
+
+COREFERENTIAL, PARTIAL, LONG_RANGE = "Coreferential Reference", "Partial Information", "Long-Range Dependency"
 
 
 @pytest.mark.parametrize(
     ("given", "multi", "subtypes"),
     [
+        # given for every task, and read of those alone that are true multi-turn
+        (["指代理解", "省略成分", "长期记忆", "指代理解"], [False, False, True, False], [None, None, LONG_RANGE, None]),
         (
             ["指代理解", "省略成分", "长期记忆", "指代理解"],
             ["假", "真", "真", "真"],
-            ["Partial Information", "Long-Range Dependency"],
+            [None, PARTIAL, LONG_RANGE, COREFERENTIAL],
         ),
-        (
-            ["省略成分", "长期记忆", "指代理解"],
-            [False, True, True, True],
-            ["Partial Information", "Long-Range Dependency"],
-        ),
-        (["长期记忆"], [False, False, True, False], ["Unknown", "Long-Range Dependency"]),
+        (["省略成分", "长期记忆", "指代理解"], [False, True, True, True], [None, PARTIAL, LONG_RANGE, COREFERENTIAL]),
+        (["长期记忆"], [False, False, True, False], [None, None, LONG_RANGE, None]),
+        (["省略成分", "长期记忆"], [True, False, False, True], [PARTIAL, None, None, LONG_RANGE]),
+        (["省略成分"] * 4, [True, False, False, False], [PARTIAL, None, None, None]),
+        (["省略成分"] * 3, ..., [None] * 4),
+        (["省略成分"] * 3, [], [None] * 4),
     ],
 )
-def test_subtypes_of_the_earlier_release(given: list[str], multi: list[Any], subtypes: list[str]) -> None:
-    session = build_session({**earlier(), "turn_subtypes": given, "turn_type": multi})
-    assert [task.subtype for task in session.tasks[1:3]] == subtypes
+def test_subtypes_of_the_earlier_release(given: list[str], multi: Any, subtypes: list[str | None]) -> None:
+    data = {**earlier(), "turn_subtypes": given, "turn_type": multi}
+    if multi is ...:
+        del data["turn_type"]
+    expected = [one or ("Unknown" if place else "First Turn") for place, one in enumerate(subtypes)]
+    session = build_session(data)
+    assert [task.subtype for task in session.tasks] == expected
+    assert labels(tags(session.tasks[0])) == ("single", "partial" if subtypes[0] else "first")
 
 
-def test_tasks_of_the_earlier_release_out_of_its_messages() -> None:
+def in_messages(before: int = 0) -> Record:
+    """A session of the earlier release with messages, ``before`` of them before the text of the third task."""
     data = earlier()
-    texts = data.pop("english_task")
     data["english_messages"] = []
-    for text in texts:
+    for place, text in enumerate(data["english_task"]):
+        small_talk = [{"role": "user", "content": "User: Hm."}, {"role": "assistant", "content": "AI Agent: Well?"}]
         data["english_messages"] += [
-            {"role": "user", "content": text},
+            *(small_talk[:before] if place == 2 else []),
+            {"role": "user", "content": f"User: {text.removeprefix('User: ')}"},
             {"role": "assistant", "content": "AI Agent: Well."},
             "=====",
         ]
-    data["task_ids"] = [0, 0, 0, 0]
-    assert [task.text for task in build_session(data).tasks] == [task.text for task in build_session(record()).tasks]
+    return {**data, "english_task": [one.removeprefix("User: ") for one in data["english_task"]], "task_ids": [0] * 4}
+
+
+def test_tasks_of_the_earlier_release_are_sent_as_its_messages_have_them() -> None:
+    expected = [f"User: {task.text}" for task in build_session(record()).tasks]
+    data = in_messages()
+    assert [task.text for task in build_session(data).tasks] == expected
+    del data["english_task"]
+    assert [task.text for task in build_session(data).tasks] == expected
+
+
+def test_messages_before_the_text_of_a_task_are_its_own() -> None:
+    data = {**in_messages(before=2), "task_ids": [0, 0, 2, 0]}
+    session = build_session(data)
+    assert session.tasks[2].text == "User: Another table."
+    assert [message["content"] for message in session.tasks[2].before] == ["User: Hm.", "AI Agent: Well?"]
+    # a place that does not hold the text: the first message that does
+    assert build_session({**data, "task_ids": [0, 0, 1, 9]}).tasks == session.tasks
 
 
 # -- index
@@ -374,6 +417,9 @@ def test_repeated_ids(tmp_path: Path) -> None:
         (put("type.1", "五"), "type[1]"),
         (put("type", ["单"] * 5), "english_task_types"),
         (put("env_info", []), "env_info"),
+        (put("env_info", ["2024-05-01 09:12:44"] * 3), "env_info"),
+        (put("task_ids", 0), "task_ids"),
+        (lambda one: one.update(turn_type=[True] * 4, turn_subtypes=["?"] * 4), "english_turn_subtypes[0]"),
         (put("turn_type", "真"), "turn_type"),
         (put("english_task", ["one"]), "english_tasks"),
         (put("english_answer_list", ...), "english_answer_list"),

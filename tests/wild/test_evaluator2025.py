@@ -17,7 +17,7 @@ from bench_wild.release2025.evaluator import (
     parameter_kind,
     wrong_parameters,
 )
-from bench_wild.steps import Call
+from bench_wild.steps import Call, read_calls
 from tests.wild.scoring import tool
 
 
@@ -340,3 +340,62 @@ def test_kinds_of_parameters(schema: dict[str, Any] | None, kind: str) -> None:
 def test_wrong_parameters_are_counted_by_kind() -> None:
     verdict = scored(NUMBER, 1, 2, more={"other": 1})
     assert wrong_parameters(verdict, [tool("f", x=NUMBER)]) == {"integer": 1, "other": 1}
+
+
+GET = [tool("get", city={"type": "string"}, unit={"type": "string"})]
+TWO_CITIES = gold(("get", {"city": "Paris"}), ("get", {"city": "Rome"}))
+PARIS, ROME = '{"city": "Paris"}', '{"city": "Rome"}'
+TWICE = json.dumps(ROME)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "correct", "scores", "left"),
+    [
+        (TWICE, PARIS, True, (1.0, 1.0), [{"city": "Rome"}, {"city": "Paris"}]),
+        (ROME, PARIS, True, (1.0, 1.0), [{"city": "Rome"}, {"city": "Paris"}]),
+        # of the last counterpart alone there is no second comparison
+        (
+            '{"city": "Rome"}',
+            json.dumps('{"city": "Paris"}'),
+            False,
+            (1.0, 0.0),
+            [{"city": "Rome"}, '{"city": "Paris"}'],
+        ),
+        # the second decoding fails, which makes an action error
+        (json.dumps("Rome"), PARIS, False, None, ["Rome"]),
+    ],
+)
+def test_each_comparison_decodes_what_the_one_before_left(
+    first: str, second: str, correct: bool, scores: Any, left: list[Any]
+) -> None:
+    """As upstream: arguments are decoded in place, so that JSON in JSON is read where there are two counterparts."""
+    replies = [reply(("get", first), ("get", second)), TEXT]
+    verdict = judge_softly(replies, TWO_CITIES, GET, action_correct=True, optimal=True)
+    assert (verdict.correct, verdict.scores, list(verdict.decoded.values())) == (correct, scores, left)
+
+
+def test_empty_arguments_that_were_encoded_twice() -> None:
+    wanted = gold(("get", {}), ("get", {}))
+    replies = [reply(("get", '"{}"'), ("get", "{}")), TEXT]
+    assert judge_softly(replies, wanted, GET, action_correct=True, optimal=True).correct
+
+
+NAMELESS = {"function": {"arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("replies", "error", "stops"),
+    [
+        ([[NAMELESS], None], "redundant tool calling", ""),  # two texts where one call is wanted
+        ([[{"id": "1"}], None], "redundant tool calling", ""),
+        ([["get"], None], "redundant tool calling", ""),
+        ([[NAMELESS]], "reject tool calling", ""),
+        ([[{"function": {"name": None}}], None], "function name hallucination", ""),
+        ([[{"function": {"name": "get"}}, NAMELESS], None], "function name hallucination", "KeyError"),
+    ],
+)
+def test_a_call_without_a_name(replies: list[Any], error: str, stops: str) -> None:
+    """As upstream: the class reads a reply whose first call has no name as a text, and stops at a later one."""
+    made = [Reply(tuple(read_calls(calls))) for calls in replies]
+    verdict = judge_softly(made, gold(("get", {})), GET, action_correct=False, optimal=False)
+    assert (verdict.correct, verdict.error, verdict.stops) == (False, error, stops)

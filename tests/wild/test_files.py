@@ -196,11 +196,52 @@ def test_gold_and_tools_of_a_line_go_before_the_data_s(data: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "passes"), [("xLAM-7b-r.jsonl", True), ("xLAM-2-8b.jsonl", False), ("qwen.jsonl", False)]
+    ("name", "passes"),
+    [
+        ("2025-02-11_ab12cd_xlam_en.jsonl", True),
+        ("xlam-2-8b.jsonl", True),
+        ("xlam2-8b.jsonl", False),
+        ("xlam/predict.jsonl", True),
+        ("xlam/xlam2.jsonl", False),
+        ("xLAM-7b-r.jsonl", False),
+        ("qwen.jsonl", False),
+    ],
 )
-def test_xlam_1_needs_no_final_answer(data: Path, tmp_path: Path, name: str, passes: bool) -> None:
-    out = lines(tmp_path / name, prediction(0, [READ], predict_label="error"))
+def test_xlam_1_needs_no_final_answer(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, passes: bool
+) -> None:
+    """As upstream, by the path as it is given: ``xlam`` is in it, and ``xlam2`` is not."""
+    monkeypatch.chdir(tmp_path)
+    Path("xlam").mkdir()
+    out = lines(Path(name), prediction(0, [READ], predict_label="error"))
     assert score_files(data, out, evaluator="2025")["samples"][0]["passed"] == passes
+
+
+NO_REPLY = {"step": 0, "content": None, "tool_calls": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "session"),
+    [
+        ("2025-02-11-10:28:34_61612c_deepseekr1_en_remove_role_contain_context.jsonl", 50, 50),
+        ("2025-02-11-11:49:57_b6a245_deepseekv3_en_remove_role_contain_context.jsonl", 50, 50),
+        ("2025-02-12-10:28:34_61612c_deepseekr1_en_remove_role_contain_context.jsonl", 20, 0),
+    ],
+)
+def test_two_published_files_leave_out_what_was_not_answered(
+    data: Path, tmp_path: Path, name: str, task: float, session: float
+) -> None:
+    out = lines(
+        tmp_path / name,
+        prediction(0, [READ, ANSWER]),
+        prediction(1, [], predict_label="error") | {"predict_result": [NO_REPLY]},
+        prediction(1, ["no"], predict_label="error"),  # a second line of a task is left out all the same
+        prediction(2, ["time out"], predict_label="error"),
+        prediction(3, [[("filter_by_prompt", "{}")]], predict_label="error"),
+        prediction(0, ["I will not."], predict_label="error", id=IDS[1]),
+    )
+    found = score_files(data, out, evaluator="2025")["metrics"]
+    assert (found["Task"], found["Session"]) == (task, session)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Score
+from bench_wild.prompts import RELEASES
 from bench_wild.release2025.evaluator import Reply
-from bench_wild.score import EVALUATORS, score_soft, score_task
+from bench_wild.score import score_soft, score_task
 from bench_wild.steps import Call
 from tests.wild.scoring import ANSWER, call, run, session
 
 LONG = "1" * 10_000
 
 
-@pytest.mark.parametrize("evaluator", EVALUATORS)
+@pytest.mark.parametrize("evaluator", RELEASES)
 @pytest.mark.parametrize("scoring", ["parity", "strict"])
 @pytest.mark.parametrize(
     ("arguments", "stops", "label"),
@@ -64,7 +65,7 @@ def test_five_thousand_brackets_are_wrong(scoring: Any) -> None:
     one = session()
     for arguments in ("[" * 5_000, "[" * 5_000 + "]" * 5_000, '{"bed": ' + '{"a": ' * 5_000 + "1" + "}" * 5_001):
         result = run(1, [call("read", arguments), call("read", bed="B2")], [call("plant", arguments)], ANSWER)
-        for evaluator in EVALUATORS:
+        for evaluator in RELEASES:
             assert not score_task(one, one.tasks[1], result, scoring, evaluator).passed
 
 

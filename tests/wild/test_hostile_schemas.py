@@ -14,7 +14,8 @@ import bench_wild
 from agentgauge.core.types import Json
 from bench_wild import data
 from bench_wild.oracle import answers, play
-from bench_wild.score import EVALUATORS, score_task
+from bench_wild.prompts import RELEASES
+from bench_wild.score import score_task
 from bench_wild.task import WildData
 
 SESSION = (Path(bench_wild.__file__).parent / "mini" / "Wild-Tool-Bench.jsonl").read_bytes().partition(b"\n")[0]
@@ -60,6 +61,6 @@ def test_odd_schemas_are_checked_and_scored(seed: int, tmp_path: Path) -> None:
         for session in data.read_sessions(file, language):
             for task in session.tasks if isinstance(session, data.Session) else ():
                 result = play(session, task, answers(task))
-                for evaluator in EVALUATORS if not isinstance(result, str) else ():
+                for evaluator in RELEASES if not isinstance(result, str) else ():
                     for scoring in ("parity", "strict"):
                         score_task(session, task, json.loads(json.dumps(result)), scoring, evaluator)

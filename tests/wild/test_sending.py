@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -122,28 +123,50 @@ def test_parameters_without_properties_become_an_empty_object(parameters: dict[s
 def test_the_tools_are_offered_as_chosen() -> None:
     session = build_session(record())
     assert offered_tools(session) == convert_tools(TOOLS)
-    assert offered_tools(session, Sending(schemas="azure")) == normalised(TOOLS)
+    assert offered_tools(session, Sending(release="2025")) == normalised(TOOLS)
 
 
 def test_exported_requests_are_those_that_were_sent(tmp_path: Any) -> None:
     session = session_of("en", ["User: Read B1.", "Go.", "On.", "Hello!"])
-    sending = Sending(roles=False, schemas="azure")
-    results = [(session, task, result) for task, result in zip(session.tasks, perfect(), strict=True)]
+    sending = Sending(roles=False, release="2025")
+    results = [
+        (session, task, {**result, "release": "2025"}) for task, result in zip(session.tasks, perfect(), strict=True)
+    ]
     assert write_result_lines(tmp_path / RESULTS, results, "m", sending=sending) == []
     (line,) = (tmp_path / RESULTS).read_text(encoding="utf-8").splitlines()
-    asked = json.loads(line)["result"][1]["inference_log"]["step_0"]["inference_input"]
+    second = json.loads(line)["result"][1]
+    asked = second["inference_log"]["step_0"]["inference_input"]
+    assert asked["messages"][0]["content"] == "Current Date:2024-05-01 09:12:44 Wednesday"
     assert (asked["messages"][1]["content"], asked["tools"]) == (" Read B1.", normalised(TOOLS))
+    assert "release" not in second  # the original's layout has no such field
+
+
+def test_a_run_without_context_is_not_comparable_and_one_without_roles_is() -> None:
+    """The earlier release removes the speakers' names by default."""
+    usual = {"--wild-evaluator": "2025", "--wild-language": "en"}
+    assert Wild().not_comparable({**usual, "--wild-no-roles": True}) == []
+    assert Wild().not_comparable({**usual, "--wild-no-context": True}) == ["without the earlier tasks"]
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "reason"),
+    ("release", "language", "date"),
     [
-        ("--wild-no-context", True, "without the earlier tasks"),
-        ("--wild-no-roles", True, "without the speakers' names"),
-        ("--wild-schemas", "azure", "schemas azure instead of original"),
+        ("2026", "en", "Current Date: 2024-05-01 09:12:44 Wednesday"),
+        ("2025", "en", "Current Date:2024-05-01 09:12:44 Wednesday"),
+        ("2025", "zh", "当前日期：2024-05-01 09:12:44 Wednesday"),
     ],
 )
-def test_such_a_run_is_not_comparable(option: str, value: Any, reason: str) -> None:
-    usual = {"--wild-evaluator": "2025", "--wild-language": "en"}
-    assert Wild().not_comparable(usual) == []
-    assert Wild().not_comparable({**usual, option: value}) == [reason]
+def test_the_date(release: Any, language: str, date: str) -> None:
+    session = build_session(record(), language)
+    assert opening(session, session.tasks[0], Sending(release=release))[0] == {"role": "system", "content": date}
+
+
+def test_messages_before_a_task_of_the_earlier_release_are_sent() -> None:
+    """``task_ids[k] > 0``: what stands before the text of a task goes with it, and begins its history later."""
+    session = build_session(record())
+    before = ({"role": "user", "content": "User: Hm."}, {"role": "assistant", "content": "AI Agent: Well?"})
+    tasks = [replace(task, before=before) if task.position == 3 else task for task in session.tasks]
+    sent = opening(session, tasks[3], Sending(context=False, roles=False))
+    assert [one["content"] for one in sent[1:]] == [" Hm.", " Well?", "Hello!"]
+    session = replace(session, tasks=(replace(tasks[0], before=before), *tasks[1:]))
+    assert [one["content"] for one in opening(session, session.tasks[1])[1:3]] == ["User: Hm.", ""]
