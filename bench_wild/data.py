@@ -91,6 +91,11 @@ class Session:
     tools: tuple[Mapping[str, Any], ...]  # OpenAI form, as in the file
     tasks: tuple[WildTask, ...]
 
+    @property
+    def env_info(self) -> str:
+        """That of the first task; only in the earlier release another may have its own."""
+        return self.tasks[0].env_info
+
 
 class RecordProblem(DataProblem):
     """A session that breaks a rule. Its fields are those of a report: file, line (from 1), session, field, rule."""

@@ -128,6 +128,12 @@ DONE = " done"
 ACTION = "action" + DONE
 """Tasks with the right actions, whatever their arguments. Scores of earlier versions of AgentGauge lack it."""
 
+TRUE_FIRST = "true first"
+"""First tasks that the earlier release calls multi-turn."""
+
+MESSAGES, SEQUENCE = "messages ", "sequence "
+"""Begin the counters by the number of messages that a task begins with, and by the action types up to the task."""
+
 PARAMETER_TYPE = "parameter type "
 """Begins the counters of wrong parameters by the signature of their schema (earlier evaluator)."""
 
@@ -147,13 +153,13 @@ def task_values(
     """A task's contributions.
 
     ``type`` is a fine type or ``Multi-Tool``. ``structure``, one of STRUCTURED or None, decides about the columns of
-    orchestration; by the evaluator of April 2026 it is the type. ``subtype`` does not matter in a first task. ``steps``
-    and ``nodes`` are pairs, done and to do, by the evaluator's definition and by the paper's. ``action``: whether the
-    actions are right, regardless of their arguments; None if that is not known.
+    orchestration; by the evaluator of April 2026 it is the type. ``steps`` and ``nodes`` are pairs, done and to do, by
+    the evaluator's definition and by the paper's. ``action``: whether the actions are right, regardless of their
+    arguments; None if that is not known.
     """
     kinds = ["task", MULTI if MULTI in type else type, f"position {position}", *([structure] if structure else [])]
-    if position:
-        kinds.append(subtype)
+    if subtype != FIRST_TURN:
+        kinds += [subtype] if position else [subtype, TRUE_FIRST]
     values: dict[str, float] = {} if action is None else {ACTION: float(action)}
     for kind in kinds:
         values |= {kind: 1.0, kind + DONE: float(correct)}
@@ -163,6 +169,13 @@ def task_values(
         for name, (done, of) in (("steps", steps), ("nodes", nodes)):
             values |= {f"{name} {structure}": float(of), f"{name} {structure}{DONE}": float(done)}
     return values
+
+
+def situation_values(types: Sequence[str], messages: int, done: float) -> dict[str, float]:
+    """A task's contributions by the types of the tasks up to it, and by the number of messages that it begins with."""
+    sequence = ", ".join(MULTI if MULTI in type else type for type in types)
+    kinds = (f"{MESSAGES}{messages}", f"{SEQUENCE}{sequence}")
+    return dict.fromkeys(kinds, 1.0) | {kind + DONE: done for kind in kinds}
 
 
 def session_values(tasks: Sequence[Values], fixes: Fixes) -> dict[str, float]:

@@ -94,6 +94,16 @@ def opening(session: Session, task: WildTask, sending: Sending = ORIGINAL, *, to
     return [{"role": "system", "content": date + task.env_info}, *messages]
 
 
+def messages_of(session: Session, task: WildTask, *, context: bool = True) -> int:
+    """How many messages a task of the earlier release begins with: no system message, and the results of one reply are
+    one message there."""
+    count = len(task.before) + 1
+    for earlier in session.tasks[: task.position] if context else ():
+        groups = [[earlier.answer_list[place] for place in group] for group in Graph(earlier.answer_list).optimal()]
+        count += 1 + sum(1 if nodes[0].is_prepare else 2 for nodes in groups)
+    return count
+
+
 def _without_role(message: dict[str, Any], language: str) -> dict[str, Any]:
     """The message without its speaker's name. Results of tools are left alone, and blanks after the colon stay: as
     upstream."""

@@ -18,7 +18,15 @@ from bench_wild.fixes import Fix, Fixes, fixes_of
 from bench_wild.labels import PSEUDO
 from bench_wild.matching.arguments import check, find_tool
 from bench_wild.matching.structure import TYPE_OF
-from bench_wild.metrics import ERROR_CLASSES, PARAMETER_KINDS, PARAMETER_TYPE, STRUCTURED, task_values
+from bench_wild.metrics import (
+    DONE,
+    ERROR_CLASSES,
+    PARAMETER_KINDS,
+    PARAMETER_TYPE,
+    STRUCTURED,
+    situation_values,
+    task_values,
+)
 from bench_wild.prompts import Release, convert_tools
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
@@ -76,6 +84,12 @@ def score_task(
     offered = _offered(session)
     labels = labels_of(verdict.steps, offered) or ("unscorable",)
     return Score(False, values, labels, _explanation(verdict, offered), session.id, verdict.stops)
+
+
+def situated(score: Score, session: Session, task: WildTask, messages: int) -> Score:
+    """The score with the counters for the tables by sequence of types and by number of messages."""
+    types = [one.type for one in session.tasks[: task.position + 1]]
+    return replace(score, values={**score.values, **situation_values(types, messages, score.values["task" + DONE])})
 
 
 def score_soft(

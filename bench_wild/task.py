@@ -40,10 +40,10 @@ from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
-from bench_wild.prompts import ORIGINAL, RELEASES, VERSIONS, Release, Sending
+from bench_wild.prompts import ORIGINAL, RELEASES, VERSIONS, Release, Sending, messages_of
 from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.run import run_task
-from bench_wild.score import score_task
+from bench_wild.score import score_task, situated
 from bench_wild.tool_lists import FILES as TOOL_LISTS
 from bench_wild.tool_lists import lacks, read_tool_lists
 
@@ -216,8 +216,10 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
             # upstream loses the session with this task; the session's accuracy says the same, its other tasks stand
             lost = score_task(session, task, None, scoring, self.evaluator)
             text = f"the published protocol stops here: {output!r}"
-            return Score(False, lost.values, ("session_fails",), text, lost.group, output)
-        return score_task(session, task, output, scoring, self.evaluator)
+            score = Score(False, lost.values, ("session_fails",), text, lost.group, output)
+        else:
+            score = score_task(session, task, output, scoring, self.evaluator)
+        return situated(score, session, task, messages_of(session, task, context=self.sending.context))
 
     def metrics(self, scoring: Scoring) -> MetricFormula:
         return formula(scoring)

@@ -8,7 +8,9 @@ added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum
+from statistics import variance
 
 from agentgauge.core.capabilities import Breakdown, Cell
 from agentgauge.core.estimate import totals
@@ -27,12 +29,28 @@ from bench_wild.labels import (
     SINGLE,
     UNKNOWN_SUBTYPE,
 )
-from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES, MULTI, PARAMETER_TYPE, POSITIONS, STRUCTURED, Values
+from bench_wild.matching.soft import ARGUMENT_CLASSES
+from bench_wild.metrics import (
+    ACTION,
+    DONE,
+    ERROR_CLASSES,
+    MESSAGES,
+    MULTI,
+    PARAMETER_TYPE,
+    POSITIONS,
+    SEQUENCE,
+    STRUCTURED,
+    TRUE_FIRST,
+    Values,
+)
 
 ACTIONS = (SINGLE, MULTI, CLARIFY, CHAT)
 """Action types: rows of the matrix."""
 
 ALL = "all"
+
+LEAST = 10
+"""Tasks that there must be of a number of messages."""
 
 _FIRST = "position 0"  # counter of a session's first task
 
@@ -41,10 +59,12 @@ _TURNS: Mapping[str, tuple[str, ...]] = {
     COREFERENTIAL: (COREFERENTIAL,),
     PARTIAL: (PARTIAL,),
     LONG_RANGE: (LONG_RANGE,),
-    "pseudo multi-turn": (_FIRST, UNKNOWN_SUBTYPE),  # the earlier release marks first tasks so as well
+    "pseudo multi-turn": (_FIRST, UNKNOWN_SUBTYPE),  # first tasks as well, but for those that are called true
     FIRST_TURN: (_FIRST,),
     "Independent": (UNKNOWN_SUBTYPE,),
 }
+
+_LESS = dict.fromkeys(("pseudo multi-turn", FIRST_TURN), (TRUE_FIRST,))
 
 
 def breakdowns(scores: Sequence[Score], scoring: Scoring) -> list[Breakdown]:
@@ -62,9 +82,11 @@ def breakdowns(scores: Sequence[Score], scoring: Scoring) -> list[Breakdown]:
         )
     ]
     if ACTION in sums:
-        note = "Tasks with the right actions, whatever their arguments, in per cent; n counts tasks."
+        note = "Tasks with the right actions, whatever their arguments, in per cent; n counts tasks. The weighted"
+        note += " evaluation of the earlier release gives each task the weight 1, so its table is this one."
         found.append(_matrix(values, "Accuracy by action type and position, actions only", ACTION, note))
     found += [_multi_tool(sums, scoring), _turns(sums)]
+    found += [table for table in (_by_messages(sums), *_by_sequence(sums)) if table.rows]
     if "errors" in sums:
         found += [_errors(sums), _parameters(sums)]
     return found
@@ -95,9 +117,13 @@ def _share(part: float, whole: float) -> Cell:
     return Cell(100 * part / whole if whole else None, round(whole))
 
 
-def _rate(sums: Values, *kinds: str) -> Cell:
-    """What is done of these kinds together."""
-    return _share(sum(sums.get(kind + DONE, 0.0) for kind in kinds), sum(sums.get(kind, 0.0) for kind in kinds))
+def _rate(sums: Values, *kinds: str, less: Sequence[str] = ()) -> Cell:
+    """What is done of these kinds together, without those of ``less``."""
+
+    def total(suffix: str = "") -> float:
+        return sum(sums.get(kind + suffix, 0.0) for kind in kinds) - sum(sums.get(one + suffix, 0.0) for one in less)
+
+    return _share(total(DONE), total())
 
 
 def _multi_tool(sums: Values, scoring: Scoring) -> Breakdown:
@@ -112,14 +138,67 @@ def _multi_tool(sums: Values, scoring: Scoring) -> Breakdown:
 
 
 def _turns(sums: Values) -> Breakdown:
-    rows = {name: (_rate(sums, *kinds),) for name, kinds in _TURNS.items()}
+    rows = {
+        name: (_rate(sums, *kinds, less=(TRUE_FIRST,) if _FIRST in kinds else ()),) for name, kinds in _TURNS.items()
+    }
     note = "In per cent; n counts tasks. Tasks that need nothing of earlier ones are pseudo, first ones too."
     return Breakdown("True and pseudo multi-turn", "tasks", ("Accuracy",), rows, note=note)
 
 
+def _by_messages(sums: Values) -> Breakdown:
+    """By the number of messages that a task begins with."""
+    counts = {name.removeprefix(MESSAGES): n for name, n in _counters(sums, MESSAGES).items()}
+    lengths = sorted((name for name, n in counts.items() if n >= LEAST), key=int)
+    rows = {name: (_rate(sums, MESSAGES + name),) for name in lengths}
+    note = f"In per cent; n counts tasks. Numbers of messages with fewer than {LEAST} tasks are left out."
+    return Breakdown("Accuracy by number of messages", "messages", ("Accuracy",), rows, note=note)
+
+
+def _by_sequence(sums: Values) -> tuple[Breakdown, Breakdown]:
+    """By the action types of the tasks before and of the task itself, and how much the accuracy varies with those
+    before."""
+    sequences = {tuple(name.removeprefix(SEQUENCE).split(", ")) for name in _counters(sums, SEQUENCE)}
+
+    def rate(types: Sequence[str], *last: str) -> Cell:
+        return _rate(sums, *(SEQUENCE + ", ".join([*types, one]) for one in last))
+
+    before = sorted({types[:-1] for types in sequences}, key=lambda types: (len(types), *map(ACTIONS.index, types)))
+    triangle = {", ".join(types) or "none": tuple(rate(types, one) for one in ACTIONS) for types in before}
+    layers = {}
+    for length in (3, 2, 1):
+        rates = [rate(types, *ACTIONS).value or 0.0 for types in before if len(types) == length]
+        if rates:
+            spread = variance(rates) / 100 if len(rates) > 1 else 0.0
+            layers[str(length)] = (Cell(spread, len(rates)),)
+    note = "In per cent, by the action types of the tasks before; n counts tasks."
+    how = "Variance of the accuracies after each sequence of so many tasks, times 100; n counts sequences."
+    return (
+        Breakdown("Accuracy by sequence of action types", "tasks before", ACTIONS, triangle, heat=True, note=note),
+        Breakdown("Variance over layers", "tasks before", ("Variance",), layers, note=how),
+    )
+
+
+def _counters(sums: Values, start: str) -> dict[str, float]:
+    return {name: n for name, n in sums.items() if name.startswith(start) and not name.endswith(DONE)}
+
+
 def _errors(sums: Values) -> Breakdown:
+    """Each class with its share of all errors, and of those of its kind."""
     counts = {name: sums.get(f"error {name}", 0.0) for name in ERROR_CLASSES}
-    return _counted("Error types", "class", "tasks", counts, "One class for each wrong task; its share of all errors.")
+    note = (
+        "One class for each wrong task; its share of all errors, of action errors, and of parameter errors. As in the"
+    )
+    note += " earlier release, an early stop is an action error and stands with its share of the parameter errors."
+    table = _counted("Error types", "class", "tasks", counts, note)
+    of_parameters = fsum(counts[name] for name in ARGUMENT_CLASSES)
+    of_actions = fsum(counts.values()) - of_parameters
+    rows = {}
+    for name, cells in table.rows.items():
+        whole = {"param": of_parameters} if name in (*ARGUMENT_CLASSES, "early stop") else {"action": of_actions}
+        kinds = {} if name == ALL else whole
+        more = (_share(counts[name], kinds[kind]) if kind in kinds else Cell(None, 0) for kind in ("action", "param"))
+        rows[name] = (*cells, *more)
+    return replace(table, columns=(*table.columns, "action", "param"), rows=rows)
 
 
 def _parameters(sums: Values) -> Breakdown:

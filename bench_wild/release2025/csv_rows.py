@@ -6,6 +6,7 @@ inside JSON, so that no cell begins with a sign that a spreadsheet takes for a f
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 from collections.abc import Iterable, Mapping
@@ -17,8 +18,9 @@ from bench_wild.data import Session, WildTask, sample_id
 from bench_wild.labels import FIRST_TURN, UNKNOWN_SUBTYPE
 from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES
 from bench_wild.prompts import ORIGINAL, Sending
+from bench_wild.release2025.evaluator import Reply, judge_softly
 from bench_wild.run import with_inputs
-from bench_wild.steps import CORRECT, ERROR
+from bench_wild.steps import CORRECT, ERROR, read_steps
 
 FILE = "data_with_details.csv"
 
@@ -89,7 +91,7 @@ def row(
         [*sent[-1][1:], *_last(replies[-1][1])] if sent else None,
         [_node(task, place) for place in range(len(task.answer_list))],
         [_expected(number, step) for number, step in steps if _right(step["inference_output"])],
-        [{"step": number, "content": reply["content"], "tool_calls": reply["tool_calls"]} for number, reply in replies],
+        _replies(session, task, result) if steps else [],
         int(score.values[progress[0]]) if progress else None,
         next((name for name in ERROR_CLASSES if score.values.get(f"error {name}")), None),
         CORRECT if score.passed else ERROR,
@@ -120,7 +122,30 @@ def _node(task: WildTask, place: int) -> dict[str, Json]:
 
 
 def _expected(number: int, step: Mapping[str, Any]) -> dict[str, Json]:
-    """The actions that a right step was matched with."""
+    """The actions that a right step was matched with. Pseudo actions that were called have no observation: as
+    upstream."""
     (answer,) = step["inference_answer"].values()
     action = [{"name": one["name"], "arguments": json.loads(one["arguments"])} for one in answer["action"]]
-    return {"step": number, "answer_function_list": {**answer, "action": action}}
+    text = {} if step["inference_output"]["tool_calls"] else answer
+    return {"step": number, "answer_function_list": {**text, "action": action}}
+
+
+def _replies(session: Session, task: WildTask, result: Mapping[str, Any]) -> list[Json]:
+    """What came in each step. Arguments are as the earlier evaluator leaves them: decoded, where it scored the call."""
+    steps = read_steps(result["inference_log"])
+    verdict = judge_softly(
+        [Reply(step.calls) for step in steps],
+        task.answer_list,
+        session.tools,
+        action_correct=result["action_name_label"] == CORRECT,
+        optimal=bool(result["is_optimal"]),
+    )
+    found: list[Json] = []
+    for place, step in enumerate(steps):
+        output = result["inference_log"][step.key]["inference_output"]
+        calls = copy.deepcopy(output["tool_calls"])
+        for number, call in enumerate(calls or ()):
+            if (place, number) in verdict.decoded:
+                call["function"]["arguments"] = verdict.decoded[place, number]
+        found.append({"step": step.place, "content": output["content"], "tool_calls": calls})
+    return found

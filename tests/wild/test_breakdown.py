@@ -8,8 +8,19 @@ import pytest
 
 from agentgauge.core.capabilities import Breakdown
 from agentgauge.core.types import Score
-from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, LONG_RANGE, PARTIAL, SEQUENTIAL, SINGLE, UNKNOWN_SUBTYPE
-from bench_wild.metrics import ACTION, task_values
+from bench_wild.labels import (
+    CHAT,
+    CLARIFY,
+    COREFERENTIAL,
+    FIRST_TURN,
+    LONG_RANGE,
+    PARTIAL,
+    SEQUENTIAL,
+    SINGLE,
+    UNKNOWN_SUBTYPE,
+)
+from bench_wild.metrics import ACTION, situation_values, task_values
+from bench_wild.prompts import messages_of
 from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.release2025.evaluator import Reply, judge_softly, signature, wrong_types
 from bench_wild.score import score_task
@@ -18,11 +29,13 @@ from tests.wild.scoring import ANSWER, TOOLS, call, run, session
 
 pytestmark = pytest.mark.slow
 
+NONE = (None, 0)
 MATRIX, ACTIONS_ONLY = "Accuracy by action type and position", "Accuracy by action type and position, actions only"
 
 
 def task(type: str, position: int, correct: bool, **more: Any) -> Score:
-    done = {"subtype": PARTIAL, "steps": (0, 0), "nodes": (0, 0), "optimal": correct, "structure": None, **more}
+    subtype = PARTIAL if position else FIRST_TURN
+    done = {"subtype": subtype, "steps": (0, 0), "nodes": (0, 0), "optimal": correct, "structure": None, **more}
     values = task_values(type=type, position=position, correct=correct, **done)
     return Score(correct, values)
 
@@ -44,14 +57,13 @@ def test_the_matrix_of_action_type_and_position() -> None:
         task(CHAT, 3, True, action=True),
     ]
     found = tables(scores)
-    none = (None, 0)
     assert found[MATRIX].columns == ("Task 1", "Task 2", "Task 3", "Task 4", "all")
     assert figures(found[MATRIX]) == {
-        "Single-Tool": [(50, 2), none, none, none, (50, 2)],
-        "Multi-Tool": [none, (100, 1), none, none, (100, 1)],
-        "Clarify": [none, (0, 1), none, none, (0, 1)],
-        "Chat": [none, none, none, (100, 1), (100, 1)],
-        "all": [(50, 2), (50, 2), none, (100, 1), (60, 5)],
+        "Single-Tool": [(50, 2), NONE, NONE, NONE, (50, 2)],
+        "Multi-Tool": [NONE, (100, 1), NONE, NONE, (100, 1)],
+        "Clarify": [NONE, (0, 1), NONE, NONE, (0, 1)],
+        "Chat": [NONE, NONE, NONE, (100, 1), (100, 1)],
+        "all": [(50, 2), (50, 2), NONE, (100, 1), (60, 5)],
     }
     assert figures(found[ACTIONS_ONLY])["Single-Tool"][0] == (100, 2)
     assert figures(found[ACTIONS_ONLY])["all"][-1] == (80, 5)
@@ -93,7 +105,7 @@ def test_results_of_multi_tool_calls() -> None:
 
 def test_true_and_pseudo_multi_turn_with_the_true_subtypes() -> None:
     scores = [
-        task(CHAT, 0, True, subtype="does not matter"),
+        task(CHAT, 0, True, subtype=FIRST_TURN),
         task(CHAT, 1, False, subtype=UNKNOWN_SUBTYPE),
         task(CHAT, 1, True, subtype=COREFERENTIAL),
         task(CHAT, 2, False, subtype=COREFERENTIAL),
@@ -127,11 +139,11 @@ def test_error_and_parameter_types_of_the_earlier_evaluator() -> None:
     )
     errors = figures(found["Error types"])
     assert {name: cells for name, cells in errors.items() if cells[0][0]} == {
-        "reject tool calling": [(1, 4), (25, 4)],
-        "call function without reject": [(1, 4), (25, 4)],
-        "type error": [(1, 4), (25, 4)],
-        "param hallucination": [(1, 4), (25, 4)],
-        "all": [(4, 4), (100, 4)],
+        "reject tool calling": [(1, 4), (25, 4), (50, 2), NONE],
+        "call function without reject": [(1, 4), (25, 4), (50, 2), NONE],
+        "type error": [(1, 4), (25, 4), NONE, (50, 2)],
+        "param hallucination": [(1, 4), (25, 4), NONE, (50, 2)],
+        "all": [(4, 4), (100, 4), NONE, NONE],
     }
     parameters = figures(found["Parameter error types"])
     assert list(parameters.items()) == [
@@ -183,3 +195,79 @@ def test_parameters_are_those_that_are_wrong_against_the_counterpart_tried_last(
     verdict = judge_softly([Reply(calls)], nodes, TOOLS, action_correct=True, optimal=True)
     assert [(one.parameters, one.tried_last) for one in verdict.bad] == [(("rows",), ("bed", "rows"))]
     assert wrong_types(verdict, TOOLS) == {'["string"]': 1, '["float"]': 1}
+
+
+def test_an_early_stop_has_its_share_of_the_parameter_errors() -> None:
+    """As upstream, whose denominator of action errors counts it all the same."""
+    both = [call("read", bed="B1"), call("read", bed="B2")]
+    found = earlier(
+        (1, run(1, both, "That is all.")),
+        (0, run(0, "I will not.")),
+        (0, run(0, [call("read", bed=1)], ANSWER)),
+        (0, run(0, [call("read", bed=1)], ANSWER)),
+    )
+    errors = figures(found["Error types"])
+    assert found["Error types"].columns == ("tasks", "per cent", "action", "param")
+    wrong = {name: cells[2:] for name, cells in errors.items() if cells[0][0]}
+    assert wrong == {
+        "call the wrong function": [(50, 2), NONE],
+        "reject tool calling": [(50, 2), NONE],
+        "type error": [NONE, (100, 2)],
+        "all": [NONE, NONE],
+    }
+    values = {
+        f"error {name}": 1.0 for name in ("early stop", "reject tool calling", "type error", "param hallucination")
+    }
+    shares = figures(tables([Score(False, {**task(CHAT, 0, False).values, **values, "errors": 4.0})])["Error types"])
+    assert [shares[name][2:] for name in ("early stop", "reject tool calling", "type error")] == [
+        [NONE, (50, 2)],
+        [(50, 2), NONE],
+        [NONE, (50, 2)],
+    ]
+
+
+def test_first_tasks_that_are_called_multi_turn() -> None:
+    scores = [task(CHAT, 0, True, subtype=COREFERENTIAL), task(CHAT, 0, False), task(CHAT, 1, True, subtype=PARTIAL)]
+    turns = figures(tables(scores)["True and pseudo multi-turn"])
+    assert (turns["true multi-turn"], turns["Coreferential Reference"]) == ([(100, 2)], [(100, 1)])
+    assert (turns["pseudo multi-turn"], turns["First Turn"]) == ([(0, 1)], [(0, 1)])
+
+
+def at(types: list[str], messages: int, correct: bool) -> Score:
+    score = task(types[-1], len(types) - 1, correct)
+    return Score(correct, {**score.values, **situation_values(types, messages, float(correct))})
+
+
+def test_accuracy_by_number_of_messages() -> None:
+    scores = [at([CHAT], 1, place < 4) for place in range(10)] + [at([CHAT, CHAT], 12, True)] * 11
+    scores += [at([CHAT, CHAT], 3, True)] * 9  # too few
+    assert figures(tables(scores)["Accuracy by number of messages"]) == {"1": [(40, 10)], "12": [(100, 11)]}
+    assert "Accuracy by number of messages" not in tables(scores[:9])
+
+
+def test_accuracy_by_sequence_of_types_and_its_variance() -> None:
+    scores = [
+        at([SINGLE], 1, True),
+        at([SINGLE, SEQUENTIAL], 5, True),
+        at([SINGLE, CHAT], 5, False),
+        at([CHAT, SINGLE], 3, False),
+        at([SINGLE, SEQUENTIAL, CHAT], 9, True),
+    ]
+    found = tables(scores)
+    triangle = found["Accuracy by sequence of action types"]
+    assert triangle.columns == ("Single-Tool", "Multi-Tool", "Clarify", "Chat")
+    assert figures(triangle) == {
+        "none": [(100, 1), NONE, NONE, NONE],
+        "Single-Tool": [NONE, (100, 1), NONE, (0, 1)],
+        "Chat": [(0, 1), NONE, NONE, NONE],
+        "Single-Tool, Multi-Tool": [NONE, NONE, NONE, (100, 1)],
+    }
+    # of 0.5 and 0 after one task; of a single sequence it is 0
+    assert figures(found["Variance over layers"]) == {"2": [(0, 1)], "1": [(12.5, 2)]}
+
+
+def test_the_messages_that_a_task_begins_with_are_counted_as_in_the_earlier_release() -> None:
+    """Results of one reply are one message: a question and an answer are two, and so are calls and their results."""
+    one = session()
+    assert [messages_of(one, each) for each in one.tasks] == [1, 5, 11, 17]
+    assert [messages_of(one, each, context=False) for each in one.tasks] == [1, 1, 1, 1]

@@ -202,13 +202,14 @@ def test_each_task_of_the_earlier_release_may_have_a_date_of_its_own(env: Any, s
 
 
 COREFERENTIAL, PARTIAL, LONG_RANGE = "Coreferential Reference", "Partial Information", "Long-Range Dependency"
+FOUR = ["指代理解", "省略成分", "长期记忆", "指代理解"]
 
 
 @pytest.mark.parametrize(
     ("given", "multi", "subtypes"),
     [
         # given for every task, and read of those alone that are true multi-turn
-        (["指代理解", "省略成分", "长期记忆", "指代理解"], [False, False, True, False], [None, None, LONG_RANGE, None]),
+        (FOUR, [False, False, True, False], [None, None, LONG_RANGE, None]),
         (
             ["指代理解", "省略成分", "长期记忆", "指代理解"],
             ["假", "真", "真", "真"],

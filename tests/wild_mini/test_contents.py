@@ -333,7 +333,7 @@ def test_gold_arguments_keep_their_schema(session: Session, converted: bool, fix
 @every_session
 def test_numbers_of_things_were_said_before_they_are_used(session: Session) -> None:
     """No argument holds an id, a mail address or a name with a digit that neither the user nor a tool has given."""
-    heard = session.tasks[0].env_info
+    heard = session.env_info
     for task in session.tasks:
         heard += f" {task.text}"
         for node in task.answer_list:

@@ -45,7 +45,7 @@ def test_the_order_of_the_bundled_gold_is_found_again(language):
     from no value."""
     same, named, right_type, tasks = 0, 0, 0, 0
     for session in load_sessions(BUNDLED, language):
-        known, history = plain(session.tasks[0].env_info), ""
+        known, history = plain(session.env_info), ""
         for task in session.tasks:
             known += "\n" + plain(task.text)
             actions, gold = lists(task)
