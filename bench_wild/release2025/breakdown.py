@@ -185,10 +185,8 @@ def _counters(sums: Values, start: str) -> dict[str, float]:
 def _errors(sums: Values) -> Breakdown:
     """Each class with its share of all errors, and of those of its kind."""
     counts = {name: sums.get(f"error {name}", 0.0) for name in ERROR_CLASSES}
-    note = (
-        "One class for each wrong task; its share of all errors, of action errors, and of parameter errors. As in the"
-    )
-    note += " earlier release, an early stop is an action error and stands with its share of the parameter errors."
+    note = "One class for each wrong task; its share of all errors, of action errors, and of parameter errors. As in"
+    note += " the earlier release, an early stop is an action error and has its share of the parameter errors."
     table = _counted("Error types", "class", "tasks", counts, note)
     of_parameters = fsum(counts[name] for name in ARGUMENT_CLASSES)
     of_actions = fsum(counts.values()) - of_parameters

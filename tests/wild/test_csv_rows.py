@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,30 @@ def test_what_a_model_wrote_is_json_in_its_cell(reply: str | None, tmp_path: Pat
 def test_finished_steps_are_a_whole_number(tmp_path: Path) -> None:
     (found,) = rows_of(tmp_path, 1, run(1, BOTH, "done"))
     assert found["complete_rate"] == "2"
+
+
+def test_arguments_are_as_the_earlier_evaluator_leaves_them() -> None:
+    """It decodes those that it scores, in place. Of a task with a wrong action it scores none."""
+    made = row_of(0, run(0, [call("read", bed="B1")], ANSWER))["predict_result"]
+    assert [one["tool_calls"] and one["tool_calls"][0]["function"] for one in made] == [
+        {"name": "read", "arguments": {"bed": "B1"}},
+        None,
+    ]
+    wrong = row_of(0, run(0, [call("list_beds")]))["predict_result"]
+    assert wrong[0]["tool_calls"][0]["function"] == {"name": "list_beds", "arguments": "{}"}
+
+
+def test_a_pseudo_action_that_is_called_has_no_observation() -> None:
+    found = row_of(3, run(3, [call("prepare_to_answer", answer_type="tool")], [call("list_beds")]))
+    prepare = {"name": "prepare_to_answer", "arguments": {"answer_type": "tool"}}
+    assert found["answer_result"] == [{"step": 0, "answer_function_list": {"action": [prepare]}}]
+    (said,) = row_of(3, run(3, "Hi!"))["answer_result"]
+    assert said["answer_function_list"] == {"action": [prepare], "observation": ANSWER}
+
+
+def test_a_first_task_that_is_called_multi_turn() -> None:
+    one = session()
+    first = replace(one.tasks[0], subtype="Partial Information")
+    result = run(0, [call("read", bed="B1")], ANSWER)
+    found = row(one, first, result, score_task(one, first, result, evaluator="2025"))
+    assert (found["turn_type"], found["turn_subtype"]) == ("True", "Partial Information")
