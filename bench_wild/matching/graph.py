@@ -55,6 +55,12 @@ class Graph:
         """Groups of the shortest path."""
         return max(self._heights, default=0)
 
+    def rest_length(self, state: State) -> int:
+        """Groups of the shortest way from here to the end of a path."""
+        done = state.done | set(state.queue)
+        left = (height for place, height in enumerate(self._heights) if place not in done)
+        return len(state.queue) + max(left, default=0)
+
     def _measure(self) -> tuple[int, ...]:
         """For every action the length of the longest chain that begins with it."""
         heights = [0] * len(self.nodes)

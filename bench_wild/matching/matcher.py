@@ -32,6 +32,8 @@ class GraphMatcher:
         self._states: Iterable[State] = (START,)
         self._known_ways: dict[State, int] = {}
         self._taken: list[Group | None] = []  # for each step the group that binds the paths; None: none does
+        self._bound: Iterable[State] = self._states  # the states after the last step that bound the paths
+        self.ended = False  # whether a live path was over when the last calls came, because questions do not bind
 
     @property
     def over(self) -> bool:
@@ -43,6 +45,7 @@ class GraphMatcher:
         it."""
         for state in self._states:
             if found := self.graph.first(state, names):
+                self.ended = self._ended()
                 self._bind(found[0])
                 return found[0]
         return None
@@ -68,9 +71,16 @@ class GraphMatcher:
         groups = (group for state in self._states for group, _ in self.graph.steps(state))
         return list(islice(_once(groups), LISTED_GROUPS))
 
+    def _ended(self) -> bool:
+        if None not in self._taken:
+            return False
+        asked = next((place for place, group in enumerate(reversed(self._taken)) if group is not None), self.step)
+        return any(self.graph.rest_length(state) <= asked for state in self._bound)
+
     def _bind(self, group: Group) -> None:
         states, allows = self._states, self.graph.allows
         self._states = _Lazy(lambda: (after for state in states if (after := allows(state, group)) is not None))
+        self._bound = self._states
         self._taken.append(group)
         self.step += 1
 

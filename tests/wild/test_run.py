@@ -18,9 +18,9 @@ from agentgauge.core.types import Sample, Scoring, Usage
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
 from bench_wild.data import Session, build_session, sample_id
-from bench_wild.labels import NOT_EXPECTED
+from bench_wild.labels import ASK, NOT_EXPECTED
 from bench_wild.oracle import answers, native_reply, play, unreachable
-from bench_wild.prompts import convert_tools, opening
+from bench_wild.prompts import Sending, convert_tools, opening
 from bench_wild.run import EMPTY, FAILED, run_task, with_inputs
 from bench_wild.task import Wild, WildData
 from tests.wild.test_data import chinese, earlier, final, node, record, write
@@ -434,3 +434,67 @@ def test_check_names_broken_lines_too(tmp_path: Path) -> None:
 
 def test_a_case_is_told_under_its_session() -> None:
     assert Wild().category(("chat", "fourth", "structure-none", "wild_tool_bench_0")) == "wild_tool_bench_0"
+
+
+QUESTION = {"tool_name": "bookTable", "missing_required_parameters": ["guests"]}
+
+
+def beside(*names: str) -> dict[str, Any]:
+    """A session whose first task has these actions side by side, and the final answer."""
+    data = record()
+    nodes = [
+        node(
+            name,
+            QUESTION if name == ASK else {},
+            "Which?",
+            **({"user_input": "Five."} if name == ASK else {}),
+        )
+        for name in names
+    ]
+    data["english_answer_list"][0] = [*nodes, final("Done.", *range(len(nodes)))]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("names", "replies", "lost"),
+    [
+        # two questions: the path that asks both in one message beside the call is over by then
+        (("readMenu", ASK, ASK), [said("A?"), said("B?"), called(("readMenu", {}))], True),
+        (("readMenu", ASK), [said("A?"), said("B?"), called(("readMenu", {}))], False),
+        (("readMenu", ASK), [said("A?"), called(("readMenu", {})), said("Done.")], False),
+        (("readMenu", ASK, ASK), [said("A?"), called(("readMenu", {}))], False),
+        (("readMenu", ASK, ASK), [called(("readMenu", {})), said("A?"), said("B?"), said("Done.")], False),
+    ],
+)
+def test_a_call_after_two_questions_beside_it_loses_the_session(
+    names: Sequence[str], replies: Sequence[ChatReply], lost: bool
+) -> None:
+    """As upstream, whose questions bind no path: its index is out of the range of the shorter ones."""
+    expected = f"{FAILED}list index out of range" if lost else None
+    found = run(sample(0, beside(*names)), Scripted(*replies, said("Done.")))
+    assert (found if isinstance(found, str) else None) == expected
+    strict = run(sample(0, beside(*names)), Scripted(*replies, said("Done.")), scoring="strict")
+    assert not isinstance(strict, str)
+
+
+@pytest.mark.parametrize(
+    ("release", "scoring", "date", "temperature", "schema"),
+    [
+        ("2026", "parity", "Current Date: ", 0.0, {"type": "int", "default": 1}),
+        ("2025", "parity", "Current Date:2", 0.1, {"type": "integer"}),
+        ("2025", "strict", "Current Date: ", 0.0, {"type": "int", "default": 1}),
+    ],
+)
+def test_what_a_model_with_calls_of_its_own_gets(
+    release: Any, scoring: Any, date: str, temperature: float, schema: dict[str, Any]
+) -> None:
+    data = record()
+    for tool in data["english_tools"]:
+        tool["function"]["parameters"] = {"type": "object", "properties": {"x": {"type": "int", "default": 1}}}
+    model = Scripted(said("Hi."))
+    case = Case(sample(3, data), 1, 0, CaseSettings("native", scoring), model, None, Path())
+    asyncio.run(run_task(case, Sending(release=release)))
+    (request,) = model.requests
+    assert request.messages[0]["content"].startswith(date)
+    assert request.usual.temperature == temperature
+    assert request.tools[0]["function"]["parameters"]["properties"]["x"] == schema
