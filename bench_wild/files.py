@@ -299,5 +299,7 @@ def write_result_lines(
                 for place in sorted(found)
             ]
             lines.append({"id": id, "model_name": model, "result": complete})
-    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    # half a surrogate pair, which a model may write, stays an escape
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
     return left_out

@@ -30,8 +30,9 @@ class Fix(Enum):
     ANY_TYPE = "5.2a: a parameter without a type takes any value, not only text"
     FREE_OBJECTS = "5.2a: an object whose schema names no properties may have any"
     WHOLE_SCHEMAS = (
-        "5.2a: references, tuples and schemas of further members are read as JSON Schema has them; the published"
-        " evaluator takes a reference and the items of a tuple for text, and refuses further members"
+        "5.2a: references, tuples, lists of types and schemas of further members are read as JSON Schema has them; the"
+        " published evaluator takes a reference and the items of a tuple for text, stops at a list of types and refuses"
+        " further members"
     )
     DEFAULTS = "5.2b: an argument that says the default of the schema and one that is left out are the same"
     SAME_NUMBER = "5.2b: 1 and 1.0 are the same number where the schema asks for a number"

@@ -218,7 +218,7 @@ def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) ->
 
     try:
         outcomes = tuple(map(outcome, calls, wanted))
-    except (RecursionError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         return step, type(error).__name__
     if Fix.BEST_PAIRS in fixes and any(one != CORRECT for one in outcomes):
         calls = _best_order(calls, wanted, outcome)

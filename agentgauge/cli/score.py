@@ -12,6 +12,7 @@ from agentgauge.core.capabilities import PredictionFiles, Similarity
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.explanations import cut
+from agentgauge.core.safe_text import show
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.text_files import odd_kind
 
@@ -32,22 +33,22 @@ def main(argv: Sequence[str]) -> int:
     similarity = options.similarity or own
     result = task.score_files(options.samples, options.predictions, scoring=options.scoring, similarity=similarity)
     if options.json:
-        print(json.dumps({"task": task.name, **result}, ensure_ascii=False))
+        show(json.dumps({"task": task.name, **result}, ensure_ascii=False), is_json=True)
         return 0
     compared = f", texts compared by {similarity}" if isinstance(task, Similarity) else ""
-    print(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
+    show(f"{task.name}: {len(result['samples'])} samples, {options.scoring} scoring{compared}")
     width = max(map(len, result["metrics"]))
     for name, value in result["metrics"].items():
-        print(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
+        show(f"  {name:{width}}  {'not available' if value is None else f'{value:.4f}'}")
     for stop in result.get("stops", ()):
         where = f"session {stop['session']}" if "session" in stop else stop["sample"]
-        print(f"  the published evaluator stops at {where}: {stop['reason']}")
+        show(f"  the published evaluator stops at {where}: {stop['reason']}")
     for remark in result.get("remarks", ()):
-        print(f"  {remark}")
+        show(f"  {remark}")
     if left_out := result.get("left_out"):
-        print(f"  left out as invalid: {', '.join(left_out)}")
+        show(f"  left out as invalid: {', '.join(left_out)}")
     if isinstance(task, Similarity) and not task.comparable(similarity):
-        print(f"  not comparable with published figures: {similarity} is not the published similarity model")
+        show(f"  not comparable with published figures: {similarity} is not the published similarity model")
     return 0
 
 

@@ -46,6 +46,7 @@ class _Rules:
 
     fixes: Fixes
     root: Any  # the tool's parameters as the file has them
+    lists: bool  # whether lists of types are read; upstream stops on them
 
     def __contains__(self, fix: Fix) -> bool:
         return fix in self.fixes
@@ -56,7 +57,7 @@ class _Rules:
 
 def check(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) -> str:
     """Judge the arguments of one call. ``tool`` is in OpenAI form, ``predicted`` JSON text, ``gold`` an object.
-    Raises as ``parse``."""
+    Raises as ``parse``, and TypeError for a schema with a list of types, on which upstream stops."""
     parsed, error = parse(predicted, fixes)
     if error:
         return error
@@ -65,9 +66,9 @@ def check(tool: Mapping[str, Any], predicted: Json, gold: Json, fixes: Fixes) ->
 
 
 def check_schema(tool: Mapping[str, Any], predicted: Json, fixes: Fixes) -> str:
-    """The schema check alone. Raises as ``parse``."""
+    """The schema check alone; lists of types are read. Raises as ``parse``."""
     parsed, error = parse(predicted, fixes)
-    return error or _against_schema(tool, parsed, fixes)
+    return error or _against_schema(tool, parsed, fixes, lists=True)
 
 
 def parse(predicted: Json, fixes: Fixes) -> tuple[Json, str]:
@@ -94,23 +95,23 @@ def find_tool(tools: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any
     return next((tool for tool in reversed(tools) if tool["function"]["name"] == name), None)
 
 
-def _parameters(tool: Mapping[str, Any], fixes: Fixes) -> tuple[Schema, _Rules]:
+def _parameters(tool: Mapping[str, Any], fixes: Fixes, *, lists: bool = False) -> tuple[Schema, _Rules]:
     """The schema of the arguments as a whole; empty where it is none. And how it is read."""
     parameters = tool["function"].get("parameters")
-    rules = _Rules(fixes, parameters)
+    rules = _Rules(fixes, parameters, lists or Fix.WHOLE_SCHEMAS in fixes)
     parameters = rules.resolved(parameters)
     return parameters if isinstance(parameters, Mapping) else {}, rules
 
 
 # -- the schema
 #
-# Upstream stops on what is no object where it needs a schema, and on a list of types. There the schema is read as JSON
-# Schema has it, under any scoring; null is read as if the keyword were left out.
+# Upstream stops on what is no object where it needs a schema. There the schema is read as JSON Schema has it, under any
+# scoring; null is read as if the keyword were left out. A list of types is read so under Fix.WHOLE_SCHEMAS.
 
 
-def _against_schema(tool: Mapping[str, Any], value: Json, fixes: Fixes) -> str:
+def _against_schema(tool: Mapping[str, Any], value: Json, fixes: Fixes, *, lists: bool = False) -> str:
     """A top-level ``additionalProperties`` is ignored: as upstream."""
-    parameters, rules = _parameters(tool, fixes)
+    parameters, rules = _parameters(tool, fixes, lists=lists)
     whole = {"type": "object", "required": parameters.get("required"), "properties": parameters.get("properties") or {}}
     try:
         return _check_schema(value, whole, "", rules)
@@ -147,6 +148,8 @@ def _right_type(value: Json, schema: Schema, rules: _Rules) -> bool:
     if "type" not in schema and Fix.ANY_TYPE in rules:
         return True
     given = schema.get("type", "string")
+    if isinstance(given, list | dict) and not rules.lists:
+        raise TypeError(f"unhashable type: {type(given).__name__!r}")
     return any(_has_type(value, name, rules) for name in (given if isinstance(given, list) and given else [given]))
 
 

@@ -110,19 +110,31 @@ UNDEFINED, WRONG_TYPE = "error_schema: nested args not defined", "error_schema: 
         ({"anyOf": [True, {"type": "null"}]}, 3, "correct"),
         ({"anyOf": None, "type": "integer"}, 3, "correct"),
         ({"type": "integer", "enum": None}, 3, "correct"),
-        ({"type": ["string", "null"]}, None, "correct"),
-        ({"type": ["string", "null"]}, "x", "correct"),
-        ({"type": ["string", "null"]}, 3, WRONG_TYPE),
-        ({"type": ["array", "object"], "items": {"type": "integer"}}, ["x"], WRONG_TYPE),
-        ({"type": []}, 3, "correct"),
         ({"type": None}, 3, "correct"),
-        ({"type": {"type": "string"}}, 3, "correct"),
     ],
 )
 def test_schemas_on_which_the_original_stops_are_read(schema: Any, value: Any, outcome: str, fixes: Any) -> None:
     plant = tool()
     plant["function"]["parameters"]["properties"] = {"x": schema}
     assert check(plant, json.dumps({"x": value}), {"x": value}, fixes) == outcome
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "outcome"),
+    [
+        ({"type": ["string", "null"]}, None, "correct"),
+        ({"type": ["string", "null"]}, "x", "correct"),
+        ({"type": ["string", "null"]}, 3, WRONG_TYPE),
+        ({"type": ["array", "object"], "items": {"type": "integer"}}, ["x"], WRONG_TYPE),
+        ({"type": []}, 3, "correct"),
+        ({"type": {"type": "string"}}, 3, "correct"),
+    ],
+)
+def test_lists_of_types_stop_parity_and_are_read_by_strict(schema: Any, value: Any, outcome: str) -> None:
+    plant, given = tool(x=schema), json.dumps({"x": value})
+    with pytest.raises(TypeError, match="unhashable type"):
+        check(plant, given, {"x": value}, PARITY)
+    assert check(plant, given, {"x": value}, STRICT) == check_schema(plant, given, PARITY) == outcome
 
 
 PLACE = {"type": "object", "properties": {"city": {"type": "string"}, "near": {"$ref": "#/$defs/Place"}}}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentgauge.cli.main import main
 from agentgauge.core.errors import DataProblem
 from bench_wild.data import RecordProblem
 from bench_wild.files import RESULTS, score_files, write_result_lines
@@ -257,3 +258,20 @@ def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
     out = lines(tmp_path / "p.jsonl", prediction(0, [READ]), {"id": IDS[0], "idx": 9, "predict_result": []})
     with pytest.raises(DataProblem, match=r"line 2: the prediction has an unknown shape"):
         score_files(data, out, evaluator="2025")
+
+
+HALF = "\ud83d"  # of a surrogate pair: JSON can hold it, and UTF-8 cannot
+
+
+def test_half_a_surrogate_pair_is_written_and_scored(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = session(IDS[0])
+    made = [run(0, [call("read", bed=HALF)], HALF), *perfect(IDS[0])[1:]]
+    out = tmp_path / RESULTS
+    assert write_result_lines(out, list(zip([one] * 4, one.tasks, made, strict=True)), "m") == []
+    given = ["score", "wild", "--samples", str(data), "--predictions", str(out)]
+    assert main([*given, "--json"]) == 0
+    (wrong, *_) = json.loads(capsys.readouterr().out)["samples"]
+    assert (wrong["passed"], HALF in wrong["explanation"]) == (False, True)
+    assert main(given) == 0

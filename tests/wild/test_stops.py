@@ -11,7 +11,7 @@ import pytest
 from bench_wild.files import score_files, write_result_lines
 from bench_wild.fixes import PARITY, STRICT
 from bench_wild.score import judge
-from tests.wild.scoring import ANSWER, call, perfect, record, run, session
+from tests.wild.scoring import ANSWER, call, perfect, record, run, session, tool
 
 
 def null_arguments() -> Any:
@@ -63,3 +63,12 @@ def test_a_session_whose_id_is_no_line_of_the_data_is_scored_and_named(tmp_path:
     reason = "IndexError: the id stands for line 3, and the data set has 1"
     assert found["stops"] == [{"session": one.id, "reason": reason}]
     assert found["metrics"]["Task"] == 100
+
+
+@pytest.mark.parametrize("type", [["string", "null"], ["string"], {"string": 1}])
+def test_a_list_of_types(type: Any) -> None:
+    """The original looks it up in a table of types, and stops."""
+    read = tool("read", ["bed"], bed={"type": type})
+    verdict = judge(perfect()[0], [read], PARITY)
+    assert (verdict.correct, verdict.action, verdict.stops) == (False, "error", "TypeError")
+    assert judge(perfect()[0], [read], STRICT).correct
