@@ -197,7 +197,7 @@ def _calls(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     if matcher.over:
         log.wrong(step, _no_state(matcher))
         return None
-    group = matcher.call(names)
+    group = matcher.call(names) if all(isinstance(name, str) for name in names) else None
     if group is None:
         log.wrong(step, NOT_EXPECTED, matcher.expected())
         return None

@@ -20,7 +20,7 @@ from agentgauge.model.wire import read_reply
 from bench_wild.data import Session, build_session, sample_id
 from bench_wild.labels import ASK, NOT_EXPECTED
 from bench_wild.oracle import answers, native_reply, play, unreachable
-from bench_wild.prompts import Sending, convert_tools, opening
+from bench_wild.prompts import RELEASES, Sending, convert_tools, opening
 from bench_wild.run import EMPTY, FAILED, run_task, with_inputs
 from bench_wild.task import Wild, WildData
 from tests.wild.test_data import chinese, earlier, final, node, record, write
@@ -498,3 +498,23 @@ def test_what_a_model_with_calls_of_its_own_gets(
     assert request.messages[0]["content"].startswith(date)
     assert request.usual.temperature == temperature
     assert request.tools[0]["function"]["parameters"]["properties"]["x"] == schema
+
+
+JSON_VALUES = [None, True, 0, 1.5, "", "bookTable", [], ["bookTable"], {}, {"name": "bookTable"}]
+
+
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+@pytest.mark.parametrize("field", ["id", "function", "name", "arguments", "type"])
+def test_no_value_in_a_call_breaks_a_case(field: str, scoring: Any) -> None:
+    """Names are compared with those of the gold, whatever they are; two that cannot be sorted lose the session."""
+    one = sample(0)
+    wild = {release: Wild(evaluator=release) for release in RELEASES}
+    for value in JSON_VALUES:
+        for more in (0, 1):
+            call: dict[str, Any] = {"id": "c", "type": "function", "function": {"name": "bookTable", "arguments": "{}"}}
+            (call["function"] if field in ("name", "arguments") else call)[field] = value
+            reply = received(content=None, tool_calls=[call] * (1 + more))
+            result = run(one, Scripted(reply, said("Done.")), scoring=scoring)
+            scores = [each.score(one, result, scoring, "") for each in wild.values()]
+            if field == "name" and value != "bookTable":
+                assert not any(score.passed for score in scores)
