@@ -32,6 +32,11 @@ _DATES_2025 = {"en": "Current Date:", "zh": "当前日期："}
 VERSIONS: Mapping[Release, str] = {"2026": "1", "2025": "2"}
 """To be raised when what is sent changes."""
 
+Schemas = Literal["original", "azure"]
+
+SCHEMAS: tuple[Schemas, ...] = ("original", "azure")
+"""Tools as in the data (wild spec 3.2), or normalised as the earlier release does for OpenAI and Azure."""
+
 _ROLES: Mapping[str, tuple[str, frozenset[str]]] = {
     "en": (":", frozenset({"ai", "ai agent", "user", "ai agent assistant"})),  # in any case
     "zh": ("：", frozenset({"用户", "AI Agent助手", "AI Agent"})),
@@ -47,7 +52,8 @@ class Sending:
 
     context: bool = True  # the gold history of the earlier tasks: ``contain_context``
     roles: bool = True  # the speaker's name at the beginning of a text; without it: ``remove_role``
-    release: Release = "2026"  # whose words for the date and whose schemas a model with calls of its own gets
+    schemas: Schemas = "original"
+    release: Release = "2026"  # whose words for the date a model with calls of its own gets; 2025 normalises schemas
 
 
 ORIGINAL = Sending()
@@ -67,7 +73,8 @@ def convert_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def offered_tools(session: Session, sending: Sending = ORIGINAL) -> list[dict[str, Any]]:
     """The tools of a session. All of its tasks share them, so they must not be changed."""
-    return list((_normalised if sending.release == "2025" else _converted)(session.tools))
+    normal = sending.schemas == "azure" or sending.release == "2025"
+    return list((_normalised if normal else _converted)(session.tools))
 
 
 _converted = recently(8)(convert_tools)

@@ -40,7 +40,7 @@ from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
-from bench_wild.prompts import ORIGINAL, RELEASES, VERSIONS, Release, Sending, messages_of
+from bench_wild.prompts import ORIGINAL, RELEASES, SCHEMAS, VERSIONS, Release, Sending, messages_of
 from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.run import run_task
 from bench_wild.score import score_task, situated
@@ -67,6 +67,12 @@ NO_CONTEXT = TaskOption(
 NO_ROLES = TaskOption(
     "--wild-no-roles",
     "send WildToolBench's texts without the speaker's name in front, such as 'User:' (default: off)",
+)
+TOOL_SCHEMAS = TaskOption(
+    "--wild-schemas",
+    "WildToolBench's tools as in the data, or normalised as the earlier release does for OpenAI and Azure; its evaluator"
+    " (2025) implies that for a model with calls of its own (default: original)",
+    SCHEMAS,
 )
 SKIP_INVALID = TaskOption(
     "--skip-invalid",
@@ -179,7 +185,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
     expected_requests = (
         2.2  # to chat 1, to call once or in parallel 2, to clarify 3, and 4 for a chain: by their shares
     )
-    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, SKIP_INVALID)
+    options = (LANGUAGE, EVALUATOR, NO_CONTEXT, NO_ROLES, TOOL_SCHEMAS, SKIP_INVALID)
 
     def __init__(
         self,
@@ -196,7 +202,10 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
     def configure(self, chosen: Chosen) -> None:
         self.evaluator = next(name for name in RELEASES if name == chosen[EVALUATOR.name])
         self.sending = Sending(
-            context=not chosen[NO_CONTEXT.name], roles=not chosen[NO_ROLES.name], release=self.evaluator
+            context=not chosen[NO_CONTEXT.name],
+            roles=not chosen[NO_ROLES.name],
+            schemas=next(name for name in SCHEMAS if name == chosen[TOOL_SCHEMAS.name]),
+            release=self.evaluator,
         )
         self.data = WildData(
             str(chosen[LANGUAGE.name]),
@@ -284,6 +293,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
             "evaluator 2026 instead of 2025": chosen[EVALUATOR.name] != "2025",
             "language zh instead of en": chosen[LANGUAGE.name] != "en",
             "without the earlier tasks": chosen.get(NO_CONTEXT.name, False),
+            "schemas azure instead of original": chosen.get(TOOL_SCHEMAS.name) == "azure",
         }
         return [reason for reason, holds in found.items() if holds]
 

@@ -63,12 +63,12 @@ def test_keywords_choose_cases(tmp_path):
 
 def test_the_earlier_release_s_switches(tmp_path):
     """Without the earlier tasks the first ones are left out, and the oracle still finds its session by its case."""
-    switches = ("--wild-no-context", "--wild-no-roles")
+    switches = ("--wild-no-context", "--wild-no-roles", "--wild-schemas", "azure")
     output = run_wild("--model", "oracle", *switches, "--run-dir", "run", cwd=tmp_path).output
     assert "wild: 48 planned · 48 passed" in output
     assert "without the earlier tasks" in output
     options = summary(tmp_path / "run")["run"]["options"]
-    assert [options[name] for name in switches] == [True, True]
+    assert [options[name] for name in switches[:3]] == [True, True, "azure"]
 
 
 def test_what_a_session_lacks_is_left_out_and_reported(tmp_path):

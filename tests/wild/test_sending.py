@@ -12,6 +12,7 @@ from bench_wild.data import Session, build_session
 from bench_wild.files import RESULTS, write_result_lines
 from bench_wild.prompts import Sending, convert_tools, offered_tools, opening
 from bench_wild.release2025.azure import normalised
+from bench_wild.run import with_inputs
 from bench_wild.task import Wild
 from tests.wild.scoring import GOLD, TOOLS, perfect, record, tool
 
@@ -124,6 +125,7 @@ def test_the_tools_are_offered_as_chosen() -> None:
     session = build_session(record())
     assert offered_tools(session) == convert_tools(TOOLS)
     assert offered_tools(session, Sending(release="2025")) == normalised(TOOLS)
+    assert offered_tools(session, Sending(schemas="azure")) == normalised(TOOLS)
 
 
 def test_exported_requests_are_those_that_were_sent(tmp_path: Any) -> None:
@@ -146,6 +148,18 @@ def test_a_run_without_context_is_not_comparable_and_one_without_roles_is() -> N
     usual = {"--wild-evaluator": "2025", "--wild-language": "en"}
     assert Wild().not_comparable({**usual, "--wild-no-roles": True}) == []
     assert Wild().not_comparable({**usual, "--wild-no-context": True}) == ["without the earlier tasks"]
+    reason = "schemas azure instead of original"
+    assert Wild().not_comparable({**usual, "--wild-schemas": "azure"}) == [reason]
+
+
+def test_a_run_that_is_scored_as_the_other_release_keeps_its_requests() -> None:
+    """``release`` in a result says how it was asked."""
+    session = build_session(record())
+    for asked, other in (("2026", "2025"), ("2025", "2026")):
+        result = {**perfect()[0], **({"release": asked} if asked == "2025" else {})}
+        shown = with_inputs(session, session.tasks[0], result, sending=Sending(release=other))  # type: ignore[arg-type]
+        (system, *_) = shown["inference_log"]["step_0"]["inference_input"]["messages"]
+        assert system["content"].startswith("Current Date: 2" if asked == "2026" else "Current Date:2")
 
 
 @pytest.mark.parametrize(
