@@ -70,8 +70,8 @@ NO_ROLES = TaskOption(
 )
 TOOL_SCHEMAS = TaskOption(
     "--wild-schemas",
-    "WildToolBench's tools as in the data, or normalised as the earlier release does for OpenAI and Azure; its evaluator"
-    " (2025) implies that for a model with calls of its own (default: original)",
+    "WildToolBench's tools as in the data, or normalised as the earlier release does for OpenAI and Azure, which its"
+    " evaluator (2025) implies for a model with calls of its own (default: original)",
     SCHEMAS,
 )
 SKIP_INVALID = TaskOption(

@@ -24,6 +24,11 @@ COUNTS = {
     GTA: {"passed": 3, "wrong": 3},
     OTHERS: {"passed": 4, "wrong": 2, "broken": 2, "missing": 2},
 }
+NEW_TABLES = (
+    "Accuracy by number of messages",
+    "Accuracy by sequence of action types",
+    "Variance over layers",
+)
 UNFINISHED = {
     ("wild", "wild_tool_bench_8-t1"): "broken",
     ("mmau.math_standard", "math_numbers__div_remainder_1"): "broken",
@@ -87,6 +92,8 @@ def figures(folder: Path) -> dict[str, Any]:
         part.pop("usage", None)  # is new
         part.pop("groups", None)  # is new
         part["metrics"].pop("Session", None)  # counted incomplete sessions
+        tables = [one for one in part.get("breakdowns", ()) if one["title"] not in NEW_TABLES]
+        part["breakdowns"] = [{**one, "note": ""} for one in tables]
         for new in ("votes", "stored_votes", "unreadable"):
             part["metrics"].get("Root SR", {}).pop(new, None)
         for figure in part["metrics"].values():
