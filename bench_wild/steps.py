@@ -15,7 +15,7 @@ ERROR = "error"
 class Call:
     name: str
     arguments: Json  # JSON text; whatever the model gave, where that is none
-    has_name: bool = True  # whether it has a function with the field ``name``, whatever that holds
+    unnamed: str = ""  # the exception with which the earlier evaluator stops where it looks for the name; mostly none
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +70,5 @@ def read_calls(calls: Json) -> Iterator[Call]:
         function = call.get("function") if isinstance(call, Mapping) else None
         function = function if isinstance(function, Mapping) else {}
         name = function.get("name")
-        yield Call(name if isinstance(name, str) else "", function.get("arguments"), "name" in function)
+        unnamed = "KeyError" if "name" not in function else "TypeError" if isinstance(name, list | dict) else ""
+        yield Call(name if isinstance(name, str) else "", function.get("arguments"), unnamed)

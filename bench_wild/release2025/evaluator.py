@@ -32,7 +32,7 @@ class Reply:
     def read_as_calls(self) -> bool:
         """Whether the class of an action error counts its calls. One whose first call has no name is a text there: as
         upstream."""
-        return bool(self.calls) and self.calls[0].has_name
+        return bool(self.calls) and self.calls[0].unnamed != "KeyError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ def judge_softly(
     if bad:
         return SoftVerdict(False, False, scores, bad, progress, _argument_class(bad), left)
     offered = {tool["function"]["name"] for tool in tools}
-    stops = "KeyError" if _lacks_a_name(replies, gold) else ""
-    return SoftVerdict(False, False, scores, bad, progress, action_class(replies, gold, offered), left, stops)
+    error, stops = action_class(replies, gold, offered), _stop(replies, gold, offered)
+    return SoftVerdict(False, False, scores, bad, progress, error, left, stops)
 
 
 def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
@@ -146,11 +146,17 @@ def _argument_class(bad: Sequence[BadCall]) -> str | None:
     return next((kind for kind in ARGUMENT_CLASSES if kind in kinds), None)
 
 
-def _lacks_a_name(replies: Sequence[Reply], gold: Sequence[GoldNode]) -> bool:
-    """Whether upstream looks for the name of a call that has none, when it finds the class of an action error."""
+def _stop(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
+    """The exception with which upstream stops where it looks for the class of an action error; empty: it does not."""
     if len(gold) == 1 and gold[0].is_prepare:
-        return False
-    return any(reply.read_as_calls and not all(call.has_name for call in reply.calls) for reply in replies)
+        return ""
+    for reply in replies:
+        for call in reply.calls if reply.read_as_calls else ():
+            if call.unnamed:
+                return call.unnamed
+            if not isinstance(call.name, str) or call.name not in offered:
+                break
+    return ""
 
 
 def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:

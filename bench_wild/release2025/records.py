@@ -52,7 +52,7 @@ def modern(record: Mapping[str, Any]) -> dict[str, Any]:
     """
     result: dict[str, Any] = {"id": record.get("id")}
     given, count = record["env_info"], len(record["type"])
-    envs = [given] * count if isinstance(given, str) else given
+    envs = [given] * max(count, 1) if isinstance(given, str) else given
     first, *others = _subtypes(record) or [UNKNOWN_SUBTYPE]
     for twin, weekdays in (("english_", _WEEKDAYS_EN), ("", tuple(f"星期{day}" for day in _WEEKDAYS_ZH))):
         answers = record.get(f"{twin}answer_list")
@@ -129,12 +129,14 @@ def _tasks(messages: Sequence[Any], task_ids: Sequence[Any], tasks: Any) -> tupl
     parts = [one for one in parts if one]
     if isinstance(tasks, list) and len(tasks) != len(parts):
         return tasks, []
-    texts, before = [], []
+    texts: list[str] = []
+    before: list[list[Mapping[str, Any]]] = []
     for place, part in enumerate(parts):
         text = str(tasks[place]) if isinstance(tasks, list) else ""
         number = task_ids[place] if place < len(task_ids) and isinstance(task_ids[place], int) else 0
         fits = [at for at, one in enumerate(part) if one.get("role") == "user" and text in str(one.get("content", ""))]
         at = number if number in fits else next(iter(fits), None)
         texts.append(text if at is None else str(part[at].get("content", "")))
-        before.append(part[:at] if at else [])
+        earlier = part[:at] if at else []
+        before.append([{"role": one.get("role"), "content": str(one.get("content", ""))} for one in earlier])
     return texts, before

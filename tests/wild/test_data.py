@@ -417,6 +417,7 @@ def test_repeated_ids(tmp_path: Path) -> None:
     [
         (put("type.1", "五"), "type[1]"),
         (put("type", ["单"] * 5), "english_task_types"),
+        (put("type", []), "english_task_types"),
         (put("env_info", []), "env_info"),
         (put("env_info", ["2024-05-01 09:12:44"] * 3), "env_info"),
         (put("task_ids", 0), "task_ids"),

@@ -392,6 +392,9 @@ NAMELESS = {"function": {"arguments": "{}"}}
         ([[NAMELESS]], "reject tool calling", ""),
         ([[{"function": {"name": None}}], None], "function name hallucination", ""),
         ([[{"function": {"name": "get"}}, NAMELESS], None], "function name hallucination", "KeyError"),
+        ([[{"function": {"name": "other"}}, NAMELESS], None], "function name hallucination", ""),  # it is not reached
+        ([[{"function": {"name": ["get"]}}], None], "function name hallucination", "TypeError"),
+        ([[{"function": {"name": {}}}], None], "function name hallucination", "TypeError"),
     ],
 )
 def test_a_call_without_a_name(replies: list[Any], error: str, stops: str) -> None:
