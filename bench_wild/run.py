@@ -137,7 +137,7 @@ async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, t
     log = _Log(_new_result(task, sending.release), GraphMatcher(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
-        more = (_calls if answer.tool_calls else _text)(log, answer, tolerant)
+        more = _calls(log, answer, tolerant) if answer.tool_calls else _text(log, answer, tolerant)
         if more is None:
             break
         messages += more

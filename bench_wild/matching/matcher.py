@@ -72,6 +72,7 @@ class GraphMatcher:
         return list(islice(_once(groups), LISTED_GROUPS))
 
     def _ended(self) -> bool:
+        """Whether a live path is no longer than the steps so far."""
         if None not in self._taken:
             return False
         asked = next((place for place, group in enumerate(reversed(self._taken)) if group is not None), self.step)

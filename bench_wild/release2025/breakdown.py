@@ -64,8 +64,6 @@ _TURNS: Mapping[str, tuple[str, ...]] = {
     "Independent": (UNKNOWN_SUBTYPE,),
 }
 
-_LESS = dict.fromkeys(("pseudo multi-turn", FIRST_TURN), (TRUE_FIRST,))
-
 
 def breakdowns(scores: Sequence[Score], scoring: Scoring) -> list[Breakdown]:
     """The tables of a run; errors and parameters only with scores of the earlier evaluator. Empty without scores."""
@@ -138,9 +136,10 @@ def _multi_tool(sums: Values, scoring: Scoring) -> Breakdown:
 
 
 def _turns(sums: Values) -> Breakdown:
-    rows = {
-        name: (_rate(sums, *kinds, less=(TRUE_FIRST,) if _FIRST in kinds else ()),) for name, kinds in _TURNS.items()
-    }
+    rows = {}
+    for name, kinds in _TURNS.items():
+        less = (TRUE_FIRST,) if _FIRST in kinds else ()  # they are in the counter of first tasks
+        rows[name] = (_rate(sums, *kinds, less=less),)
     note = "In per cent; n counts tasks. Tasks that need nothing of earlier ones are pseudo, first ones too."
     return Breakdown("True and pseudo multi-turn", "tasks", ("Accuracy",), rows, note=note)
 
@@ -191,11 +190,14 @@ def _errors(sums: Values) -> Breakdown:
     of_parameters = fsum(counts[name] for name in ARGUMENT_CLASSES)
     of_actions = fsum(counts.values()) - of_parameters
     rows = {}
+    none = Cell(None, 0)
     for name, cells in table.rows.items():
-        whole = {"param": of_parameters} if name in (*ARGUMENT_CLASSES, "early stop") else {"action": of_actions}
-        kinds = {} if name == ALL else whole
-        more = (_share(counts[name], kinds[kind]) if kind in kinds else Cell(None, 0) for kind in ("action", "param"))
-        rows[name] = (*cells, *more)
+        if name == ALL:
+            rows[name] = (*cells, none, none)
+        elif name in (*ARGUMENT_CLASSES, "early stop"):
+            rows[name] = (*cells, none, _share(counts[name], of_parameters))
+        else:
+            rows[name] = (*cells, _share(counts[name], of_actions), none)
     return replace(table, columns=(*table.columns, "action", "param"), rows=rows)
 
 
