@@ -17,6 +17,8 @@ import pytest
 
 from agentgauge.core.errors import ToolError
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, guard, read_tables
+from tool_impls.documents.package import Package
+from tool_impls.documents.workbook import sheets
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -366,6 +368,18 @@ def test_sheets_of_countless_empty_rows_are_refused(
     monkeypatch.setattr(read_tables, "MAX_ROWS", 50_000)
     rows = '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>'
     assert "nearly all empty" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
+
+
+def test_a_workbook_is_closed_though_its_rows_are_not_read_to_the_end(sound: dict[str, bytes], tmp_path: Path) -> None:
+    path = tmp_path / "file.xlsx"
+    numbers = random.Random(7)
+    cells = "".join(f"<row><c><v>{numbers.getrandbits(60)}</v></c></row>" for _ in range(20_000))
+    path.write_bytes(sheet(sound["xlsx"], cells))
+    with Package(path) as package:
+        rows = sheets(package)[0].rows()
+        assert len(next(rows)) == 1
+    with pytest.raises(ValueError, match="closed"):
+        list(rows)
 
 
 # --- PDF -----------------------------------------------------------------------------------------------------------

@@ -36,7 +36,12 @@ class Package:
     """An Office file that ``guard.check_office`` has let through."""
 
     def __init__(self, path: Path) -> None:
-        self._archive = zipfile.ZipFile(path)
+        self._file = path.open("rb")  # closed with the package, even while a part of it is being read
+        try:
+            self._archive = zipfile.ZipFile(self._file)
+        except BaseException:
+            self._file.close()
+            raise
         self._names = {_key(name): name for name in self._archive.namelist()}
         self._relations: dict[str, dict[str, Relation]] = {}
 
@@ -47,6 +52,7 @@ class Package:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._archive.close()
+        self._file.close()
 
     def main(self, name: str, what: str) -> tuple[str, Element]:
         """The main part and its root, which must have this name. Raises ToolError. ``what``: ``a DOCX document``."""
