@@ -18,6 +18,7 @@ from typing import Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
+from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES
 from bench_gta.workflow.rendering.programs import LIBRARIES
 from bench_gta.workflow.rendering.show_pages import MOST_PAGES, content, fenced, finished, made_pdf
 from tool_impls.documents.guard import check_office, check_size
@@ -25,9 +26,12 @@ from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_tables import ReadXLSX
 from tool_impls.settings import ToolSettings
 
-READERS: Mapping[str, Any] = {".docx": ReadDOCX, ".pptx": ReadPPTX, ".xlsx": ReadXLSX, ".xlsm": ReadXLSX}
-SHEETS = (".xlsx", ".xlsm")
-ARCHIVES = (*READERS, ".odt", ".odp", ".ods")  # zip archives of XML
+READERS: Mapping[str, Any] = {
+    **dict.fromkeys(DOCUMENTS, ReadDOCX),
+    **dict.fromkeys(SLIDES, ReadPPTX),
+    **dict.fromkeys(SHEETS, ReadXLSX),
+}
+ARCHIVES = (*READERS, ".xlsb", ".odt", ".odp", ".ods")  # zip archives of XML
 MOST_TEXT = 100_000  # characters of a document that is shown by its text only
 MOST_VALUES = 20_000  # characters of a workbook's values beside its PDF
 SHORT = 80  # rows of a workbook whose sheets are shown as one page each
@@ -75,7 +79,7 @@ def drawing(order: Mapping[str, Json]) -> Json:
 
 
 def office_text(order: Mapping[str, Json]) -> Json:
-    """The text of a DOCX, PPTX or XLSX file as a PDF. Raises ToolError."""
+    """The text of a document, a presentation or a workbook as a PDF. Raises ToolError."""
     path = Path(order["source"])
     text = _text(path, MOST_TEXT)
     if not text.strip():
