@@ -74,7 +74,7 @@ class ReadXLSX(ReadingTool):
     options = (*ReadingTool.options, ALL_SHEETS, PERCENT)
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        check_office(file, "an XLSX workbook")
+        check_office(file, "an XLSX workbook", well_formed=False)
         with reading("an XLSX workbook"), Package(file) as package:
             found = sheets(package)
             if not found:

@@ -101,7 +101,7 @@ def _docx(path: Path) -> Found:
 
 def _styles(package: Package, part: str, paragraphs: Sequence[Element]) -> Iterator[str]:
     """The names of the styles of paragraphs, in lower case."""
-    known = (style for of_styles in package.parts(part, "styles") for style in children(package.root(of_styles)))
+    known = (style for of_styles in package.parts(part, "styles") for style in children(package.sound_root(of_styles)))
     names = {value(style, "styleId"): value(child(style, "name")) for style in known}
     styles = (value(child(paragraph, "pPr", "pStyle")) for paragraph in paragraphs)
     return (names.get(style, style).lower() for style in styles)
@@ -128,7 +128,7 @@ def _is_title(shape: Element) -> bool:
 
 
 def _xlsx(path: Path) -> Found:
-    check_office(path, "an XLSX workbook")
+    check_office(path, "an XLSX workbook", well_formed=False)
     lines: list[str] = []
     longest = widest = 0
     with reading("an XLSX workbook"):
@@ -204,7 +204,7 @@ def _json(path: Path) -> Found:
 
 
 def _zip(path: Path) -> Found:
-    check_office(path, "a zip archive")
+    check_office(path, "a zip archive", well_formed=False)
     with reading("a zip archive"), zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
     return {"text": "\n".join(member.filename for member in members), "measures": {"members": len(members)}}
