@@ -180,8 +180,7 @@ def _added(page: PageObject) -> Iterator[str]:
         kind = _value(annotation.get("/Subtype"))
         if kind == "Widget":
             field = _with_parents(annotation)
-            value = next((_value(part["/V"]) for part in field if "/V" in part), "")
-            if value.strip():
+            if (value := _shown(field)).strip():
                 name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
                 yield f"{FIELD}{name}: {value}"
         elif kind not in ("Link", "Popup"):
@@ -201,6 +200,24 @@ def _with_parents(field: DictionaryObject) -> list[DictionaryObject]:
             break
         found.append(parent)
     return found
+
+
+def _shown(field: list[DictionaryObject]) -> str:
+    """The value of a form field as a viewer shows it: a choice by its label, not by what the form would send."""
+    from pypdf.generic import ArrayObject
+
+    given = next((part["/V"] for part in field if "/V" in part), field[0].get("/AS"))
+    options = next((part["/Opt"] for part in field if "/Opt" in part), None)
+    is_button = any(part.get("/FT") == "/Btn" for part in field)  # its values are the places of its labels
+    labels = {}
+    for place, option in enumerate(options if isinstance(options, ArrayObject) else ()):
+        option = option.get_object()
+        if isinstance(option, ArrayObject) and len(option) == 2:
+            labels[_value(option[0])] = _value(option[1])
+        elif is_button:
+            labels[str(place)] = _value(option)
+    chosen = map(_value, given if isinstance(given, ArrayObject) else [given])
+    return ", ".join(labels.get(one, one) for one in chosen)
 
 
 def _value(value: Any) -> str:
