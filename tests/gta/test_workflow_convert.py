@@ -62,6 +62,17 @@ def test_without_libreoffice_office_files_are_shown_by_their_text(name: str, mak
 
 
 @pytest.mark.usefixtures("bare")
+def test_without_libreoffice_the_first_rows_of_a_long_workbook_are_shown(out: Path) -> None:
+    import openpyxl
+
+    made = openpyxl.Workbook()
+    for number in range(30_000):
+        made.active.append([number])
+    shown = show(out, "a.xlsx", made.save)
+    assert "(only its first 3,000 lines)" in shown.note and shown.instead.endswith("\n2999")
+
+
+@pytest.mark.usefixtures("bare")
 def test_without_libreoffice_old_office_files_cannot_be_shown(out: Path) -> None:
     assert (
         show(out, "a.doc", b"\xd0\xcf\x11\xe0" * 99).why

@@ -20,7 +20,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
 from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES
 from bench_gta.workflow.rendering.programs import LIBRARIES
-from bench_gta.workflow.rendering.show_pages import MOST_PAGES, content, fenced, finished, made_pdf
+from bench_gta.workflow.rendering.show_pages import MOST_PAGES, bounded, content, fenced, finished, made_pdf
 from tool_impls.documents.guard import check_office, check_size
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_tables import ReadXLSX
@@ -81,12 +81,14 @@ def drawing(order: Mapping[str, Json]) -> Json:
 def office_text(order: Mapping[str, Json]) -> Json:
     """The text of a document, a presentation or a workbook as a PDF. Raises ToolError."""
     path = Path(order["source"])
-    text = _text(path, MOST_TEXT)
+    text, cut = bounded(_text(path, MOST_TEXT))
     if not text.strip():
         raise ToolError("the document holds no text, and no program is here that shows more of it")
     sheet = path.suffix in SHEETS
     made = made_pdf(order, fenced(text) if sheet else text, markdown=sheet)
-    note = f"{path.suffix[1:].upper()} file, shown by its text only as a PDF; its layout and pictures are not shown"
+    note = (
+        f"{path.suffix[1:].upper()} file, shown by its text only as a PDF{cut}; its layout and pictures are not shown"
+    )
     return finished(made, note, text)
 
 
