@@ -91,9 +91,10 @@ def pillows_or_better(text: str, size: int) -> tuple[Any, str]:
     lacks."""
     from PIL import ImageFont
 
-    makers = [ImageFont.load_default]
-    if not text.isascii():
-        makers += [partial(ImageFont.truetype, path) for path in (*_bundled(False, False, False), *_wide())]
+    if text.isascii():
+        return ImageFont.load_default(size), ""
+    files = (*_bundled(False, False, False), *_wide())
+    makers = [ImageFont.load_default, *(partial(ImageFont.truetype, path) for path in files)]
     lost = [_lost(text, make(COMPARED)) for make in makers]
     best = min(range(len(makers)), key=lambda place: len(lost[place]))
     return makers[best](size), lost[best]
