@@ -138,6 +138,16 @@ def test_fields_show_what_a_viewer_shows(name: str, tmp_path: Path) -> None:
     assert read(tmp_path / "a.pdf") == f"Field field: {shown}"
 
 
+@pytest.mark.parametrize("lost", [b"%%EOF", b"startxref", b"xref"])
+def test_files_without_their_last_lines_are_read(lost: bytes, tmp_path: Path) -> None:
+    whole = drawn(lambda page: page.drawString(72, 700, "hello"))
+    (tmp_path / "a.pdf").write_bytes(whole[: whole.rindex(lost)])
+    assert read(tmp_path / "a.pdf") == "hello"
+    (tmp_path / "b.pdf").write_bytes(whole[: whole.rindex(b"trailer")])
+    with pytest.raises(ToolError, match="is damaged or of another kind"):
+        read(tmp_path / "b.pdf")
+
+
 @pytest.mark.parametrize("page_turned", [0, 90, 180, 270])
 @pytest.mark.parametrize("text_turned", [0, 90, 180, 270])
 def test_turned_pages_are_read_in_order(page_turned: int, text_turned: int, tmp_path: Path) -> None:
