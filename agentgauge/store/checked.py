@@ -174,7 +174,6 @@ class SettingsPart(_Open, total=False):
     roles: dict[str, str]
     agent: AgentPart | None
     limit: Count | None
-    rescore: PathText | None
     tool_server: str | None
     temperature: Number | None
     max_tokens: Count | None

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from agentgauge_reports.leaderboard import leaderboard
 from agentgauge_reports.results.run import read_run
 from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
@@ -200,6 +201,27 @@ def test_no_text_of_a_run_steers_the_terminal(run, whole, words, capsys):
     assert status == 0, told
     if words[-1] == "--table=json":
         assert any(ESCAPES in row["model"] for table in json.loads(told) for row in table["rows"])
+
+
+@pytest.mark.parametrize("name", ["m\n# H", "<img src=x>", "![p](http://127.0.0.1/p)", "[l](javascript:f())"])
+def test_no_name_of_a_run_is_markup_in_tables(run, name, capsys):
+    edited(run, "summary.json", "run/model", name)
+    columns = json.loads((run / "summary.json").read_text())["tasks"]["wild"]["breakdowns"][0] | {"title": name}
+    edited(run, "summary.json", "tasks/wild/breakdowns", [columns])
+    status, told = said(capsys, "report", run, "--table", "md")
+    pages = [told, leaderboard(json.loads((run / "summary.json").read_text()))]
+    assert status == 0
+    assert not any(re.search(r"^# H|<img|\]\(http|\]\(j", page, re.MULTILINE) for page in pages)
+
+
+def test_a_call_of_an_odd_form_is_no_traceback(run, capsys):
+    said_before = json.loads((run / "records.jsonl").read_text().splitlines()[0])["transcript"]
+    event = {"kind": "tool", "name": "t", "start": 1.0, "seconds": 1.0, "detail": {"result": "a text"}}
+    edited_record(run, 0, transcript=said_before | {"events": [event]})
+    status, told = said(capsys, "report", run, "--format", "csv", "--output", run.parent / "csv")
+    assert status == 0 and "1 case cannot be shown in this report" in told
+    with pytest.raises(UsageProblem, match=r"cannot be read: .* run this case again with --resume"):
+        list(read_run(run).calls)
 
 
 def test_a_message_of_a_run_steers_no_terminal(run, capsys):
