@@ -116,6 +116,9 @@ BAD_VALUES = [
     ("run.json", "rescore", "a\0b", 'rescore is "a\\u0000b" and should be without NUL'),
     ("run.json", "settings", None, "settings is null and should be a valid dictionary"),
     ("run.json", "settings", [], "settings is a list and should be a valid dictionary"),
+    ("run.json", "settings/gates", [[]], "settings.gates.0 is a list and should be a valid string"),
+    ("run.json", "settings/batch", "yes", 'settings.batch is "yes" and should be a valid boolean'),
+    ("run.json", "settings/agent", {"name": "a", "text": 1}, "settings.agent.text is 1 and should be a valid string"),
 ]
 BAD_RECORDS = [
     ({"finished": 1e308}, "finished is 1e+308 and should be less"),
