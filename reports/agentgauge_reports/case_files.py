@@ -13,23 +13,21 @@ from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.types import RUN_TOKEN
 from agentgauge.data.find import find_data, find_used_data
 
-FOLDER = "files"
-"""What tools make lies below this folder of a run."""
 
+class RunFiles:
+    """The files of a run's cases, which lie in its folder, or in that of the run that it scores again."""
 
-def folder_of_files(run: Path, about: Mapping[str, Any]) -> Path:
-    """The run folder that holds the files of a run's cases: its own, or that of the run that it scores again."""
-    scored = about.get("rescore")
-    return Path(scored).absolute() if scored and (Path(scored) / "run.json").is_file() else run.absolute()
+    def __init__(self, run: Path, about: Mapping[str, Any]) -> None:
+        """``about``: the run's run.json."""
+        scored = about.get("rescore")
+        self.folder, self._below = run.absolute(), ""
+        if scored and (Path(scored) / "run.json").is_file():
+            self.folder, self._below = Path(scored).absolute(), "files"  # only run.json names it: what tools made there
 
-
-def run_file(folder: Path, path: str) -> Path | None:
-    """A file that tools made, by its path with RUN_TOKEN; None for any other path, and for one through a link.
-
-    ``folder``: the run folder that holds it.
-    """
-    token, _, rest = path.partition("/")
-    return plain_file(folder, rest, FOLDER) if token == RUN_TOKEN else None
+    def find(self, path: str) -> Path | None:
+        """The file of a path with RUN_TOKEN; None for any other path, and for one that leads elsewhere."""
+        token, _, rest = path.partition("/")
+        return plain_file(self.folder, rest, self._below) if token == RUN_TOKEN else None
 
 
 def plain_file(folder: Path, rest: str, below: str = "") -> Path | None:

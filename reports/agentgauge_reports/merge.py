@@ -24,7 +24,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.case_files import folder_of_files, refuse_odd_files
+from agentgauge_reports.case_files import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -41,7 +41,7 @@ class Shard:
         self.about: Mapping[str, Any] = self.folder.read_json("run.json")
         self.summary: Mapping[str, Any] = self.folder.read_json("summary.json")
         self.plan: Mapping[CaseId, str] = self.folder.plan()
-        self.sources = [self.folder, RunFolder(folder_of_files(path, self.about))]
+        self.sources = [self.folder, RunFolder(RunFiles(path, self.about).folder)]
         """Folders with the files of tools: this run's, or that of the run that this one scored again."""
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.case_files import run_file
+from agentgauge_reports.case_files import RunFiles
 from agentgauge_reports.page.files import Files
 
 from agentgauge.cli.main import main
@@ -47,15 +47,21 @@ def linked(run: Path, text: str, **about: Any) -> dict[str, str]:
     return files.embedded
 
 
-def test_files_are_those_below_the_folder_of_files(run, home):
+def test_files_are_those_in_the_run_folder(run, home):
     (run / "files" / "a.json").write_text("{}")
     (run / "files" / "link.json").symlink_to(home / "secret.json")
     (run / "files" / "folder").symlink_to(home)
     (run / "files" / "circle.json").symlink_to("circle.json")
     assert linked(run, "{RUN}/files/a.json")
-    for name in ("run.json", "files/link.json", "files/folder/secret.json", "files/circle.json", "files/../run.json"):
-        assert not linked(run, f"{{RUN}}/{name}"), name
-        assert run_file(run, f"{{RUN}}/{name}") is None
+    for name in (
+        "files/link.json",
+        "files/folder/secret.json",
+        "files/circle.json",
+        "../home/secret.json",
+        "files/\0.json",
+    ):
+        assert not linked(run, f"{{RUN}}/files/{name}"), name
+        assert RunFiles(run, {}).find(f"{{RUN}}/files/{name}") is None
     shutil.rmtree(run / "files")
     (run / "files").symlink_to(home / "files")
     assert not linked(run, "{RUN}/files/secret.json")

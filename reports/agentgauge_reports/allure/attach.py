@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.types import Record
-from agentgauge_reports.case_files import folder_of_files, run_file
+from agentgauge_reports.case_files import RunFiles
 from agentgauge_reports.load import Run
 from agentgauge_reports.safe_text import line
 
@@ -69,7 +69,7 @@ class Attachments:
 
     def __init__(self, run: Run, folder: Path, cases: Mapping[str, int]) -> None:
         """``cases``: task → number of its cases."""
-        self._root = folder_of_files(run.path, run.about).resolve()
+        self._run_files = RunFiles(run.path, run.about)
         self.folder = folder
         self.limits = limits(sum(cases.values()))
         self._left = Counter(dict.fromkeys(cases, FILES // max(1, len(cases))))
@@ -84,12 +84,12 @@ class Attachments:
         """Attach files that start with RUN_TOKEN. Returns the attachments, and the files that did not fit."""
         attached, left_out = [], []
         for path in dict.fromkeys(paths):
-            file = run_file(self._root, path)
+            file = self._run_files.find(path)
             if file is None:
                 continue
             size = file.stat().st_size
             if size > self._left[record.task]:
-                place = file.relative_to(self._root)
+                place = file.relative_to(self._run_files.folder.resolve())
                 left_out.append(f"{file.name} ({size:,} bytes) is not attached; it is at {place} in the run's folder")
                 continue
             self._left[record.task] -= size

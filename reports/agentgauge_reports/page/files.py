@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN
-from agentgauge_reports.case_files import folder_of_files, plain_file, run_file, shown_data
+from agentgauge_reports.case_files import RunFiles, plain_file, shown_data
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
@@ -37,15 +37,16 @@ class Files:
         self, run: Path, about: Mapping[str, Any], beside: Path | None, roots: Mapping[str, Path] | None = None
     ) -> None:
         """``about``: the run's run.json. ``roots``: task → the data that the user named; None: see ``shown_data``."""
-        self._folder = folder_of_files(run, about)
+        self._run_files = RunFiles(run, about)
         self._beside = beside
         self._links: dict[tuple[str, str], str | None] = {}
         self.embedded: dict[str, str] = {}  # name by content → data URL
-        self._roots, self.problem = shown_data(about) if roots is None else (roots, "")
+        self._roots, self._lacking = shown_data(about) if roots is None else (roots, "")
+        self.problem = ""  # why files of the data set that texts name are not shown
 
     def base(self, page: Path) -> str:
         """The folder that links of the run start from, relative to the page's folder."""
-        return quote(os.fsencode(os.path.relpath(self._folder, page.absolute()))) + "/"
+        return quote(os.fsencode(os.path.relpath(self._run_files.folder, page.absolute()))) + "/"
 
     def links(self, task: str, texts: Iterable[str]) -> dict[str, str]:
         """Path as in ``texts`` → link: ``run:`` below ``base``, or ``page:`` beside the page or in ``embedded``."""
@@ -64,13 +65,15 @@ class Files:
         if suffix not in SHOWN | LINKED:
             return None
         if token == RUN_TOKEN:
-            file = run_file(self._folder, path)
+            file = self._run_files.find(path)
+        elif task in self._roots:
+            file = plain_file(self._roots[task], rest)
         else:
-            file = plain_file(self._roots[task], rest) if task in self._roots else None
+            file, self.problem = None, self._lacking
         if file is None:
             return None
         if self._beside is not None and token == RUN_TOKEN:
-            return "run:" + quote(file.relative_to(self._folder.resolve()).as_posix())
+            return "run:" + quote(file.relative_to(self._run_files.folder.resolve()).as_posix())
         if file.stat().st_size > LARGEST:
             return None
         content = file.read_bytes()
