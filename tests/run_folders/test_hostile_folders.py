@@ -25,6 +25,7 @@ from agentgauge.cli.main import main
 from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store import RunFolder
+from agentgauge.store.folder_names import file_name
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
@@ -231,6 +232,11 @@ def test_a_message_of_a_run_steers_no_terminal(run, capsys):
     edited(run, "summary.json", "tasks", {ESCAPES: {}})
     status, told = said(capsys, "report", run, "--items")
     assert status == 4 and "␛[31mred" in told
+
+
+@pytest.mark.parametrize(("model", "size"), [("x" * 5_000, 200), ("é" * 5_000, 200), ("gpt-4o", 6)])
+def test_a_long_name_of_a_model_fits_the_name_of_a_folder(model, size):
+    assert len(file_name(model).encode()) == size
 
 
 LINES = [b"1\n", b"x" * 50 + b"\n", b"2\n", b"y" * 50, b"\n", b"3\x85 4\n", b"z" * 200]
