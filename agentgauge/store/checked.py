@@ -152,8 +152,11 @@ class ModelPart(_Open, total=False):
     max_tokens: Count | None
 
 
-class AgentPart(_Open):
-    name: str
+class AgentPart(_Open, total=False):
+    name: Required[str]
+    text: str
+    digest: str
+    confined: Flag
 
 
 class ToolPart(_Open, total=False):
@@ -174,10 +177,12 @@ class SettingsPart(_Open, total=False):
     roles: dict[str, str]
     agent: AgentPart | None
     limit: Count | None
-    rescore: PathText | None
     tool_server: str | None
     temperature: Number | None
     max_tokens: Count | None
+    in_flight: Count | None
+    batch: Flag
+    gates: list[str]
     vision: dict[str, Any]
 
 
