@@ -14,7 +14,9 @@ from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
 
 DISK_FULL = "disk full"
-"""Cause of a case that ended because something could not be written."""
+"""Cause of a case that ended because the disk was full, or a quota or limit of the user was reached."""
+RUN_FOLDER = "run folder"
+"""Cause of a case that ended because a file of its run could not be used, for another reason."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ADVICE = {
@@ -51,6 +53,27 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):  # it has become the file
             Path(scratch).unlink()
+
+
+def remove_left(folder: Path) -> None:
+    """Remove what ``write_whole`` has left where its process was killed, from a folder that no other process writes
+    to."""
+    for scratch in folder.glob(".*-????????"):
+        scratch.unlink(missing_ok=True)
+
+
+def append_whole(path: Path, descriptor: int, content: bytes) -> None:
+    """Append to an open file, to which other processes may append, too. What was written of an incomplete piece is
+    removed, or it would spoil the next one. Raises OSError."""
+    written = 0
+    try:
+        while written < len(content):  # a regular file takes it all at once, unless the next call says why not
+            written += os.write(descriptor, content[written:])
+    except OSError as error:
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if written and os.fstat(descriptor).st_size == end:  # no other process has written behind it
+            os.ftruncate(descriptor, end - written)
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def refuse_device(path: Path) -> None:
