@@ -9,6 +9,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import TypeGuard
 
 from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
@@ -90,7 +91,7 @@ def refuse_device(path: Path) -> None:
         raise OSError(errno.EEXIST, "it is a device; name a file", str(path))
 
 
-def is_disk_full(error: BaseException) -> bool:
+def is_disk_full(error: BaseException) -> TypeGuard[OSError]:
     """Whether the error means that the disk is full, or a quota or limit of the user is reached."""
     return isinstance(error, OSError) and error.errno in _FULL
 

@@ -155,3 +155,14 @@ def test_files_of_one_case_that_this_user_may_not_read(tmp_path, url):
         closed.chmod(0o700)
     assert result.status == 1, result.output
     assert "files/toy.say/s5-a1 cannot be used (Permission denied): give this user access to it" in result.output
+
+
+@pytest.mark.parametrize(
+    "line", ['"$@" > /dev/full', '{ "$@"; echo "status $?" >&2; } | true'], ids=["full", "no reader"]
+)
+def test_several_runs_whose_output_cannot_be_written(tmp_path, url, line):
+    project = Project.make(tmp_path)
+    result = shell(project, line, "--model", "m", "--model", "n", "--model-url", url, "--run-dir", "runs")
+    assert "standard output cannot be written" in result.output
+    assert result.status == 1 or "status 1\n" in result.output
+    assert [len(records(tmp_path / "runs" / name)) for name in "mn"] == [6, 6]
