@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
 
@@ -54,6 +55,24 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):  # it has become the file
             Path(scratch).unlink()
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A file to write, which replaces ``target`` at the end, and is removed where that fails. Raises OSError with the
+    target's name."""
+    refuse_device(target)
+    scratch = target.with_name(f".{target.name[:80]}-{os.getpid()}")
+    try:
+        yield scratch
+        scratch.replace(target)
+    except OSError as error:
+        if error.filename != str(scratch):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    finally:
+        with contextlib.suppress(OSError):  # it has become the target, or could not be made
+            scratch.unlink()
 
 
 def remove_left(folder: Path) -> None:

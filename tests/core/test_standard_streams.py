@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.atomic_write import append_whole, cannot_write, refusal, remove_left, write_whole
+from agentgauge.core.atomic_write import append_whole, cannot_write, refusal, remove_left, replacing, write_whole
 
 COMMAND = f"{sys.executable} -m agentgauge.cli.main"
 
@@ -100,3 +100,23 @@ def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
     remove_left(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+
+
+def write(target: Path, content: bytes, number: int = 0) -> None:
+    with replacing(target) as scratch:
+        scratch.write_bytes(content)
+        if number:
+            raise OSError(number, os.strerror(number))
+
+
+def test_a_file_is_replaced_at_the_end_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    target.write_bytes(b"old")
+    with pytest.raises(OSError, match="No space"):
+        write(target, b"ne", errno.ENOSPC)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("page.html", b"old")]
+    write(target, b"new")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("page.html", b"new")]
+    with pytest.raises(OSError, match="Not a directory") as raised:
+        write(target / "x.html", b"new")
+    assert raised.value.filename == str(target / "x.html"), "the name that the user has given"
