@@ -122,7 +122,7 @@ def test_a_file_in_place_of_the_run_folder(tmp_path):
     (tmp_path / "run").write_text("x")
     result = shell(project, '"$@"', "--resume", "run")
     assert result.status == 4
-    assert "run/run.json cannot be used (Not a directory)" in result.output
+    assert "run/run.json cannot be read (Not a directory)" in result.output
 
 
 FAILS = """
