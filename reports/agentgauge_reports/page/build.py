@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import refuse_device
+from agentgauge.core.atomic_write import refuse_device, replacing
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
@@ -91,10 +91,8 @@ def write_page(
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
     local = times(read, transcripts.facts) | places
-    scratch = target.with_name(f".{target.name}.part")
-    with scratch.open("w", encoding="utf-8") as page:
+    with replacing(target) as scratch, scratch.open("w", encoding="utf-8") as page:
         page.writelines(_page(read, data, local, transcripts.embedded, files.embedded, home))
-    scratch.replace(target)
     return target
 
 
