@@ -199,7 +199,7 @@ def _json(path: Path) -> Found:
     try:
         parsed = parse_json(text)
     except ValueError as error:
-        return {"broken": f"it is not JSON that can be read ({str(error)[:100]})"}
+        return {"broken": f"it is not valid JSON ({str(error)[:100]})"}
     short = parsed if len(text) <= LONGEST else None
     return {"text": text, "parsed": short, "measures": {"lines": _lines(text)}}
 
