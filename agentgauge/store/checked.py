@@ -166,6 +166,35 @@ class ToolPart(_Open, total=False):
     packages: dict[str, str]
 
 
+class ShownModel(_Open):
+    name: str
+    sees: Flag | None
+    why: str
+
+
+class ShownPictures(_Open):
+    cases: Count
+    role: str
+
+
+def _all_roles_known(vision: Any) -> Any:
+    """Raises ValueError."""
+    if vision and (lacking := {part["role"] for part in vision["pictures"].values()} - vision["models"].keys()):
+        raise ValueError(f"an object whose models have the role {min(lacking)!r}")
+    return vision
+
+
+class _VisionJson(_Open):
+    """``vision.json``: see agentgauge.run.vision."""
+
+    models: dict[str, ShownModel]
+    pictures: dict[str, ShownPictures]
+
+
+VisionJson = Annotated[_VisionJson, AfterValidator(_all_roles_known)]
+NoVision = Annotated[dict[str, Any], Field(max_length=0)]
+
+
 class SettingsPart(_Open, total=False):
     model: ModelPart
     options: dict[str, Plain]
@@ -183,7 +212,7 @@ class SettingsPart(_Open, total=False):
     in_flight: Count | None
     batch: Flag
     gates: list[str]
-    vision: dict[str, Any]
+    vision: VisionJson | NoVision
 
 
 class DataPart(_Open):
@@ -416,6 +445,8 @@ _FILES: Mapping[str, Any] = {
     "run.json": RunJson,
     "summary.json": SummaryJson,
     "shard.json": ShardPart,
+    "vision.json": VisionJson,
+    "models.json": dict[str, str],
     "groups.json": list[tuple[int, str]],
 }
 """The others hold objects."""

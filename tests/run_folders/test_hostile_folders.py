@@ -24,6 +24,7 @@ from agentgauge_reports.view.runs import Runs
 from agentgauge.cli.main import main
 from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
+from agentgauge.run.vision import reported_names
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_names import file_name
 from agentgauge.store.jsonl import decoded
@@ -145,6 +146,40 @@ def refused(run: Path, whole: Path, sentence: str, capsys) -> None:
 def test_a_file_that_cannot_be_read_is_named_in_one_sentence(run, whole, file, content, sentence, capsys):
     (run / file).write_bytes(content)
     refused(run, whole, sentence, capsys)
+
+
+SHOWN = b'{"models": {"": {"name": "m", "sees": %s, "why": ""}}, "pictures": {"gta_atomic": {"cases": 2, "role": %s}}}'
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("vision.json", b'{"models": 3}', "vision.json cannot be read: models is 3 and should be"),
+        ("vision.json", SHOWN % (b'"a"', b'""'), 'sees is "a" and should be'),
+        ("vision.json", SHOWN % (b"false", b'"judge"'), "should be an object whose models have the role 'judge'"),
+        ("models.json", b'{"": 3}', "models.json cannot be read: "),
+    ],
+)
+def test_what_only_a_run_reads_is_checked_too(run, file, content, sentence):
+    (run / file).write_bytes(content)
+    with pytest.raises(UsageProblem, match=re.escape(sentence)):
+        RunFolder(run).read_json(file)
+
+
+@pytest.mark.parametrize(("role", "reads"), [("", True), ("judge", False)])
+def test_what_a_run_knew_of_its_models_eyes_is_checked(run, role, reads):
+    vision = json.loads(SHOWN % (b"false", json.dumps(role).encode()))
+    write(run / "vision.json", json.dumps(vision))
+    edited(run, "run.json", "settings/vision", vision)
+    for file in ("vision.json", "run.json"):
+        with contextlib.nullcontext() if reads else pytest.raises(UsageProblem, match="have the role 'judge'"):
+            RunFolder(run).read_json(file)
+
+
+def test_a_damaged_list_of_model_names_is_as_none(run):
+    for content in (b"", b"[3]", b'{"": 3}', b'{"": "m"}'):
+        (run / "models.json").write_bytes(content)
+        assert reported_names(run) == ({"": "m"} if content.endswith(b'"m"}') else {})
 
 
 @pytest.mark.parametrize(("file", "way", "value", "sentence"), BAD_VALUES)

@@ -20,6 +20,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.parsing import parse_json
 from bench_gta.workflow.facts import drawn as facts_drawn
 from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page
@@ -196,8 +197,8 @@ def _markdown(path: Path) -> Found:
 def _json(path: Path) -> Found:
     text = _decoded(path)
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        parsed = parse_json(text)
+    except ValueError as error:
         return {"broken": f"it is not valid JSON ({str(error)[:100]})"}
     short = parsed if len(text) <= LONGEST else None
     return {"text": text, "parsed": short, "measures": {"lines": _lines(text)}}
