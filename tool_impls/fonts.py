@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import groupby
@@ -94,7 +94,7 @@ def pillows_or_better(text: str, size: int) -> tuple[Any, str]:
     if text.isascii():
         return ImageFont.load_default(size), ""
     files = (*_bundled(False, False, False), *_wide())
-    makers = [ImageFont.load_default, *(partial(ImageFont.truetype, path) for path in files)]
+    makers: list[Callable[[int], Any]] = [ImageFont.load_default, *(partial(ImageFont.truetype, path) for path in files)]
     lost = [_lost(text, make(COMPARED)) for make in makers]
     best = min(range(len(makers)), key=lambda place: len(lost[place]))
     return makers[best](size), lost[best]
