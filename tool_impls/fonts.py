@@ -94,7 +94,10 @@ def pillows_or_better(text: str, size: int) -> tuple[Any, str]:
     if text.isascii():
         return ImageFont.load_default(size), ""
     files = (*_bundled(False, False, False), *_wide())
-    makers: list[Callable[[int], Any]] = [ImageFont.load_default, *(partial(ImageFont.truetype, path) for path in files)]
+    makers: list[Callable[[int], Any]] = [
+        ImageFont.load_default,
+        *(partial(ImageFont.truetype, path) for path in files),
+    ]
     lost = [_lost(text, make(COMPARED)) for make in makers]
     best = min(range(len(makers)), key=lambda place: len(lost[place]))
     return makers[best](size), lost[best]
