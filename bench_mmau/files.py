@@ -11,6 +11,7 @@ from typing import Any
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import totals
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.wire import clean
@@ -83,10 +84,10 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
         lines = json_lines(file)
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
-    for place, line in enumerate(lines, 1):
+    for place, line in lines:
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse_json(line)
+        except ValueError as error:
             raise DataProblem(f"{file}, line {place}: not valid JSON ({error}); each line is one record") from None
         if not isinstance(record, dict) or "response" not in record:
             raise DataProblem(

@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.estimate import totals
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
@@ -121,13 +122,11 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise DataProblem(
             f"{path} cannot be read: {error}; give a result file of WildToolBench, or the folder of a {RESULTS}"
         ) from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, line in lines:
         where = f"{path}, line {number}"
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            entry = parse_json(line)
+        except ValueError as error:
             raise DataProblem(
                 f"{where} is not JSON: {error}; give a result file as it was written, one object a line"
             ) from None

@@ -28,7 +28,7 @@ def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:
         lines = json_lines(file)
     except (OSError, UnicodeDecodeError) as error:
         raise DataProblem(f"{file} cannot be read as UTF-8 text: {error}") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         try:
             tools = parse_json(line)
         except ValueError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -33,6 +33,7 @@ RESULT_BYTES = 256 << 20  # of a file that a tool makes. It is held in memory, a
 SOUND_SAMPLES = 100_000_000  # of all channels of a sound, held in memory: 400 MB, 19 minutes of stereo at 44.1 kHz
 RECORDING_SECONDS = 2 * 3600  # of a recording whose speech is written down: 700 MB while it is decoded
 PDF_PAGES = 1_000  # of a PDF that is read, unless the settings say otherwise
+FRAMES = "frames"
 PAGE_SIDE = 2_000  # pixels of the longer side of a PDF's page when it is rendered, however large the page claims to be
 _SMALLER = "are taken, so scale it down"
 _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")  # of the usual pictures
@@ -44,9 +45,15 @@ class Unreadable(ToolError):
 
 
 def read_picture(source: Path | BytesIO, what: str) -> Image:
-    """The picture in a file, as ``agentgauge.core.pictures.displayed`` gives it. Raises as ``opened_picture``."""
+    """The picture in a file, as ``agentgauge.core.pictures.displayed`` gives it; of several the first, with their
+    number as ``info[FRAMES]``. Raises as ``opened_picture``.
+    """
     with opened_picture(source, what) as image:
-        return displayed(image)
+        made = displayed(image)
+        if image.format != "MPO":  # whose other pictures are previews and measurements of the camera
+            with suppress(Exception):  # of any kind: a later frame may be damaged
+                made.info[FRAMES] = getattr(image, "n_frames", 1)
+        return made
 
 
 @contextmanager

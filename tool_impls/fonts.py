@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +28,7 @@ WIDE = (
 SUFFIXES = (".ttf", ".otf", ".ttc")
 MOST_FILES = 5000  # looked at below FOLDERS
 UNKNOWN = "\U0010fffe"  # no font has it, so it shows how a font draws what it lacks
+COMPARED = 24  # pixels; smaller signs look like boxes
 MOST_NAMED = 40  # characters
 LINE = 1.3  # distance of lines, in font sizes
 
@@ -82,14 +83,35 @@ class Pen:
 
     def lost(self, text: str) -> str:
         """The characters that no font has; a box stands for each."""
-        signs = (sign for sign in dict.fromkeys(text) if sign.isprintable() and not sign.isspace())
-        return "".join(sign for sign in signs if not any(_has(font, sign) for font in self._fonts))
+        return _lost(text, *self._fonts)
+
+
+def pillows_or_better(text: str, size: int) -> tuple[Any, str]:
+    """Pillow's own font; where it lacks characters of the text, the font that lacks the fewest. With it those that it
+    lacks."""
+    from PIL import ImageFont
+
+    if text.isascii():
+        return ImageFont.load_default(size), ""
+    files = (*_bundled(False, False, False), *_wide())
+    makers: list[Callable[[int], Any]] = [
+        ImageFont.load_default,
+        *(partial(ImageFont.truetype, path) for path in files),
+    ]
+    lost = [_lost(text, make(COMPARED)) for make in makers]
+    best = min(range(len(makers)), key=lambda place: len(lost[place]))
+    return makers[best](size), lost[best]
 
 
 def boxes(noun: str, signs: str) -> str:
     """The sentence about characters that no font has. ``noun``: what shows them."""
     named = ", ".join(signs[:MOST_NAMED])
     return f"The {noun} shows boxes in place of characters that no font of this machine has: {named}."
+
+
+def _lost(text: str, *fonts: Any) -> str:
+    signs = (sign for sign in dict.fromkeys(text) if sign.isprintable() and not sign.isspace())
+    return "".join(sign for sign in signs if not any(_has(font, sign) for font in fonts))
 
 
 def _has(font: Any, sign: str) -> bool:

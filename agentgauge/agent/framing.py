@@ -1,7 +1,7 @@
 """Frames around what a tested model or its tools wrote, in the prompt of another model such as a judge.
 
 Two things keep a text inside its frame: no line of it looks like a line of the prompt, because each has ``> `` before
-it, and the lines around it have a mark that its writer cannot know.
+it, and the lines around it have a mark that its writer cannot put into it.
 """
 
 from __future__ import annotations

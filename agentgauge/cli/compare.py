@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agentgauge_reports.comparison.compare import comparison
 
+from agentgauge.core.atomic_write import advice
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.safe_text import clean_json, show
@@ -41,8 +42,7 @@ def main(argv: Sequence[str]) -> int:
         text = clean_json(written) if is_json else written
         target.write_text(text, encoding="utf-8", errors="replace")  # a model may write lone surrogates
     except OSError as error:
-        raise UsageProblem(
-            f"--output {target} cannot be written ({error.strerror}); name a file in a folder that exists"
-        ) from None
+        do = advice(error) or "name a file in a folder that exists"
+        raise UsageProblem(f"--output {target} cannot be written ({error.strerror}); {do}") from None
     show(target)
     return 0

@@ -25,6 +25,9 @@ from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
 
+LOST = 1
+"""Exit status where not all of the output could be written, and nothing else is amiss."""
+
 
 def run_members(
     parent: Path, group: RunGroup, *, stored: RunGroup | None, budget: str | None, root: Path, again: bool = False
@@ -57,7 +60,8 @@ def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget |
     def lost(error: OSError) -> None:
         print(f"agentgauge: {lost_output(error)}; the runs below {parent} go on", file=sys.stderr)
 
-    screen = Screen(cast("TextIO", Output(sys.stdout, lost)))
+    output = Output(sys.stdout, lost)
+    screen = Screen(cast("TextIO", output))
     width = group.side_by_side or len(group.members)
     names = [one.name for one in group.members]
     kept = f", {count} finished" if (count := len(names) - len(todo)) else ""
@@ -87,7 +91,7 @@ def _run(parent: Path, group: RunGroup, todo: Sequence[Launch], budget: Budget |
     why = "interrupted" if launcher.was_interrupted else launcher.stop_reason
     if why and any(launch.status != 0 for launch in todo):
         screen.write_line(f"stopped early: {why}; continue with pytest --resume={parent}")
-    return status
+    return max(status, LOST) if output.error else status
 
 
 def _refusal(log: Path) -> str:

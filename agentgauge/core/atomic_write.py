@@ -8,13 +8,17 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from agentgauge.core.redaction import dumps
 from agentgauge.core.types import Json
 
 DISK_FULL = "disk full"
-"""Cause of a case that ended because something could not be written."""
+"""Cause of a case that ended because the disk was full, or a quota or limit of the user was reached."""
+RUN_FOLDER = "run folder"
+"""Cause of a case that ended because a file of its run could not be used, for another reason."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ADVICE = {
@@ -53,6 +57,45 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
             Path(scratch).unlink()
 
 
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A file to write, which replaces ``target`` at the end, and is removed where that fails. Raises OSError with the
+    target's name."""
+    refuse_device(target)
+    scratch = target.with_name(f".{target.name[:80]}-{os.getpid()}")
+    try:
+        yield scratch
+        scratch.replace(target)
+    except OSError as error:
+        if error.filename != str(scratch):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    finally:
+        with contextlib.suppress(OSError):  # it has become the target, or could not be made
+            scratch.unlink()
+
+
+def remove_left(folder: Path) -> None:
+    """Remove what ``write_whole`` has left where its process was killed, from a folder that no other process writes
+    to."""
+    for scratch in folder.glob(".*-????????"):
+        scratch.unlink(missing_ok=True)
+
+
+def append_whole(path: Path, descriptor: int, content: bytes) -> None:
+    """Append to an open file, to which other processes may append, too. What was written of an incomplete piece is
+    removed, or it would spoil the next one. Raises OSError."""
+    written = 0
+    try:
+        while written < len(content):  # a regular file takes it all at once, unless the next call says why not
+            written += os.write(descriptor, content[written:])
+    except OSError as error:
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if written and os.fstat(descriptor).st_size == end:  # no other process has written behind it
+            os.ftruncate(descriptor, end - written)
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def refuse_device(path: Path) -> None:
     """Raises OSError for a device, such as /dev/full and /dev/stdout, which a file would replace for everyone."""
     try:
@@ -67,7 +110,7 @@ def refuse_device(path: Path) -> None:
         raise OSError(errno.EEXIST, "it is a device; name a file", str(path))
 
 
-def is_disk_full(error: BaseException) -> bool:
+def is_disk_full(error: BaseException) -> TypeGuard[OSError]:
     """Whether the error means that the disk is full, or a quota or limit of the user is reached."""
     return isinstance(error, OSError) and error.errno in _FULL
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.parsing import in_words, parse_json
 from agentgauge.core.text_files import UTF_16, odd_kind
 from agentgauge.core.user_home import cache_base
 
@@ -191,7 +191,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
             offset, counted = offset + size, end
             number, place = number + 1, _skip(text, end)
     except (ValueError, RecursionError) as error:
-        raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
+        raise DataProblem(f"{file} is damaged: {in_words(error)}; get the file again") from None
     if rest := text[place + 1 :].strip():
         raise DataProblem(f"{file} is damaged: it continues after its {kind} with {rest[:20]!r}; get the file again")
 

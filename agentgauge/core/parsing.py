@@ -28,12 +28,17 @@ def parse_json(text: str | bytes) -> Json:
     numbers of more than 4,300 digits."""
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise
-    except ValueError:
-        raise ValueError("it has a number of more than 4300 digits") from None
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+    except (ValueError, RecursionError) as error:
+        raise in_words(error) from None
+
+
+def in_words(error: ValueError | RecursionError) -> ValueError:
+    """An error of reading JSON or TOML, in words that say what the text holds."""
+    if isinstance(error, RecursionError):
+        return ValueError(_TOO_DEEP)
+    if isinstance(error, json.JSONDecodeError | tomllib.TOMLDecodeError | UnicodeDecodeError):
+        return error
+    return ValueError("it has a number of more than 4300 digits")
 
 
 def parse_reply(text: str | bytes) -> Json:
@@ -72,12 +77,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     file."""
     try:
         data = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        raise
-    except ValueError:
-        raise ValueError("it has a number of more than 4300 digits") from None
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+    except (ValueError, RecursionError) as error:
+        raise in_words(error) from None
     refuse_extremes(data)
     return data
 

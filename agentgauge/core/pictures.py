@@ -6,6 +6,7 @@ Uses Pillow and nothing else, because programs in the sandbox load this file by 
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -159,6 +160,9 @@ def _eight_bits(image: Image) -> Image:
     low: Any
     high: Any
     low, high = numbers.getextrema()
+    if not math.isfinite(high - low):  # a scientific picture marks pixels without a value so; Pillow draws them black
+        known = list(filter(math.isfinite, memoryview(numbers.tobytes()).cast("f"))) or [0.0]
+        low, high = min(known), max(known)
     ranges = (1, 255, 65535) if image.mode == "F" else (255, 4095, 65535)
     top = next((top for top in ranges if low >= 0 and high <= top), None)
     base, span = (0, top) if top else (low, high - low)

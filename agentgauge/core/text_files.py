@@ -35,11 +35,11 @@ def read_text(path: Path) -> str:
     return _decoded(path).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def json_lines(path: Path) -> list[str]:
-    """The lines of a JSON Lines file. They end at ``\\n`` alone: values may hold U+2028, U+0085 and other signs at
-    which ``str.splitlines`` ends a line. Raises OSError and UnicodeDecodeError."""
-    text = _decoded(path)
-    return text.removesuffix("\n").split("\n") if text else []
+def json_lines(path: Path) -> list[tuple[int, str]]:
+    """The lines of a JSON Lines file that are not blank, with their numbers from 1. They end at ``\\n`` alone: values
+    may hold U+2028, U+0085 and other signs at which ``str.splitlines`` ends a line. Raises OSError and
+    UnicodeDecodeError."""
+    return [(number, line) for number, line in enumerate(_decoded(path).split("\n"), 1) if line.strip(" \t\r")]
 
 
 def _decoded(path: Path) -> str:

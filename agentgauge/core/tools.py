@@ -122,11 +122,14 @@ def by_state(states: Mapping[str, str], *, reasons: bool = True) -> list[str]:
     """The tools that are not ready, one line for each state: ``tools disabled: A (why); B, C (why): how to change it``.
 
     ``states``: tool → state, which may go on with a reason (``disabled: why; or another way``), of which the first way
-    is shown. Tools that the settings disable have none, and no hint.
+    is shown. Of a reason that ends with a command, that command is shown, so that tools which want the same one come
+    together. Tools that the settings disable have none, and no hint.
     """
     words: dict[str, dict[str, list[str]]] = {}
     for tool, state in sorted(states.items()):
         word, _, reason = state.partition("; or ")[0].partition(": ")
+        command = reason.rpartition("; ")[2]
+        reason = command if command.startswith("install ") else reason
         words.setdefault(word, {}).setdefault(reason, []).append(tool)
     return [_line(word, words[word], reasons=reasons) for word in sorted(words)]
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from agentgauge.core.atomic_write import append_whole
 from agentgauge.core.errors import DataProblem, ReplayMiss, UsageProblem
 from agentgauge.core.explanations import cut
 from agentgauge.core.parsing import DEEPEST, parse_json, refuse_extremes
@@ -124,13 +125,7 @@ class CassetteWriter:
         """``outcome`` is stored without secrets, and with its folders as tokens. Raises OSError when the disk is
         full."""
         entry = {"kind": key[0], "key": key[1], "parts": parts, "outcome": self.placeholders.to_placeholders(outcome)}
-        line = _line(entry)
-        written = os.write(self._descriptor, line)
-        if written != len(line):  # the disk is full
-            end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
-            if os.fstat(self._descriptor).st_size == end:  # no other process has written behind it
-                os.ftruncate(self._descriptor, end - written)  # half a line would spoil the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        append_whole(self.path, self._descriptor, _line(entry))
 
     def close(self) -> None:
         os.close(self._descriptor)

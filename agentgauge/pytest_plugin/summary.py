@@ -67,7 +67,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     state.write_run_json(finished=time.time())
     unshown = Unshown()
     loaded = load_run(folder.path, state.plan, outlines)
-    write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown)
+    write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown, roots=settings.roots)
     state.notes += unshown.sentences("report.html")
     if results := state.config.getoption("allure_report_dir", None):
         from agentgauge_reports.allure import write_run

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentgauge.core.atomic_write import DISK_FULL, cannot_write
+from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
 from agentgauge.core.task_registry import find_task
@@ -210,8 +210,8 @@ class CaseRunner:
             )
         if self._appender.problem:
             self.problem = cannot_write(self.folder.path, self._appender.problem)
-        elif record.cause == DISK_FULL:
-            self.problem = f"{record.error}: free disk space; finished cases are kept"
+        elif record.cause in (DISK_FULL, RUN_FOLDER):
+            self.problem = f"{record.error}; finished cases are kept"
         if line.finished:
             self._solver.remove_checkpoint((record.task, record.sample, record.attempt))
         return line

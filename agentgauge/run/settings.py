@@ -321,7 +321,7 @@ def _recorded(path: Path) -> Mapping[str, Any]:
     """The settings of a recorded run. Raises UsageProblem for a file that is no cassette."""
     found = recorded_settings(path)
     kinds: Mapping[type, Sequence[str]] = {
-        dict: ("model", "tools", "options"),
+        dict: ("model", "tools", "options", "agent"),
         str: ("dialect", "data", "scoring"),
         int: ("attempts",),
     }

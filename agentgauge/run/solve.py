@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.converse import converse
-from agentgauge.core.atomic_write import DISK_FULL, advice, is_disk_full, refusal
+from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, advice, is_disk_full, refusal
 from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel
@@ -254,11 +254,11 @@ def _why_broken(error: BaseException, run: Path) -> tuple[str, str]:
     if isinstance(error, AgentGaugeError):  # data, or a reply that the published rules cannot score
         return str(error), "not scorable"
     if is_disk_full(error):
-        return f"the disk is full: {error}", DISK_FULL
+        return refusal(error), DISK_FULL
     if isinstance(error, MemoryError):
         return "this machine had too little memory for the case; free some, or raise the limit (ulimit -v)", "memory"
     if isinstance(error, OSError) and advice(error) and str(error.filename).startswith(f"{run}{os.sep}"):
-        return refusal(error), "run folder"
+        return refusal(error), RUN_FOLDER
     return f"internal error at {place_of(error)}: {type(error).__name__}: {error}", "internal error"
 
 

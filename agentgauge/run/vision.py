@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.run.settings import Settings
 from agentgauge.run.solve import Planned
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import UNREADABLE, CaseId
+from agentgauge.store.jsonl import CaseId
 
 if TYPE_CHECKING:
     from agentgauge.model.vision_probe import Sight
@@ -64,12 +63,9 @@ def blind_roles(settings: Settings, roles: Roles) -> set[str]:
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        if content := file.read():
-            try:
-                models = json.loads(content)["models"]
-                sees = {role: models[role]["sees"] for role in roles if role in models}
-            except UNREADABLE as error:
-                raise UsageProblem(f"{path} is damaged ({error!r}); start a new run") from None
+        if file.read(1):
+            models = RunFolder(settings.run_dir).read_json(FILE)["models"]
+            sees = {role: models[role]["sees"] for role in roles if role in models}
             if lacking := sorted(set(roles) - set(sees)):
                 named = " and ".join(role or TESTED for role in lacking)
                 raise UsageProblem(f"{path} has no entry for the model of {named}; start a new run")
@@ -215,6 +211,6 @@ def _seeing(spec: ModelSpec, option: str) -> Sight:
 def reported_names(run: Path) -> dict[str, str]:
     """The content of ``NAMES_FILE``; empty where no model was asked."""
     try:
-        return dict(json.loads((run / NAMES_FILE).read_bytes()))
-    except (FileNotFoundError, *UNREADABLE):  # damaged: the next probe writes it anew
+        return dict(RunFolder(run).read_json(NAMES_FILE))
+    except UsageProblem:  # missing, or damaged: the next probe writes it anew
         return {}

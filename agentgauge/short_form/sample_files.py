@@ -15,6 +15,8 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry, Index, Row, build_index, first_line, line_entries, list_entries, object_entries
 from agentgauge.core.types import Json, Sample
 
+csv.field_size_limit(256 << 20)  # else a cell may have 131,072 characters
+
 
 class SampleFiles(DataSource):
     """One or several files of the same kind, one sample an entry, in the order of the files.
@@ -94,7 +96,7 @@ class SampleFiles(DataSource):
 def csv_entries(file: Path) -> Iterator[Entry]:
     """The rows of a CSV file after its header, as objects of texts. Raises DataProblem."""
     header = _header(file)
-    end = 0
+    start = end = number = 0
 
     def lines() -> Iterator[str]:
         nonlocal end
@@ -106,13 +108,19 @@ def csv_entries(file: Path) -> Iterator[Entry]:
     try:
         reader = csv.reader(lines(), strict=True)
         next(reader)
-        start, number = end, 0
+        start = end
         for cells in reader:
+            if cells and len(cells) != len(header):
+                raise ValueError(f"a row has {len(cells)} instead of {len(header)} cells")
             if cells:
                 yield Entry(str(number), dict(zip(header, cells, strict=True)), start, end)
                 number += 1
             start = end
-    except (csv.Error, UnicodeDecodeError, ValueError) as error:
+    except (csv.Error, ValueError) as error:
+        if str(error).startswith("new-line character"):  # csv's advice is for programs
+            raise DataProblem(
+                f"{file} has lines that end in a carriage return alone; save it with line feeds"
+            ) from None
         raise DataProblem(f"{file} is damaged after byte {start}: {error}; get the file again") from None
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from agentgauge.core.atomic_write import is_disk_full
+from agentgauge.core.atomic_write import append_whole, is_disk_full
 from agentgauge.core.types import Record, Usage
 from agentgauge.store.jsonl import Line, encoded_line, outlined
 
@@ -45,23 +45,14 @@ class Appender:
         """Returns where it begins."""
         start = self._end
         try:
-            self._write(data)
+            append_whole(self._path, self._file, data)
         except OSError as error:
             self.problem = error
             if not (is_disk_full(error) and self._make_room()):
                 raise
-            self._write(data)
+            append_whole(self._path, self._file, data)
         self._end += len(data)
         return start
-
-    def _write(self, line: bytes) -> None:
-        data = memoryview(line)
-        try:
-            while data:  # a regular file takes it all at once, save when the disk fills up
-                data = data[os.write(self._file, data) :]
-        except OSError as error:
-            os.ftruncate(self._file, self._end)  # half a line would spoil the next one
-            raise OSError(error.errno, error.strerror, str(self._path)) from None
 
     def close(self) -> None:
         os.close(self._file)

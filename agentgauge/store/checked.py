@@ -152,8 +152,11 @@ class ModelPart(_Open, total=False):
     max_tokens: Count | None
 
 
-class AgentPart(_Open):
-    name: str
+class AgentPart(_Open, total=False):
+    name: Required[str]
+    text: str
+    digest: str
+    confined: Flag
 
 
 class ToolPart(_Open, total=False):
@@ -161,6 +164,35 @@ class ToolPart(_Open, total=False):
     backend: str
     options: dict[str, Any]
     packages: dict[str, str]
+
+
+class ShownModel(_Open):
+    name: str
+    sees: Flag | None
+    why: str
+
+
+class ShownPictures(_Open):
+    cases: Count
+    role: str
+
+
+def _all_roles_known(vision: Any) -> Any:
+    """Raises ValueError."""
+    if vision and (lacking := {part["role"] for part in vision["pictures"].values()} - vision["models"].keys()):
+        raise ValueError(f"an object whose models have the role {min(lacking)!r}")
+    return vision
+
+
+class _VisionJson(_Open):
+    """``vision.json``: see agentgauge.run.vision."""
+
+    models: dict[str, ShownModel]
+    pictures: dict[str, ShownPictures]
+
+
+VisionJson = Annotated[_VisionJson, AfterValidator(_all_roles_known)]
+NoVision = Annotated[dict[str, Any], Field(max_length=0)]
 
 
 class SettingsPart(_Open, total=False):
@@ -174,11 +206,13 @@ class SettingsPart(_Open, total=False):
     roles: dict[str, str]
     agent: AgentPart | None
     limit: Count | None
-    rescore: PathText | None
     tool_server: str | None
     temperature: Number | None
     max_tokens: Count | None
-    vision: dict[str, Any]
+    in_flight: Count | None
+    batch: Flag
+    gates: list[str]
+    vision: VisionJson | NoVision
 
 
 class DataPart(_Open):
@@ -411,6 +445,8 @@ _FILES: Mapping[str, Any] = {
     "run.json": RunJson,
     "summary.json": SummaryJson,
     "shard.json": ShardPart,
+    "vision.json": VisionJson,
+    "models.json": dict[str, str],
     "groups.json": list[tuple[int, str]],
 }
 """The others hold objects."""

@@ -25,7 +25,7 @@ from sys import intern
 from typing import Any, BinaryIO
 
 from agentgauge.core import bounded
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.atomic_write import encoded, remove_left, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.store.appender import Appender
@@ -114,6 +114,7 @@ class RunFolder:
         ``order``, ``left_out``: see ``best_records``. Lines that do not count go to left-out.jsonl. Raises OSError
         where the disk is full; nothing has changed then.
         """
+        remove_left(self.path)
         sizes = {file: file.stat().st_size for file in worker_files(self.path)}
         left_out = [] if left_out is None else left_out
         found = best_records(self.path, CaseOutline.of, order, left_out)

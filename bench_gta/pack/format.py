@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.types import Json
 from bench_gta.pack.atomic_write import write_json
 
@@ -60,11 +60,11 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
     """
     try:
         content = path.read_bytes()
-        value = json.loads(content)
+        value = parse_json(content)
     except OSError as error:
         give = "give the file that `agentgauge pack create` wrote"
         raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); {give}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
     reader = _Reader(path)
     top = reader.of(value, "the pack", dict, "an object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.text_files import read_text
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
@@ -144,7 +144,7 @@ def read_toolmeta(root: Path) -> Json:
     """toolmeta.json as it is: an object or a list. Raises DataProblem."""
     file = root / TOOLMETA
     try:
-        meta = json.loads(read_text(file))
+        meta = parse_json(read_text(file))
     except FileNotFoundError:
         # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
         give = "give a folder with the data set in its official layout (--data)"
@@ -152,7 +152,7 @@ def read_toolmeta(root: Path) -> Json:
     except OSError as error:
         check = "check the path and its permissions"
         raise DataProblem(f"{file} cannot be read: {error.strerror or error}; {check}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataProblem(f"{file} is damaged: {error}; get the file again") from None
     if not isinstance(meta, dict | list):
         raise DataProblem(f"{file} must hold an object of tools by name or a list of tools, not {type(meta).__name__}")

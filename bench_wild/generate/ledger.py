@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.atomic_write import append_whole, encoded, write_whole
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.parsing import parse_json
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue
@@ -96,16 +96,13 @@ class Ledger:
 
     def _append(self, name: str, value: Mapping[str, Any]) -> tuple[int, int]:
         line = encoded(dict(value)) + b"\n"
-        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        path = self._folder / name
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             place = os.fstat(descriptor).st_size
-            written = os.write(descriptor, line)
-            if written != len(line):
-                os.ftruncate(descriptor, place)  # or the next line would stand behind half of this one
+            append_whole(path, descriptor, line)
         finally:
             os.close(descriptor)
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes fitted into {self._folder / name}; is the disk full?")
         return place, len(line)
 
 

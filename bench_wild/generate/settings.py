@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.atomic_write import advice, encoded, write_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.parsing import parse_json
 from agentgauge.model.cassette_file import recorded_settings
@@ -102,14 +102,14 @@ def alone(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Context of a write. Raises UsageProblem if the disk is full or the folder cannot be written."""
+    """Context of a write. Raises UsageProblem if it fails."""
     try:
         yield
     except BrokenPipeError:
         raise  # the reader of standard output has gone
     except OSError as error:
         what = f"{folder} cannot be written ({error.strerror or error})"
-        raise UsageProblem(f"{what}; free disk space, and run the same command again") from None
+        raise UsageProblem(f"{what}; {advice(error) or 'check the folder'}, and run the same command again") from None
 
 
 def _begin(folder: Path, content: Mapping[str, Any]) -> None:

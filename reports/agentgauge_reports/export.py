@@ -15,6 +15,7 @@ from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.record_merge import LeftOut, left_out_notes
+from agentgauge_reports.case_files import refuse_odd_files
 from agentgauge_reports.formats.output import empty_folder
 
 
@@ -84,4 +85,5 @@ def _results(
             continue
         if transcript is not None:
             sample_path = folder.files(name, sample, number).absolute()
+            refuse_odd_files(folder.path.absolute(), sample_path)
             yield task.data.load(index, rows[sample], task.name), output, sample_path

@@ -20,6 +20,7 @@ from agentgauge_reports.notices import (
     model_title,
     not_attempted,
 )
+from agentgauge_reports.safe_text import markdown
 from agentgauge_reports.text import cost
 
 
@@ -47,7 +48,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
             parts += [*table(list(ours), [{"model": name, "values": ours}]), ""]
         for board in boards:
             parts += published_section(board, [] if apart else [our_row(name, board, benchmark, summary)])
-    return "\n".join(parts)
+    return markdown(parts)
 
 
 def boards_of(summary: Mapping[str, Any], benchmark: str, tasks: Sequence[Task]) -> list[Leaderboard]:

@@ -24,6 +24,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.case_files import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -40,15 +41,17 @@ class Shard:
         self.about: Mapping[str, Any] = self.folder.read_json("run.json")
         self.summary: Mapping[str, Any] = self.folder.read_json("summary.json")
         self.plan: Mapping[CaseId, str] = self.folder.plan()
-        scored = self.about["settings"].get("rescore")
-        self.sources = [self.folder, *([RunFolder(Path(scored))] if scored else [])]
+        self.sources = [self.folder, RunFolder(RunFiles(path, self.about).folder)]
         """Folders with the files of tools: this run's, or that of the run that this one scored again."""
         self.has_files = any((source.path / "files").exists() for source in self.sources)
 
     def files(self, case: CaseId) -> Path:
         """The files that tools produced for a case."""
-        places = [source.files(*case) for source in self.sources]
-        return next((place for place in places if place.exists()), places[-1])
+        for source in self.sources:
+            if (place := source.files(*case)).exists():
+                refuse_odd_files(source.path, place)
+                return place
+        return place
 
 
 def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str, Any]:
@@ -270,12 +273,12 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
         "settings": {
             **first["settings"],
             "tools": _tools(shards),
-            "rescore": None,
             "limit": _same([shard.about["settings"].get("limit") for shard in shards]),
         },
         "data": _data(shards),
         "selection": {},
         "shard": None,
+        "rescore": None,  # the files are here now
         "configs": dict(sorted((name, config) for shard in shards for name, config in shard.about["configs"].items())),
         "planned": planned,
         "started": min(shard.about["started"] for shard in shards),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from agentgauge.core.safe_text import clean
 
-__all__ = ["clean", "cut", "line"]
+__all__ = ["clean", "cut", "line", "markdown"]
+
+_OWN_PICTURE = re.compile(r"!\[capabilities\]\([\w.-]+\)")
 
 
 def line(text: str, limit: int) -> str:
@@ -22,3 +27,14 @@ def cut(text: str, limit: int) -> str:
         return clean(text)
     head, tail = data[: limit * 2 // 3].decode("utf-8", "ignore"), data[-(limit // 3) :].decode("utf-8", "ignore")
     return clean(f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}")
+
+
+def markdown(lines: Iterable[str]) -> str:
+    """A page of Markdown from its lines, in which names may be a stranger's: they begin no line, and are no HTML, link
+    or picture."""
+    return "\n".join(one if _OWN_PICTURE.fullmatch(one) else _marked(one) for one in lines)
+
+
+def _marked(text: str) -> str:
+    one = " ".join(clean(text).splitlines()) if len(text.splitlines()) > 1 else clean(text)
+    return one.replace("<", "&lt;").replace("](", "]\\(")

@@ -15,6 +15,7 @@ from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presen
 from agentgauge_reports.load import Run, load_run
 from agentgauge_reports.notices import limit_of, model_title, named
 from agentgauge_reports.results.spreadsheet import write_rows
+from agentgauge_reports.safe_text import markdown
 from agentgauge_reports.task_tables import task_tables
 from agentgauge_reports.unshown import Unshown
 
@@ -38,7 +39,7 @@ def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
     if kind == "csv":
         return "\n".join([*map(_csv, tables), *map(_breakdown_csv, breakdowns)]).rstrip("\n")
     lines = [line for table in tables for line in _markdown(table)]
-    return "\n".join(lines + [line for table in breakdowns for line in _breakdown_markdown(table)]).rstrip("\n")
+    return markdown(lines + [line for table in breakdowns for line in _breakdown_markdown(table)]).rstrip("\n")
 
 
 def tables_of(summary: Mapping[str, Any]) -> list[Table]:

@@ -22,7 +22,7 @@ CAUSES = kinds(
     tool="no services, memory, closed, ToolFault",
     sandbox="no process, no room, no program, no folder, SandboxFault",
     data="not scorable, ReplayMiss, Fault",
-    disk="disk full",
+    disk="disk full, run folder",
     internal="internal error, worker died",
 )
 """Kinds of the causes that belong to no benchmark."""

@@ -69,6 +69,16 @@ def test_modes_become_rgb_of_the_same_look(name: str) -> None:
     assert max(ImageStat.Stat(ImageChops.difference(made, wanted.convert("RGB"))).mean) < 3
 
 
+@pytest.mark.parametrize("place", [(0, 0), (5, 5)])
+@pytest.mark.parametrize("missing", [float("nan"), float("inf"), float("-inf")])
+def test_pixels_without_a_value_spoil_no_others(missing: float, place: tuple[int, int]) -> None:
+    image = deep(6 / 255, -3, "F")
+    image.putpixel(place, missing)
+    made = displayed(saved(image, "TIFF"))
+    assert max(ImageStat.Stat(ImageChops.difference(made, GREY.convert("RGB"))).mean) < 3
+    assert displayed(Image.new("F", (2, 2), missing)).mode == "RGB"
+
+
 def test_black_and_white_stay_so() -> None:
     bits = GREY.convert("1")
     assert displayed(saved(bits)).tobytes() == bits.convert("RGB").tobytes()

@@ -45,7 +45,7 @@ READERS: dict[str, tuple[Callable[[int], object], Callable[[Path], list[object]]
     "index": (lambda number: {"id": f"{number}{SIGNS}"}, lambda path: [entry.value for entry in line_entries(path)]),
     "text file": (
         lambda number: {"id": f"{number}{SIGNS}"},
-        lambda path: [json.loads(line) for line in json_lines(path)],
+        lambda path: [json.loads(line) for _, line in json_lines(path)],
     ),
     "batch": (lambda number: {"custom_id": f"b-{number}", "text": SIGNS}, of_batch),
     "journal": (lambda number: {"id": f"{number}{SIGNS}", "batch": "b", "at": 1.0, "requests": [SIGNS]}, of_journal),
@@ -59,13 +59,21 @@ READERS: dict[str, tuple[Callable[[int], object], Callable[[Path], list[object]]
 }
 
 
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "last line ended": lambda lines: lines,
+    "last line open": lambda lines: lines.removesuffix(b"\n"),
+    "blank lines": lambda lines: b"\n" + lines.replace(b"\n", b"\r\n \t\n") + b"\n\n",
+    "byte order mark": lambda lines: b"\xef\xbb\xbf" + lines,
+}
+
+
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("ends", ["\n", ""], ids=["last line ended", "last line open"])
-def test_lines_end_at_line_feeds_alone(reader: str, ends: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_lines_end_at_line_feeds_alone(reader: str, form: str, tmp_path: Path) -> None:
     make, read = READERS[reader]
     values = [make(number) for number in range(3)]
     content = written(tmp_path / "a.jsonl", *values)
-    (tmp_path / "a.jsonl").write_bytes(content.removesuffix(b"\n") + ends.encode())
+    (tmp_path / "a.jsonl").write_bytes(FORMS[form](content))
     found = read(tmp_path / "a.jsonl")
     assert found == ([{"id": value["id"]} for value in values] if reader == "journal" else values)  # type: ignore[index]
 

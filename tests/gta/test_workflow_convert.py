@@ -47,13 +47,29 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
-    ("name", "make", "text"), [("a.docx", word, "cell"), ("a.pptx", slides, "Second"), ("a.xlsx", book, "41.5")]
+    ("name", "make", "text"),
+    [
+        *((f"a.{suffix}", word, "cell") for suffix in ("docx", "docm", "dotx")),
+        *((f"a.{suffix}", slides, "Second") for suffix in ("pptx", "pptm", "ppsx")),
+        *((f"a.{suffix}", book, "41.5") for suffix in ("xlsx", "xlsm", "xltx")),
+    ],
 )
 def test_without_libreoffice_office_files_are_shown_by_their_text(name: str, make: Any, text: str, out: Path) -> None:
     shown = show(out, name, make)
     assert (
         text in said(shown) and "by its text only" in shown.note and "layout and pictures are not shown" in shown.note
     )
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_libreoffice_the_first_rows_of_a_long_workbook_are_shown(out: Path) -> None:
+    import openpyxl
+
+    made = openpyxl.Workbook()
+    for number in range(30_000):
+        made.active.append([number])
+    shown = show(out, "a.xlsx", made.save)
+    assert "(only its first 3,000 lines)" in shown.note and shown.instead.endswith("\n2999")
 
 
 @pytest.mark.usefixtures("bare")
@@ -131,7 +147,15 @@ def test_pictures_that_judges_take_are_sent_as_they_are(name: str, out: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("a.bmp", "BMP"), ("a.tiff", "TIFF"), ("a.gif", "GIF"), ("wrong.png", "JPEG")]
+    ("name", "kind"),
+    [
+        ("a.bmp", "BMP"),
+        ("a.tiff", "TIFF"),
+        ("a.gif", "GIF"),
+        ("wrong.png", "JPEG"),
+        ("a.jfif", "JPEG"),
+        ("a.ico", "ICO"),
+    ],
 )
 def test_other_pictures_become_png(name: str, kind: str, out: Path) -> None:
     shown = show(out, name, png(kind=kind))
@@ -158,6 +182,7 @@ def test_pictures_are_shown_as_tools_see_them(name: str, out: Path) -> None:
     with Image.open(shown.files[0]) as image:
         assert image.mode == "RGB" and image.size == ((60, 200) if name == "turned.jpg" else (200, 60))
         assert max(ImageStat.Stat(ImageChops.difference(image, seen)).mean) < 1 and "made by Pillow" in shown.note
+        assert "{} by {} pixels".format(*image.size) in shown.note
 
 
 def test_a_moving_picture_is_shown_by_frames(out: Path) -> None:

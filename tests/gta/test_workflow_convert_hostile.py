@@ -213,7 +213,7 @@ def test_a_judge_is_told_of_good_and_bad_files_alike(out: Path) -> None:
     found = extended_parts([out / "a.csv", out / "b.png", out / "gone.pdf"], convert=conversions(out))
     assert [part["text"].split("\n")[0] for part in found[:2]] == [
         "[File a.csv: text, 3 bytes]",
-        "----- content of a.csv begins -----",
+        "[File a.csv as text, with > before each line:]",
     ]
     assert "- b.png: it has more than 128 million pixels" in found[2]["text"] and found[2]["text"].endswith(
         "- gone.pdf: it does not exist"

@@ -104,6 +104,13 @@ def test_the_board_says_whether_a_judge_gets_what_the_agent_wrote_in_a_frame(tmp
             assert says in (tmp_path / name / page).read_text(), name
 
 
+def test_a_replay_asks_a_judge_the_same_in_the_same_frames(tmp_path: Path) -> None:
+    with FaultServer(choose=scoring(9)) as server:
+        run(server.url, "--judge-cache=none", "--run-dir", "first", "--record", "tape.jsonl", cwd=tmp_path)
+    run("http://127.0.0.1:9/v1", "--judge-cache=none", "--run-dir", "again", "--replay", "tape.jsonl", cwd=tmp_path)
+    assert root_score(tmp_path / "again") == 9.0
+
+
 def test_a_judge_whose_replies_cannot_be_read_is_told_of_before_all_figures(tmp_path: Path) -> None:
     replies = iter(["I cannot judge this.", '{"analysis": "no score"}', CUT])
 

@@ -122,7 +122,7 @@ def test_a_file_in_place_of_the_run_folder(tmp_path):
     (tmp_path / "run").write_text("x")
     result = shell(project, '"$@"', "--resume", "run")
     assert result.status == 4
-    assert "run/run.json cannot be used (Not a directory)" in result.output
+    assert "run/run.json cannot be read (Not a directory)" in result.output
 
 
 FAILS = """
@@ -155,3 +155,14 @@ def test_files_of_one_case_that_this_user_may_not_read(tmp_path, url):
         closed.chmod(0o700)
     assert result.status == 1, result.output
     assert "files/toy.say/s5-a1 cannot be used (Permission denied): give this user access to it" in result.output
+
+
+@pytest.mark.parametrize(
+    "line", ['"$@" > /dev/full', '{ "$@"; echo "status $?" >&2; } | true'], ids=["full", "no reader"]
+)
+def test_several_runs_whose_output_cannot_be_written(tmp_path, url, line):
+    project = Project.make(tmp_path)
+    result = shell(project, line, "--model", "m", "--model", "n", "--model-url", url, "--run-dir", "runs")
+    assert "standard output cannot be written" in result.output
+    assert result.status == 1 or "status 1\n" in result.output
+    assert [len(records(tmp_path / "runs" / name)) for name in "mn"] == [6, 6]

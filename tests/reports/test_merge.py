@@ -103,9 +103,10 @@ def test_what_tools_produced_comes_along_and_the_shards_stay_as_they_are(project
 
 
 def test_files_of_a_shard_that_was_scored_again_come_from_where_they_lie(project, tmp_path):
-    again = edited(copied("odd", tmp_path), "run.json", "settings|rescore", str(Path("odd").absolute()))
+    again = edited(copied("odd", tmp_path), "run.json", "rescore", str(Path("odd").absolute()))
     shutil.rmtree(again / "files")
     merge([again, Path("even")], tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["rescore"] is None
     assert (tmp_path / "out" / "files" / "toy.say" / "s1-a2" / "made.txt").read_text() == "s1"
 
 

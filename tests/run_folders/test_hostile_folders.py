@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from agentgauge_reports.leaderboard import leaderboard
 from agentgauge_reports.results.run import read_run
 from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
@@ -23,7 +24,9 @@ from agentgauge_reports.view.runs import Runs
 from agentgauge.cli.main import main
 from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
+from agentgauge.run.vision import reported_names
 from agentgauge.store import RunFolder
+from agentgauge.store.folder_names import file_name
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
@@ -115,6 +118,9 @@ BAD_VALUES = [
     ("run.json", "rescore", "a\0b", 'rescore is "a\\u0000b" and should be without NUL'),
     ("run.json", "settings", None, "settings is null and should be a valid dictionary"),
     ("run.json", "settings", [], "settings is a list and should be a valid dictionary"),
+    ("run.json", "settings/gates", [[]], "settings.gates.0 is a list and should be a valid string"),
+    ("run.json", "settings/batch", "yes", 'settings.batch is "yes" and should be a valid boolean'),
+    ("run.json", "settings/agent", {"name": "a", "text": 1}, "settings.agent.text is 1 and should be a valid string"),
 ]
 BAD_RECORDS = [
     ({"finished": 1e308}, "finished is 1e+308 and should be less"),
@@ -140,6 +146,40 @@ def refused(run: Path, whole: Path, sentence: str, capsys) -> None:
 def test_a_file_that_cannot_be_read_is_named_in_one_sentence(run, whole, file, content, sentence, capsys):
     (run / file).write_bytes(content)
     refused(run, whole, sentence, capsys)
+
+
+SHOWN = b'{"models": {"": {"name": "m", "sees": %s, "why": ""}}, "pictures": {"gta_atomic": {"cases": 2, "role": %s}}}'
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("vision.json", b'{"models": 3}', "vision.json cannot be read: models is 3 and should be"),
+        ("vision.json", SHOWN % (b'"a"', b'""'), 'sees is "a" and should be'),
+        ("vision.json", SHOWN % (b"false", b'"judge"'), "should be an object whose models have the role 'judge'"),
+        ("models.json", b'{"": 3}', "models.json cannot be read: "),
+    ],
+)
+def test_what_only_a_run_reads_is_checked_too(run, file, content, sentence):
+    (run / file).write_bytes(content)
+    with pytest.raises(UsageProblem, match=re.escape(sentence)):
+        RunFolder(run).read_json(file)
+
+
+@pytest.mark.parametrize(("role", "reads"), [("", True), ("judge", False)])
+def test_what_a_run_knew_of_its_models_eyes_is_checked(run, role, reads):
+    vision = json.loads(SHOWN % (b"false", json.dumps(role).encode()))
+    write(run / "vision.json", json.dumps(vision))
+    edited(run, "run.json", "settings/vision", vision)
+    for file in ("vision.json", "run.json"):
+        with contextlib.nullcontext() if reads else pytest.raises(UsageProblem, match="have the role 'judge'"):
+            RunFolder(run).read_json(file)
+
+
+def test_a_damaged_list_of_model_names_is_as_none(run):
+    for content in (b"", b"[3]", b'{"": 3}', b'{"": "m"}'):
+        (run / "models.json").write_bytes(content)
+        assert reported_names(run) == ({"": "m"} if content.endswith(b'"m"}') else {})
 
 
 @pytest.mark.parametrize(("file", "way", "value", "sentence"), BAD_VALUES)
@@ -202,10 +242,36 @@ def test_no_text_of_a_run_steers_the_terminal(run, whole, words, capsys):
         assert any(ESCAPES in row["model"] for table in json.loads(told) for row in table["rows"])
 
 
+@pytest.mark.parametrize("name", ["m\n# H", "<img src=x>", "![p](http://127.0.0.1/p)", "[l](javascript:f())"])
+def test_no_name_of_a_run_is_markup_in_tables(run, name, capsys):
+    edited(run, "summary.json", "run/model", name)
+    columns = json.loads((run / "summary.json").read_text())["tasks"]["wild"]["breakdowns"][0] | {"title": name}
+    edited(run, "summary.json", "tasks/wild/breakdowns", [columns])
+    status, told = said(capsys, "report", run, "--table", "md")
+    pages = [told, leaderboard(json.loads((run / "summary.json").read_text()))]
+    assert status == 0
+    assert not any(re.search(r"^# H|<img|\]\(http|\]\(j", page, re.MULTILINE) for page in pages)
+
+
+def test_a_call_of_an_odd_form_is_no_traceback(run, capsys):
+    said_before = json.loads((run / "records.jsonl").read_text().splitlines()[0])["transcript"]
+    event = {"kind": "tool", "name": "t", "start": 1.0, "seconds": 1.0, "detail": {"result": "a text"}}
+    edited_record(run, 0, transcript=said_before | {"events": [event]})
+    status, told = said(capsys, "report", run, "--format", "csv", "--output", run.parent / "csv")
+    assert status == 0 and "1 case cannot be shown in this report" in told
+    with pytest.raises(UsageProblem, match=r"cannot be read: .* run this case again with --resume"):
+        list(read_run(run).calls)
+
+
 def test_a_message_of_a_run_steers_no_terminal(run, capsys):
     edited(run, "summary.json", "tasks", {ESCAPES: {}})
     status, told = said(capsys, "report", run, "--items")
     assert status == 4 and "␛[31mred" in told
+
+
+@pytest.mark.parametrize(("model", "size"), [("x" * 5_000, 200), ("é" * 5_000, 200), ("gpt-4o", 6)])
+def test_a_long_name_of_a_model_fits_the_name_of_a_folder(model, size):
+    assert len(file_name(model).encode()) == size
 
 
 LINES = [b"1\n", b"x" * 50 + b"\n", b"2\n", b"y" * 50, b"\n", b"3\x85 4\n", b"z" * 200]

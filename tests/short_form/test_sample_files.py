@@ -44,6 +44,12 @@ def test_each_kind_gives_the_same_samples(tmp_path: Path, name: str, text: str) 
     assert source.find(tmp_path.parent) is None and source.find(tmp_path) == tmp_path
 
 
+def test_a_cell_may_be_long_and_hold_any_sign(tmp_path: Path) -> None:
+    text = "x" * 140_000 + "\u2028\x0b\x85\r"
+    (tmp_path / "rows.csv").write_bytes(f'id,q\na,"{text}"\n'.encode())
+    assert loaded(files(tmp_path, "rows.csv"), tmp_path) == {"a": {"id": "a", "q": text}}
+
+
 def test_ids_are_keys_places_or_another_field(tmp_path: Path) -> None:
     (tmp_path / "object.json").write_text('{"x": {"q": 1}, "y": {"q": 2, "id": "z"}}')
     (tmp_path / "list.json").write_text('[{"q": 1, "name": 7}, {"q": 2, "name": 8}]')
@@ -72,7 +78,10 @@ def test_several_files_are_one_data_set_and_gold_is_a_field(tmp_path: Path) -> N
         ("a.jsonl", lines({"id": 1}, {"id": 1}), "the id '1' occurs twice"),
         ("a.csv", "", "must begin with a line of column names"),
         ("a.csv", "id,id\n", "must begin with a line of column names that differ"),
-        ("a.csv", "id,q\na\n", "is damaged after byte 5: .*shorter"),
+        ("a.csv", "id,q\na\n", "is damaged after byte 5: a row has 1 instead of 2 cells"),
+        ("a.csv", "id,q\ra,b\rc,d\r", "has lines that end in a carriage return alone; save it with"),
+        ("a.json", '{"a": {"q": %s}}' % ("1" * 5000), "is damaged: it has a number of more than 4300 digits"),
+        ("a.json", '{"a": %s' % ("[" * 90_000), "is damaged: it is nested too deep"),
         ("a.csv", 'id,q\na,"b\n', "is damaged after byte 5: unexpected end of data"),
         ("a.jsonl", lines({"level": {"x": 1}}), "level is .*; a field of keywords has a text or a list of texts"),
     ],

@@ -25,7 +25,7 @@ from tool_impls.audio.tools import AudioClipTool, NoiseReduction, PitchShifting,
 from tool_impls.base import BenchTool
 from tool_impls.settings import ToolSettings
 
-pytest.importorskip("av")
+av = pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
 
 ROAR = slice(3 * RATE, 3 * RATE + RATE // 5)
@@ -161,6 +161,25 @@ def test_sound_of_a_film_is_cut(tmp_path: Path) -> None:
     film = media.make_video(tmp_path / "film.mp4", 20, sound=tone(2, [700]))
     heard = sound.read(run(AudioClipTool, tmp_path, audio=film, start_time=0.5, end_time=1.5, filename="a.wav"))
     assert heard.seconds == 1.0 and pitch(heard.samples[0], heard.rate) == pytest.approx(700, abs=3)
+
+
+@pytest.mark.parametrize("begin", [0, 3])
+def test_a_gap_in_a_recording_is_silence(tmp_path: Path, begin: int) -> None:
+    """Two seconds of sound, four in which nothing was recorded, and two of another sound."""
+    with av.open(str(tmp_path / "a.mkv"), "w") as container:
+        stream = container.add_stream("pcm_s16le", rate=RATE, layout="mono")
+        for start, hertz in ((begin, 600), (begin + 6, 900)):
+            for second in range(2):
+                frame = sound.frame_of(tone(1, [hertz])[:1], RATE, "mono", (start + second) * RATE)
+                container.mux(stream.encode(av.AudioResampler(format="s16").resample(frame)[0]))
+        container.mux(stream.encode(None))
+
+    def clip(start: float, end: float) -> Any:
+        return sound.read(run(AudioClipTool, tmp_path, audio=tmp_path / "a.mkv", start_time=start, end_time=end))
+
+    assert pitch(clip(6.5, 7.5).samples[0], RATE) == pytest.approx(900, abs=4)
+    assert abs(clip(2.5, 5.5).samples).max() < 0.01
+    assert clip(0, 99).seconds == pytest.approx(8, abs=0.01)
 
 
 # --- NoiseReduction ------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ import pytest
 
 from agentgauge.core.errors import ToolError
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, guard, read_tables
+from tool_impls.documents.package import Package
+from tool_impls.documents.workbook import sheets
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -26,7 +28,7 @@ pytest.importorskip("pypdf")
 
 OFFICE = {"docx": ReadDOCX, "pptx": ReadPPTX, "xlsx": ReadXLSX}
 MEMORY = 24 * 2**20  # bytes
-SECONDS = 10.0  # far above what is measured, far below minutes
+SECONDS = 10.0  # of processor time, far above what is measured, far below minutes
 
 
 def read(kind: type[Any], path: Path, **options: Any) -> str:
@@ -37,9 +39,9 @@ def read(kind: type[Any], path: Path, **options: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def _soon() -> Iterator[None]:
-    start = time.monotonic()
+    start = time.process_time()
     yield
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -344,9 +346,9 @@ def test_sheets_are_as_large_as_what_they_hold(rows: str, shown: str, sound: dic
     assert read(ReadXLSX, tmp_path / "a") == shown
 
 
-def test_a_sheet_of_a_million_empty_rows_is_cut(sound: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_million_empty_rows_are_one_line(sound: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(sheet(sound["xlsx"], '<row r="1048576"><c r="A1048576"><v>7</v></c></row>'))
-    assert read(ReadXLSX, tmp_path / "a").endswith("[cut here: only the first 100,000 characters are shown]")
+    assert read(ReadXLSX, tmp_path / "a") == "[1,048,575 empty rows]\n7"
 
 
 @pytest.mark.parametrize(
@@ -366,6 +368,18 @@ def test_sheets_of_countless_empty_rows_are_refused(
     monkeypatch.setattr(read_tables, "MAX_ROWS", 50_000)
     rows = '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>'
     assert "nearly all empty" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
+
+
+def test_a_workbook_is_closed_though_its_rows_are_not_read_to_the_end(sound: dict[str, bytes], tmp_path: Path) -> None:
+    path = tmp_path / "file.xlsx"
+    numbers = random.Random(7)
+    cells = "".join(f"<row><c><v>{numbers.getrandbits(60)}</v></c></row>" for _ in range(20_000))
+    path.write_bytes(sheet(sound["xlsx"], cells))
+    with Package(path) as package:
+        rows = sheets(package)[0].rows()
+        assert len(next(rows)) == 1
+    with pytest.raises(ToolError):
+        list(rows)
 
 
 # --- PDF -----------------------------------------------------------------------------------------------------------
@@ -432,13 +446,11 @@ def test_a_pdf_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         assert "can be read" in refusal(ReadPDF, data[: int(len(data) * share)], tmp_path)
 
 
-def test_ten_thousand_pages_are_refused_at_once(tmp_path: Path) -> None:
+def test_ten_thousand_pages_are_refused(tmp_path: Path) -> None:
     kids = b" ".join(b"%d 0 R" % number for number in range(3, 10_003))
     objects = {1: CATALOGUE, 2: b"<</Type/Pages/Count 10000/Kids[%s]>>" % kids}
     objects |= dict.fromkeys(range(3, 10_003), b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>")
-    start = time.monotonic()
     assert "more than 1,000 pages" in refusal(ReadPDF, pdf(objects), tmp_path)
-    assert time.monotonic() - start < 5
 
 
 def test_the_page_limit_is_an_option(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ NEW_FORM = xml(
     "<cx:plotAreaRegion><cx:series><cx:tx><cx:txData><cx:v>EUR</cx:v></cx:txData></cx:tx><cx:dataId val='0'/>"
     "</cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart>",
 )
+EMPTY = "[the file stores no values of this chart]"
 CHARTS = {
     "bars": (
         plot(series("A", PLACES, numbers("120", "95")), series("B", PLACES, numbers("", "0.1")), title="Sales"),
@@ -95,7 +96,8 @@ CHARTS = {
         "Chart:\n | A\n2025 / May | 1\n2025 / June | 2\n2026 / May | 3",
     ),
     "new form": (NEW_FORM, "Chart: Costs\n | EUR\nRent | 900\nFood | -41.5"),
-    "no values": (plot(), "Chart:"),
+    "no series": (plot(), f"Chart:\n{EMPTY}"),
+    "values in another file": (plot(series("A", "", "<c:numRef><c:f>B1</c:f></c:numRef>")), f"Chart:\n{EMPTY}"),
 }
 MARK = '<c:chart r:id="charts_chart1"/>'
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentgauge.core.errors import ToolError
+from bench_gta.workflow.facts import child
 from tests.tools import office_files
 from tests.tools.office_files import FRAME, paragraph, renamed, run, strict, word, xml
 from tool_impls.documents import ReadDOCX, ReadPPTX
@@ -287,6 +290,33 @@ def test_relations_that_lead_nowhere_do_no_harm(tmp_path: Path) -> None:
     }
     document = office_files.package(tmp_path / "a.docx", parts, "word/document.xml")
     assert read(ReadDOCX, document) == "hello"
+
+
+@pytest.mark.parametrize("kind", [ReadDOCX, ReadPPTX])
+def test_damage_that_concerns_no_text_is_ignored_but_under_parity(kind: type[Any], tmp_path: Path) -> None:
+    damaged = {"theme/theme1.xml": "<a>", "settings.xml": "no XML", "styles.xml": "<a></b>"}
+    if kind is ReadDOCX:
+        path = word(tmp_path / "a.docx", paragraph("hello"), damaged)
+    else:
+        slide = "<p:sp><p:txBody><a:p><a:r><a:t>hello</a:t></a:r></a:p></p:txBody></p:sp>"
+        path = office_files.presentation(tmp_path / "a.pptx", [slide], damaged)
+    assert read(kind, path) == "hello"
+    judged = child.look(path, "Word document" if kind is ReadDOCX else "presentation", read=False)
+    assert judged["text"] == "hello"
+    with pytest.raises(ToolError, match="not well-formed XML"):
+        read(kind, path, released=True)
+
+
+@pytest.mark.parametrize("part", ["document", "footnotes"])
+def test_damage_that_concerns_texts_is_told(part: str, tmp_path: Path) -> None:
+    parts = {"footnotes.xml": xml("w:footnotes", "")}
+    document = word(tmp_path / "a.docx", paragraph("hello"), parts)
+    with zipfile.ZipFile(document) as archive, zipfile.ZipFile(tmp_path / "b.docx", "w") as made:
+        for name in archive.namelist():
+            text = archive.read(name)
+            made.writestr(name, text[:-3] if part in name.rpartition("/")[2] and "rels" not in name else text)
+    with pytest.raises(ToolError, match=f"part 'word/{part}.xml' is not well-formed XML"):
+        read(ReadDOCX, tmp_path / "b.docx")
 
 
 def test_under_parity_python_docx_and_python_pptx_choose_what_is_shown(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from agentgauge.core.errors import ToolError
+from tool_impls import fonts
 from tool_impls.geometry import crop, font_size, numbers, read_box
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.settings import ToolSettings
@@ -17,11 +18,11 @@ from tool_impls.settings import ToolSettings
 SCRATCH = Path()  # these tools write nothing
 
 
-def draw(image: Image.Image, **values: Any) -> Image.Image:
+def draw(image: Image.Image, **values: Any) -> Any:
     return DrawBox(ToolSettings()).apply(SCRATCH, image=image, **values)
 
 
-def write(image: Image.Image, **values: Any) -> Image.Image:
+def write(image: Image.Image, **values: Any) -> Any:
     return AddText(ToolSettings()).apply(SCRATCH, image=image, **values)
 
 
@@ -59,6 +60,23 @@ FAR = "9" * 400  # read as infinity
 @pytest.mark.parametrize(("height", "size"), [(336, 18), (335, 17), (672, 36), (18, 1), (1, 1)])
 def test_font_grows_with_the_picture(height: int, size: int) -> None:
     assert font_size(height) == size
+
+
+@pytest.mark.parametrize("tool", [DrawBox, AddText])
+def test_characters_that_pillows_font_lacks_are_drawn_or_named(
+    tool: type[DrawBox | AddText], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(fonts, "_wide", tuple)  # a machine without Chinese fonts
+
+    def drawn(text: str, height: int = 336) -> Any:
+        values = {"annotation": text, "bbox": "5,99,9,99"} if tool is DrawBox else {"text": text, "position": "lm"}
+        return tool(ToolSettings()).apply(SCRATCH, image=Image.new("RGB", (336, height), "white"), **values)
+
+    assert drawn("Цена").tobytes() != drawn("Цинк").tobytes()  # no boxes, and no note
+    assert drawn("été, 5 €", height=9).size == (336, 9)
+    result, note = drawn("价 é 格")
+    assert result.size == (336, 336) and note.endswith("no font of this machine has: 价, 格.")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +263,7 @@ def test_label_of_several_lines_is_refused() -> None:
     ],
 )
 def test_picture_gets_the_name_that_was_asked_for(tmp_path: Path, asked: dict[str, str], name: str) -> None:
-    found = DrawBox(ToolSettings()).apply(tmp_path, image=Image.new("RGB", (40, 30)), bbox="1 1 9 9", **asked)
+    found: Any = DrawBox(ToolSettings()).apply(tmp_path, image=Image.new("RGB", (40, 30)), bbox="1 1 9 9", **asked)
     assert found == tmp_path / name
     with Image.open(found) as picture:
         assert (picture.size, picture.getpixel((1, 1))) == ((40, 30), (255, 0, 0))

@@ -65,7 +65,7 @@ class Running:
 
         async def one(box: ToolServerBox, name: str, arguments: dict[str, Any]) -> Any:
             try:
-                (output,) = await box.call(name, arguments, folder=folder, readable=())
+                output, *_ = await box.call(name, arguments, folder=folder, readable=())  # a note may follow
                 return output.content if output.type == "text" else output
             except (ToolError, ToolFault) as error:
                 return error

@@ -1,4 +1,4 @@
-"""Files of pictures that are damaged, cut off or something else: one sentence with the reason."""
+"""Files of pictures that are damaged, cut off, something else or several pictures: one sentence says so."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from PIL import Image
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
 from tool_impls import bounds
+from tool_impls.operation.drawing import DrawBox
+from tool_impls.server.call import Call, ToolRunner
+from tool_impls.settings import ToolSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 
@@ -53,6 +56,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         bounds.read_picture(tmp_path / "a.png", "image")
 
 
+MOVING = ("TIFF", "GIF", "WEBP", "PNG")
 FORMS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP", "ICO", "TGA", "PPM", "DDS", "BLP", "AVIF", "JPEG2000", "SGI")
 
 
@@ -70,3 +74,19 @@ def test_changed_files_are_pictures_or_refused(form: str) -> None:
                 del data[place : place + numbers.randrange(1, 9)]
         with suppress(ToolError):
             assert flattened(bounds.read_picture(BytesIO(data), "image")).mode == "RGB"
+
+
+@pytest.mark.parametrize(
+    ("form", "count", "note"),
+    [
+        *((form, 3, "image has 3 pages or frames, of which this tool takes the first only.") for form in MOVING),
+        *((form, 1, "") for form in MOVING),
+        ("MPO", 3, ""),  # a photo with its previews
+    ],
+)
+def test_pictures_that_a_tool_does_not_take_are_told_of(form: str, count: int, note: str, tmp_path: Path) -> None:
+    frames = [Image.new("RGB", (30, 20), (80 * place, 0, 0)) for place in range(count)]
+    frames[0].save(tmp_path / "a", form, save_all=True, append_images=frames[1:])
+    call = Call("DrawBox", str(tmp_path), {"image": str(tmp_path / "a"), "bbox": "1 1 5 5"})
+    answer = ToolRunner([DrawBox(ToolSettings())]).run(call, lambda: None)
+    assert (answer.status, answer.note) == (200, note)

@@ -30,6 +30,8 @@ TEXTS = {
         "place,temperature\nroof,20 °C\ncellar,±0.5\n",
         "nome,cidade\nJoão,São Paulo\nConceição,Brasília\n",
     ],
+    "mac_roman": ["Name;Größe;Straße\nJörg;180;Höhe 3\n", "prénom,âge\nÉloïse,31\nFrançois,40\n"],
+    "cp850": ["Name;Größe;Straße\nJörg;180;Höhe 3\n", "prénom,ville\nHélène,Orléans\nZoé,Besançon\n"],
     "cp1250": ["imię;miasto\nŁukasz;Łódź\nŻaneta;Kraków\nMałgorzata;Gdańsk\n"],
     "cp1251": ["имя;город\nИван;Москва\nОльга;Санкт-Петербург\n", "товар,цена\nхлеб,35\nмолоко,80\n"],
     "cp1253": ["όνομα;πόλη\nΓιώργος;Αθήνα\nΜαρία;Θεσσαλονίκη\n"],
@@ -90,6 +92,15 @@ def test_any_bytes_are_a_text_or_refused(data: bytes) -> None:
 def test_unicode_comes_back(text: str) -> None:
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         assert decode(text.encode(encoding)) == text
+
+
+def test_single_zero_bytes_are_damage_and_those_at_the_end_are_nothing() -> None:
+    assert decode(b"a,b\0c\n1,2\n") == "a,b\ufffdc\n1,2\n"
+    assert decode(b"a,b\n1,2\n" + bytes(500)) == "a,b\n1,2\n"
+    assert decode("café\n".encode("cp1252") + bytes(500)) == "café\n"
+    for data in (bytes(500), b"a\0\0\0b\0\0\0c"):
+        with pytest.raises(ToolError, match="is no text"):
+            decode(data)
 
 
 def test_files_that_are_no_text_are_refused() -> None:

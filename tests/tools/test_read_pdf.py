@@ -112,6 +112,42 @@ def test_values_of_form_fields_are_read(tmp_path: Path) -> None:
     assert judge.text.strip().split("\n") == lines
 
 
+COUNTRIES = "[[(de)(Germany)][(no)(Norway)]]"
+FIELDS = {
+    "a choice by its label": (f"/FT/Ch/V(no)/Opt{COUNTRIES}", "Norway"),
+    "several choices": (f"/FT/Ch/V[(no)(de)(x)]/Opt{COUNTRIES}", "Norway, Germany, x"),
+    "a choice that is its own label": ("/FT/Ch/V(b)/Opt[(a)(b)]", "b"),
+    "a number among choices": ("/FT/Ch/V(1)/Opt[(7)(8)]", "1"),
+    "a button by its label": ("/FT/Btn/V/1/AS/1/Opt[(first)(second)]", "second"),
+    "a box with its state alone": ("/FT/Btn/AS/Yes", "Yes"),
+    "options of another kind": ("/FT/Ch/V(a)/Opt(a)", "a"),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_show_what_a_viewer_shows(name: str, tmp_path: Path) -> None:
+    entries, shown = FIELDS[name]
+    import pypdf
+    from pypdf.generic import ArrayObject, NameObject, read_object
+
+    writer = pypdf.PdfWriter()
+    widget = f"<</Type/Annot/Subtype/Widget/Rect[0 0 9 9]/T(field){entries}>>".encode()
+    page = writer.add_blank_page(99, 99)
+    page[NameObject("/Annots")] = ArrayObject([read_object(io.BytesIO(widget), writer)])
+    writer.write(tmp_path / "a.pdf")
+    assert read(tmp_path / "a.pdf") == f"Field field: {shown}"
+
+
+@pytest.mark.parametrize("lost", [b"%%EOF", b"startxref", b"xref"])
+def test_files_without_their_last_lines_are_read(lost: bytes, tmp_path: Path) -> None:
+    whole = drawn(lambda page: page.drawString(72, 700, "hello"))
+    (tmp_path / "a.pdf").write_bytes(whole[: whole.rindex(lost)])
+    assert read(tmp_path / "a.pdf") == "hello"
+    (tmp_path / "b.pdf").write_bytes(whole[: whole.rindex(b"trailer")])
+    with pytest.raises(ToolError, match="is damaged or of another kind"):
+        read(tmp_path / "b.pdf")
+
+
 @pytest.mark.parametrize("page_turned", [0, 90, 180, 270])
 @pytest.mark.parametrize("text_turned", [0, 90, 180, 270])
 def test_turned_pages_are_read_in_order(page_turned: int, text_turned: int, tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ def test_tools_that_are_not_simply_ready_are_told_by_state_with_the_reason_behin
         f"tools disabled: B, C, E{enabled}",
         "tools substitute: D (local texts)",
     ]
+    missing = {
+        name: f"disabled: the Python package {package} is missing; install agentgauge[{extra}]"
+        for name, package, extra in (("F", "PIL", "tools"), ("G", "docx", "tools"), ("H", "torch", "vision"))
+    }
+    assert by_state(missing) == [
+        f"tools disabled: F, G (install agentgauge[tools]); H (install agentgauge[vision]){enabled}"
+    ]
     assert by_state({"C": "disabled"}) == ["tools disabled: C"]  # by the settings
     assert by_state({}) == []
 

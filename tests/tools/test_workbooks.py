@@ -122,6 +122,13 @@ DAMAGED: dict[str, dict[str, str | None]] = {
     },
     "bad properties": {"docProps/custom.xml": "<Properties><property name='x'><vt>1</vt></property></Properties>"},
     "bad theme": {"xl/theme/theme1.xml": "<theme/>"},
+    "parts that end early": {
+        "xl/theme/theme1.xml": "<theme><a",
+        "xl/drawings/drawing1.xml": "<a></b>",
+        "docProps/app.xml": "nothing",
+        "docProps/core.xml": "<?xml version='1.0' encoding='utf-7'?><a/>",
+        "[Content_Types].xml": "<Types>",
+    },
     "bad views": {
         "xl/worksheets/sheet1.xml": rows(
             CELL,
@@ -190,6 +197,18 @@ def test_a_workbook_with_macros_is_a_workbook(tmp_path: Path) -> None:
     path = written(tmp_path, {"xl/vbaProject.bin": "\0" * 9}, "a.xlsm")
     (found,) = facts([path], folder=tmp_path)
     assert (read(path), found.kind, found.measures["rows"]) == (SHOWN, "workbook", 1)
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"])
+def test_damage_of_what_cells_depend_on_is_told(part: str, tmp_path: Path) -> None:
+    path = written(tmp_path, {part: (SOUND[part] or "")[:-9]})
+    with pytest.raises(ToolError, match=f"part '{part}' is not well-formed XML"):
+        read(path)
+    assert facts([path], folder=tmp_path)[0].broken.startswith(f"part '{part}'")
+
+
+def test_styles_that_end_early_are_none(tmp_path: Path) -> None:
+    assert read(written(tmp_path, {"xl/styles.xml": styles()[:-9]})) == "item,0.475,46145"
 
 
 @pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SLOWEST, FASTEST = 1_000, 768_000  # samples a second
 MOST_CHANNELS = 8
+DRIFT = 0.05  # seconds that sound may be off before it is moved
+LONGEST_GAP = 3600  # seconds; where files were joined, the clock may leap by any time
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,24 @@ def pieces(container: Any, name: str, rate: int, layout: str) -> Iterator[Any]:
 def _flush(resampler: Any) -> Iterator[Any]:
     """What a resampler still holds."""
     yield from (piece for piece in (resampler.resample(None) if resampler else ()) if piece is not None)
+
+
+def in_time(container: Any, name: str, rate: int, layout: str) -> Iterator[NDArray[numpy.float32]]:
+    """As ``pieces``, in arrays (channels, samples), with silence where the file's clock has a gap: players wait there.
+    Raises ToolError."""
+    import numpy
+
+    begin, position = (container.start_time or 0) / 1e6, 0
+    for piece in pieces(container, name, rate, layout):
+        samples = samples_of(piece)
+        gap = 0 if piece.time is None else round((piece.time - begin) * rate) - position
+        if DRIFT * rate < gap <= LONGEST_GAP * rate:
+            position += gap
+            while gap:
+                yield numpy.zeros((samples.shape[0], min(gap, rate)), dtype=numpy.float32)
+                gap -= min(gap, rate)
+        yield samples
+        position += samples.shape[1]
 
 
 def read(path: Path, most: int = SOUND_SAMPLES) -> Sound:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter, Tool
@@ -80,8 +80,8 @@ class AudioClipTool(base.BenchTool):
             stream = container.streams.audio[0]
             layout = sound_file.layout_of(stream)
             rate, layout = sound_file.shape_for(target.suffix, stream.rate, layout, stream.channels)
-            pieces = sound_file.pieces(container, audio.name, rate, layout)
-            sound_file.write(target, _part(pieces, start, end, rate, audio.name), rate, layout)
+            sounds = sound_file.in_time(container, audio.name, rate, layout)
+            sound_file.write(target, _part(sounds, start, end, rate, audio.name), rate, layout)
         return target
 
 
@@ -94,11 +94,12 @@ def _clip_name(wanted: str | None, default: str) -> str:
     return naming.file_name(wanted, default, suffix if suffix in kinds else ".mp3")
 
 
-def _part(pieces: Iterator[Any], start: float, end: float, rate: int, name: str) -> Iterator[NDArray[numpy.float32]]:
+def _part(
+    sounds: Iterator[NDArray[numpy.float32]], start: float, end: float, rate: int, name: str
+) -> Iterator[NDArray[numpy.float32]]:
     """What lies between two times. Raises ToolError where that is nothing."""
     first, last, position = round(start * rate), round(end * rate), 0
-    for piece in pieces:
-        samples = sound_file.samples_of(piece)
+    for samples in sounds:
         begin, stop = max(first - position, 0), min(last - position, samples.shape[1])
         if begin < stop:
             yield samples[:, begin:stop]

@@ -36,8 +36,11 @@ def chart(root: Element) -> Iterator[str]:
     axes = [title for one in children(area) if local(one) in AXES and (title := plain(child(one, "title")))]
     if axes:
         yield f"Axes: {', '.join(axes)}"
-    columns = _columns(area, is_1904) if child(root, "chartData") is None else _new_form(root, area)
-    for places, group in groupby(islice(columns, MOST), key=lambda column: column.places):
+    found = _columns(area, is_1904) if child(root, "chartData") is None else _new_form(root, area)
+    columns = [column for column in islice(found, MOST) if column.places or column.values]
+    if not columns:
+        yield "[the file stores no values of this chart]"
+    for places, group in groupby(columns, key=lambda column: column.places):
         same = list(group)
         yield BETWEEN.join(["", *(column.name for column in same)])
         for place in sorted({*places, *(place for column in same for place in column.values)}):

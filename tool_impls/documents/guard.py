@@ -60,8 +60,11 @@ def check_size(path: Path) -> int:
     return size
 
 
-def check_office(path: Path, what: str) -> None:
-    """Raises ToolError unless the file is a sound archive of reasonable size whose XML declares no document type."""
+def check_office(path: Path, what: str, *, well_formed: bool = True) -> None:
+    """Raises ToolError unless the file is a sound archive of reasonable size whose XML declares no document type.
+
+    ``well_formed``: nor may it have errors, because other parsers than the one in here might read on behind these.
+    """
     size = check_size(path)
     with path.open("rb") as stream:
         start = stream.read(8)
@@ -80,7 +83,7 @@ def check_office(path: Path, what: str) -> None:
         _check_parts(parts, size)
         tags = 0
         for part in parts:
-            tags += _check_part(stream, part)
+            tags += _check_part(stream, part, well_formed)
             if tags > MAX_TAGS:
                 raise ToolError(f"the file holds more than {MAX_TAGS:,} XML tags, which is too much to read")
 
@@ -118,9 +121,9 @@ def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
             raise ToolError(f"part {part.filename!r} is packed with {method}")
 
 
-def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
+def _check_part(stream: IO[bytes], part: zipfile.ZipInfo, well_formed: bool) -> int:
     """The number of a part's tags. Its size and sum must be as declared, its XML free of document types."""
-    length, checksum, tags, blank = 0, 0, 0, True
+    length, checksum, tags, blank, parsed = 0, 0, 0, True, True
     parser: expat.XMLParserType | None = None
     for piece in _unpacked(stream, part):
         if blank and parser is None and _is_xml(part.filename, piece):
@@ -133,11 +136,11 @@ def _check_part(stream: IO[bytes], part: zipfile.ZipInfo) -> int:
             raise ToolError(f"part {part.filename!r} unpacks to more than {declared}")
         if parser is not None:
             tags += piece.count(b"<")
-            _feed(parser, piece, part.filename)
+            parsed = parsed and _fed(parser, piece)
     if length != part.file_size or checksum != part.CRC:
         raise ToolError(f"part {part.filename!r} is damaged or cut off")
-    if parser is not None:
-        _feed(parser, b"", part.filename, last=True)
+    if parser is not None and not (parsed and _fed(parser, b"", last=True)) and well_formed:
+        raise malformed(part.filename)
     return 0 if "/worksheets/" in part.filename else tags
 
 
@@ -187,11 +190,17 @@ def _parser(name: str) -> expat.XMLParserType:
     return parser
 
 
-def _feed(parser: expat.XMLParserType, piece: bytes, name: str, last: bool = False) -> None:
+def _fed(parser: expat.XMLParserType, piece: bytes, last: bool = False) -> bool:
+    """Whether the parser found no error."""
     try:
         parser.Parse(piece, last)
     except (expat.ExpatError, ValueError, LookupError):  # the last two for encodings that it does not know
-        raise ToolError(f"part {name!r} is not well-formed XML in UTF-8 or UTF-16") from None
+        return False
+    return True
+
+
+def malformed(name: str) -> ToolError:
+    return ToolError(f"part {name!r} is not well-formed XML in UTF-8 or UTF-16")
 
 
 def _mb(size: int) -> str:

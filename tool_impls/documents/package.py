@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents.guard import UNPARSED
+from tool_impls.documents.guard import UNPARSED, malformed
 
 PLAIN = ("p", "br", "t", "v")
+NOT_PARSED = (ElementTree.ParseError, ValueError, LookupError)  # the last two for unknown encodings
 RELATIONS = "relationships}"  # the end of both namespaces of attributes that name a relation
 
 
@@ -36,7 +37,12 @@ class Package:
     """An Office file that ``guard.check_office`` has let through."""
 
     def __init__(self, path: Path) -> None:
-        self._archive = zipfile.ZipFile(path)
+        self._file = path.open("rb")  # closed with the package, even while a part of it is being read
+        try:
+            self._archive = zipfile.ZipFile(self._file)
+        except BaseException:
+            self._file.close()
+            raise
         self._names = {_key(name): name for name in self._archive.namelist()}
         self._relations: dict[str, dict[str, Relation]] = {}
 
@@ -47,6 +53,7 @@ class Package:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._archive.close()
+        self._file.close()
 
     def main(self, name: str, what: str) -> tuple[str, Element]:
         """The main part and its root, which must have this name. Raises ToolError. ``what``: ``a DOCX document``."""
@@ -54,7 +61,7 @@ class Package:
         for part in self.parts("", "officeDocument"):
             root = self.root(part)
             if root is None:
-                problem = f"its main part {part!r} is missing or no XML"
+                problem = f"its main part {part!r} is missing"
             elif local(root) == name:
                 return part, root
             else:
@@ -62,20 +69,39 @@ class Package:
         raise ToolError(f"the file is not {what} that can be read: {problem}")
 
     def root(self, part: str) -> Element | None:
-        """The root of a part; None where the file has no such part, or it is no XML."""
+        """The root of a part; None where the file has no such part. Raises ToolError for damaged XML."""
         name = self._names.get(_key(part))
         if name is None or name.lower().endswith(UNPARSED):
             return None
-        with suppress(ElementTree.ParseError):
+        try:
             return ElementTree.fromstring(self._archive.read(name))
+        except NOT_PARSED:
+            raise malformed(name) from None
+
+    def sound_root(self, part: str) -> Element | None:
+        """As ``root``, but None also for damaged XML: for parts that no text depends on."""
+        with suppress(ToolError):
+            return self.root(part)
         return None
+
+    def elements(self, part: str, name: str) -> Iterator[Element]:
+        """The elements of a part with this name, one after the other: only one is kept. None where there is no part.
+        Raises ToolError for damaged XML.
+        """
+        found = self._names.get(_key(part))
+        if found is None:
+            return
+        with self._archive.open(found) as stream:
+            try:
+                for _, element in ElementTree.iterparse(stream):
+                    if local(element) == name:
+                        yield element
+                        element.clear()
+            except NOT_PARSED:
+                raise malformed(found) from None
 
     def has(self, part: str) -> bool:
         return _key(part) in self._names
-
-    def opened(self, part: str) -> IO[bytes]:
-        """A part to read in pieces."""
-        return self._archive.open(self._names[_key(part)])
 
     def relations(self, part: str) -> dict[str, Relation]:
         """Those of a part to others in the file, by id; of the file as a whole where ``part`` is empty."""
@@ -97,7 +123,7 @@ class Package:
 
     def of_type(self, *ends: str) -> list[str]:
         """The parts whose media types end so, by name."""
-        types = self.root("[Content_Types].xml")
+        types = self.sound_root("[Content_Types].xml")
         typed = [] if types is None else [one for one in types if value(one, "ContentType").endswith(ends)]
         return sorted(name for one in typed if (name := value(one, "PartName")) and _key(name) in self._names)
 

@@ -26,6 +26,10 @@ CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")  # texts have hardly any; other f
 LATIN = ("Windows-1250", "Windows-1252", "Windows-1254")
 ACCENTED = re.compile(r"[\x00-\x7fÀ-ÏÑ-ÖØ-ÝßÀ-ïñ-öø-ýÿ×÷€ŒœŠšŽžŸ–—‘’“”„…•°±²³µ·½¼¾£§©®ªº«»¿¡™‰´¨\xa0]*+")
 
+WITHIN = re.compile("[A-Za-z][“”„•§°±²³£©®ª¿¡™¨][a-zà-ÿ]|[a-z][À-ÖØ-ÝŠŒŽŸ][a-z]")  # no word has these within
+LETTERS = re.compile(r"[\x00-\x7fÀ-ÖØ-öø-ÿŒœŸ]*+")
+OLDER = ("mac_roman", "cp850")  # Western encodings of programs before 2000, and of some until today
+
 DELIMITERS = "\t;,|"  # the first of equally good ones
 ROWS = 20  # that show the delimiter
 DECLARED = re.compile(r"sep=(.)\r?\n")  # the first line of a file, for Excel
@@ -40,8 +44,12 @@ def decode(data: bytes, encoding: str = "") -> str:
     marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
     for name in (marked,) if marked else ("utf-8", encoding):
         text = _decoded(data, name or _guessed(data), marked is not None)
-        if text is not None and "\0" not in text and (name or 20 * len(CONTROLS.findall(text)) <= len(text)):
-            return text
+        if text is None:
+            continue
+        shown = text.rstrip("\0")  # room that a program had reserved
+        allowed = len(shown) // (8 if name else 20)
+        if (shown or not text) and ((name and "\0" not in shown) or len(CONTROLS.findall(shown)) <= allowed):
+            return shown.replace("\0", "\ufffd")
     raise ToolError(
         f"the file is no text in UTF-8, UTF-16 or {encoding or 'another common encoding'}; save it as UTF-8"
     )
@@ -80,13 +88,26 @@ def _guessed(data: bytes) -> str:
         return "gb18030"
     if _is_western(sample):
         return name if is_sure and name in LATIN else "cp1252"
-    return name
+    older = (one for one in OLDER if not is_sure and _in_words(sample.decode(one)))
+    return next(older, name)
 
 
 def _is_western(data: bytes) -> bool:
     """Whether the bytes are single accented letters and signs among plain ones, as Western languages have them."""
     text = data.decode("cp1252", "replace")
-    return ACCENTED.fullmatch(text) is not None and re.search(r"[^\x00-\x7f]{3}", text) is None
+    return ACCENTED.fullmatch(text) is not None and not _is_odd(text)
+
+
+def _in_words(text: str) -> bool:
+    """Whether the text has no signs beyond ASCII but accented letters, most of them beside plain ones."""
+    beside = len(re.findall(r"(?<=[A-Za-z])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z])", text))
+    foreign = len(text) - len(text.encode("ascii", "ignore"))
+    return LETTERS.fullmatch(text) is not None and not _is_odd(text) and 2 * beside > foreign
+
+
+def _is_odd(text: str) -> bool:
+    """Whether Western texts do not look like this."""
+    return re.search(r"[^\x00-\x7f]{3}", text) is not None or WITHIN.search(text) is not None
 
 
 def _delimiter(text: str) -> str:

@@ -44,7 +44,7 @@ class ReadDOCX(ReadingTool):
         return "Python" if settings.value(cls.meta.name, cls.options[-1]) else "python-docx"
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        check_office(file, DOCUMENT)
+        check_office(file, DOCUMENT, well_formed=not self.option("tables"))
         with reading(DOCUMENT):
             if self.option("tables"):
                 with Package(file) as package:
@@ -77,8 +77,8 @@ class ReadPPTX(ReadingTool):
         return "Python" if any(kinds) else "python-pptx"
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        check_office(file, PRESENTATION)
         groups, tables, notes = (bool(self.option(name)) for name in ("groups", "tables", "notes"))
+        check_office(file, PRESENTATION, well_formed=not (groups or tables or notes))
         with reading(PRESENTATION):
             if groups or tables or notes:
                 without = [name for name, kept in (("grpSp", groups), ("tbl", tables)) if not kept]

@@ -6,8 +6,9 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
@@ -30,6 +31,7 @@ PAGES = Option("pages", "int", PDF_PAGES, "most pages of a file that is read; a 
 OCR = Option("ocr", "bool", False, "read pages without text as pictures")
 NOTES = Option("notes", "bool", True, "add notes and the values of form fields to their pages", released=False)
 DEEPEST = 50  # levels of a page tree; honest ones have about four
+LAST_LINES = 2048  # bytes
 FIELD = "Field "  # begins the line of a form field
 DEEPEST_FIELD = 20  # levels of a field's name
 MAX_CONTENT = 16 * 2**20  # bytes of one page's drawing commands, unpacked
@@ -91,17 +93,30 @@ def opened_pdf(path: Path, most: int) -> Iterator[PdfReader]:
     Raises ToolError for what is no PDF, for a password, for more than ``most`` pages, and for damage, also in the body
     of the ``with`` statement.
     """
-    import pypdf
-
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it grumbles about every oddity of a file
     check_size(path)
     with path.open("rb") as stream, reading("a PDF"):
         if b"%PDF-" not in stream.read(1024):
             raise ToolError("the file is not a PDF: it does not begin as one")
-        reader = pypdf.PdfReader(stream)
+        reader = _reader(stream)
         _unlock(reader)
         _check_pages(reader, most)
         yield reader
+
+
+def _reader(stream: IO[bytes]) -> PdfReader:
+    """Also of a file that lacks its last lines; all of its objects are looked for then."""
+    import pypdf
+    from pypdf.errors import PdfReadError
+
+    try:
+        return pypdf.PdfReader(stream)
+    except PdfReadError:
+        stream.seek(0)
+        data = stream.read()
+        if b"trailer" not in data[-LAST_LINES:]:  # objects may be missing, too
+            raise
+        return pypdf.PdfReader(BytesIO(data + b"\nstartxref\n0\n%%EOF\n"))
 
 
 def _unlock(reader: PdfReader) -> None:
@@ -180,8 +195,7 @@ def _added(page: PageObject) -> Iterator[str]:
         kind = _value(annotation.get("/Subtype"))
         if kind == "Widget":
             field = _with_parents(annotation)
-            value = next((_value(part["/V"]) for part in field if "/V" in part), "")
-            if value.strip():
+            if (value := _shown(field)).strip():
                 name = ".".join(_value(part["/T"]) for part in reversed(field) if "/T" in part)
                 yield f"{FIELD}{name}: {value}"
         elif kind not in ("Link", "Popup"):
@@ -201,6 +215,24 @@ def _with_parents(field: DictionaryObject) -> list[DictionaryObject]:
             break
         found.append(parent)
     return found
+
+
+def _shown(field: list[DictionaryObject]) -> str:
+    """The value of a form field as a viewer shows it: a choice by its label, not by what the form would send."""
+    from pypdf.generic import ArrayObject
+
+    given = next((part["/V"] for part in field if "/V" in part), field[0].get("/AS"))
+    options = next((part["/Opt"] for part in field if "/Opt" in part), None)
+    is_button = any(part.get("/FT") == "/Btn" for part in field)  # its values are the places of its labels
+    labels = {}
+    for place, option in enumerate(options if isinstance(options, ArrayObject) else ()):
+        option = option.get_object()
+        if isinstance(option, ArrayObject) and len(option) == 2:
+            labels[_value(option[0])] = _value(option[1])
+        elif is_button:
+            labels[str(place)] = _value(option)
+    chosen = map(_value, given if isinstance(given, ArrayObject) else [given])
+    return ", ".join(labels.get(one, one) for one in chosen)
 
 
 def _value(value: Any) -> str:

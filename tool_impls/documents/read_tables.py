@@ -22,6 +22,8 @@ from tool_impls.options import Option
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
 
+MOST_EMPTY = 1_000  # empty rows in a row that are shown as empty lines
+
 ALL_SHEETS = Option("all_sheets", "bool", True, "show every sheet under its name, not only the first", released=False)
 PERCENT = Option("percent", "bool", True, "show numbers in a format of percentages as such: 47.5%", released=False)
 ENCODING = Option("encoding", "text", "", "of a file that is neither UTF-8 nor marked as UTF-16; guessed if not set")
@@ -74,7 +76,7 @@ class ReadXLSX(ReadingTool):
     options = (*ReadingTool.options, ALL_SHEETS, PERCENT)
 
     def apply(self, folder: Path, /, file: Path) -> str:
-        check_office(file, "an XLSX workbook")
+        check_office(file, "an XLSX workbook", well_formed=False)
         with reading("an XLSX workbook"), Package(file) as package:
             found = sheets(package)
             if not found:
@@ -111,6 +113,6 @@ def _rows(rows: Iterable[Sequence[Cell]], percent: bool) -> Iterator[str]:
         if not cells:
             empty += 1
             continue
-        yield from [""] * empty
+        yield from [f"[{empty:,} empty rows]"] if empty > MOST_EMPTY else [""] * empty
         empty = 0
         yield row_text(cells)

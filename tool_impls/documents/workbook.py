@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import ToolError
@@ -122,10 +121,10 @@ class _Book:
         self.epoch = dates.CALENDAR_MAC_1904 if since_1904 else dates.CALENDAR_WINDOWS_1900
         named = {kind: part for _, kind, part in package.relations(main).values() if package.has(part)}
         self.texts = list(self._texts(named.get("sharedStrings", "xl/sharedStrings.xml")))
-        self.formats = list(self._formats(package.root(named.get("styles", "xl/styles.xml"))))
+        self.formats = list(self._formats(package.sound_root(named.get("styles", "xl/styles.xml"))))
 
     def _texts(self, part: str) -> Iterator[str]:
-        for element in _elements(self.package, part, "si"):
+        for element in self.package.elements(part, "si"):
             yield _text(element)
 
     def _formats(self, root: Element | None) -> Iterator[Format]:
@@ -151,7 +150,7 @@ class _Rows:
 
     def read(self, part: str) -> Iterator[list[Cell]]:
         given = 0
-        for element in _elements(self._book.package, part, "row"):
+        for element in self._book.package.elements(part, "row"):
             place = int(float(element.get("r", given + 1)))
             while given + 1 < place:
                 given += 1
@@ -251,13 +250,3 @@ def _unescaped(text: str) -> str:
     from openpyxl.utils.escape import unescape
 
     return str(unescape(text)) if "_x" in text else text
-
-
-def _elements(package: Package, part: str, name: str) -> Iterator[Element]:
-    """The elements of a part with this name, one after the other: only one is kept. None where there is no part."""
-    if package.has(part):
-        with package.opened(part) as stream:
-            for _, element in ElementTree.iterparse(stream):
-                if local(element) == name:
-                    yield element
-                    element.clear()

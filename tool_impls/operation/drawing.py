@@ -15,6 +15,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import displayed
 from tool_impls import base
 from tool_impls.endpoints import png
+from tool_impls.fonts import boxes, pillows_or_better
 from tool_impls.geometry import Box, font_size, numbers, read_box
 from tool_impls.naming import file_name
 
@@ -34,8 +35,7 @@ FAR = 50_000.0  # pixels; keeps numbers that no C integer can hold away from Pil
 class _DrawingTool(base.BenchTool):
     category = "operation"
     confined = True
-    pure = True
-    version = 3  # pictures are upright and keep their transparency
+    version = 4  # pictures are upright and keep their transparency; all characters that fonts here have
     packages = ("PIL",)
     concurrency = 2
 
@@ -62,12 +62,10 @@ class DrawBox(_DrawingTool):
         annotation: str | None = None,
         output_dir: str | None = None,
         filename: str | None = None,
-    ) -> Image | Path:
-        from PIL import ImageFont
-
+    ) -> Image | Path | base.Noted:
         box = _in_order(read_box(bbox))
         picture = displayed(image)
-        font = ImageFont.load_default(font_size(picture.height))
+        font, lost = pillows_or_better(annotation or "", font_size(picture.height))
 
         def draw(pen: ImageDraw) -> None:
             pen.rectangle([_near(value) for value in box], fill=(*RED, FILL_ALPHA), outline=(*RED, 255))
@@ -76,7 +74,7 @@ class DrawBox(_DrawingTool):
                 pen.text(point, _that_fits("lb", annotation), fill=(*RED, 255), font=font, anchor="lb")
 
         picture = _painted(picture, RED, draw)
-        return _saved(picture, folder, output_dir, filename, "image_with_box")
+        return _noted(_saved(picture, folder, output_dir, filename, "image_with_box"), lost)
 
 
 class AddText(_DrawingTool):
@@ -103,8 +101,8 @@ class AddText(_DrawingTool):
         color: str = "red",
         output_dir: str | None = None,
         filename: str | None = None,
-    ) -> Image | Path:
-        from PIL import ImageColor, ImageFont
+    ) -> Image | Path | base.Noted:
+        from PIL import ImageColor
 
         try:
             ink = ImageColor.getrgb(color)[:3]
@@ -112,10 +110,14 @@ class AddText(_DrawingTool):
             raise ToolError(f"color must be an English colour name or #rrggbb; got {color!r}") from None
         picture = displayed(image)
         point, anchor = _place(position, picture.size)
-        font = ImageFont.load_default(font_size(picture.height))
+        font, lost = pillows_or_better(text, font_size(picture.height))
         words = _that_fits(anchor, text)
         picture = _painted(picture, ink, lambda pen: pen.text(point, words, fill=ink, font=font, anchor=anchor))
-        return _saved(picture, folder, output_dir, filename, "image_with_text")
+        return _noted(_saved(picture, folder, output_dir, filename, "image_with_text"), lost)
+
+
+def _noted(result: Image | Path, lost: str) -> Image | Path | base.Noted:
+    return base.Noted(result, boxes("picture", lost)) if lost else result
 
 
 def _painted(picture: Image, colour: tuple[int, ...], draw: Callable[[ImageDraw], None]) -> Image:

@@ -79,6 +79,7 @@ class ToolRunner:
             folder = tempfile.mkdtemp(dir=call.folder)  # a call that is done again finds nothing of its first time
             given = tool.apply(Path(folder), **values)
             result, note = given if isinstance(given, Noted) else (given, "")
+            note = " ".join(filter(None, (note, media.left_out(tool.meta, values))))
             names = tuple(media.file_names(tool.meta, result))
             raw = call.raw and media.is_file(tool.meta)
             body = (

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
-from tool_impls.bounds import check_pixels, check_result, read_picture
+from tool_impls.bounds import FRAMES, check_pixels, check_result, read_picture
 from tool_impls.endpoints import png
 from tool_impls.naming import named_files
 from tool_impls.server.protocol import SCALARS
-
-if TYPE_CHECKING:
-    pass
 
 
 def open_inputs(
@@ -47,6 +44,17 @@ def open_inputs(
                 if found := files.get(path) or _below(root, path):
                     named[path] = found
     return {**opened, "files": named} if several else opened
+
+
+def left_out(tool: Tool, opened: Mapping[str, Any]) -> str:
+    """A sentence about each input that is only the first of the pictures in its file."""
+    pictures = [parameter.name or "" for parameter in tool.inputs if parameter.type == "image"]
+    counts = {name: opened[name].info.get(FRAMES, 1) for name in pictures if opened.get(name) is not None}
+    return " ".join(
+        f"{name} has {count} pages or frames, of which this tool takes the first only."
+        for name, count in counts.items()
+        if count > 1
+    )
 
 
 def _below(root: Path | None, path: str) -> Path | None:

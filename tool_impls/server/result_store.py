@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.atomic_write import advice, write_whole
 from tool_impls.server.call import Answer
 
 LARGEST = 1 / 20  # of the folder's size, for one entry; and how much is written until the folder is measured again
@@ -65,14 +65,15 @@ class ResultStore:
                 self._unmeasured = 0
                 self._make_room()
         except OSError as error:
-            self.log(f"results of tools cannot be kept in {self._folder} ({error.strerror or error})")
+            self.log(f"results of tools cannot be kept in {self._folder} ({error.strerror or error})", error)
 
-    def log(self, problem: str) -> None:
+    def log(self, problem: str, error: OSError | None = None) -> None:
         """Log once that the cache does not work, and what to do."""
         if not self._logged:
             self._logged = True
-            advice = "free disk space there, or set cache_mb = 0 in [tools]"
-            logging.getLogger("agentgauge.tools").warning("%s; tools work without it: %s", problem, advice)
+            first = error and advice(error)
+            what = f"{first}, or set cache_mb = 0 in [tools]" if first else "cache_mb = 0 in [tools] switches it off"
+            logging.getLogger("agentgauge.tools").warning("%s; tools work without it: %s", problem, what)
 
     def _ready(self) -> bool:
         if self._usable is None:
@@ -85,7 +86,7 @@ class ResultStore:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = self._folder.lstat()
         except OSError as error:
-            self.log(f"results of tools cannot be kept in {self._folder} ({error.strerror or error})")
+            self.log(f"results of tools cannot be kept in {self._folder} ({error.strerror or error})", error)
             return False
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077:
             return True

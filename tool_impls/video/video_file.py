@@ -21,7 +21,6 @@ SMALL = 400_000  # pixels of a frame up to which one thread is fast enough
 CLOCK = 90_000  # ticks a second: whole for all usual rates
 QUALITY = "20"  # of x264: 0 is exact, 51 is the worst; what it changes is not seen
 SOUND_RATE = 48_000  # samples a second
-DRIFT = 0.05  # seconds that sound may be off before it is moved
 COLOURS = ("colorspace", "color_range", "color_primaries", "color_trc")
 LIMITED = 1  # FFmpeg's number of the range from 16 to 235
 RGB_AS = 1  # FFmpeg's number of the rule for high definition (BT.709), which frames made from RGB follow
@@ -190,9 +189,9 @@ class Track:
         for piece in self._pieces:
             samples = sound_file.samples_of(piece)
             offset = 0 if piece.time is None else round((piece.time - self._begin) * SOUND_RATE) - self._place
-            if offset < 0 and (self._place == 0 or offset < -DRIFT * SOUND_RATE):
+            if offset < 0 and (self._place == 0 or offset < -sound_file.DRIFT * SOUND_RATE):
                 samples = samples[:, -offset:]
-            elif offset > DRIFT * SOUND_RATE:
+            elif offset > sound_file.DRIFT * SOUND_RATE:
                 self._gap = offset
             if samples.size:
                 self._rest = samples

@@ -27,7 +27,7 @@ BREAKS: Mapping[str, str] = {
     "judge": "Judge",
     "sandbox": "Sandbox",
     "data": "Data",
-    "disk": "Full disk",
+    "disk": "Disk or run folder",
     "fixture": "Set-up or teardown of a test",
     "internal": "Internal error",
 }

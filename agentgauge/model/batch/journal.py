@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from agentgauge.core.atomic_write import append_whole
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.parsing import parse_json
 
@@ -97,8 +98,7 @@ class Journal:
         content = f"\n{json.dumps({**line, CHECK: _checksum(line)})}\n".encode()
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if os.write(file, content) < len(content):
-                raise OSError(f"{self._path} could not be written as a whole")
+            append_whole(self._path, file, content)
             os.fsync(file)
         finally:
             os.close(file)

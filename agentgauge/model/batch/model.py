@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentgauge.core.atomic_write import DISK_FULL
+from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, is_disk_full, refusal
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.errors import Fault, ModelFault
@@ -101,7 +101,8 @@ class BatchModel:
                 if not self._learned.learn(outcome.answer, request.messages, needs, quirks):
                     break
         except OSError as error:
-            raise Fault(f"the journal of batches cannot be written: {error}", cause=DISK_FULL) from None
+            cause = DISK_FULL if is_disk_full(error) else RUN_FOLDER
+            raise Fault(f"the journal of batches: {refusal(error)}", cause=cause) from None
         usage = sum(paid, Usage())
         if isinstance(outcome, ChatReply):
             return replace(outcome, usage=usage + outcome.usage)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ToolCall
+from agentgauge.core.parsing import parse_json
 from agentgauge.model.wire import clean_all
 from agentgauge.run.external_agent.deliveries import plain_file
 from agentgauge.sandbox import SandboxResult
@@ -25,7 +26,7 @@ def read_answer(folder: Path, result: SandboxResult) -> tuple[ChatReply, str]:
     output; of one that was ended from outside only JSON, because a text may be cut off."""
     if (content := plain_file(folder / ANSWER, MOST)) is not None:
         try:
-            return _message(json.loads(content)), ""
+            return _message(parse_json(content)), ""
         except (ValueError, RecursionError) as error:
             return ChatReply(), f"its {ANSWER} is not an answer: {error}"
     if not result.ended_from_outside and (content := plain_file(folder / TEXT, MOST)) is not None:

@@ -55,7 +55,7 @@ def read_agent(
     what each is. Raises UsageProblem for a command without a program, for readable paths that show the gold, and if
     this machine cannot confine a program and the user has not allowed unconfined programs.
     """
-    before = AgentFacts(**earlier["agent"]) if "agent" in earlier else None
+    before = _earlier_facts(earlier["agent"]) if earlier.get("agent") else None
     text: str | None = before.text if option.agent is None and before else option.agent
     if text is None or option.rescore:
         return before, None
@@ -77,6 +77,10 @@ def read_agent(
     name = point.name if point else _name_of(command)
     facts = AgentFacts(redact(text), name, digest, process.confined)
     return facts, AgentProgram(command, process, table.requests)
+
+
+def _earlier_facts(kept: Mapping[str, Any]) -> AgentFacts:
+    return AgentFacts(kept.get("text", ""), kept.get("name", ""), kept.get("digest", ""), kept.get("confined", True))
 
 
 def _as_possible(process: AgentSettings, *, allow_unsafe: bool) -> AgentSettings:

@@ -20,6 +20,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.parsing import parse_json
 from bench_gta.workflow.facts import drawn as facts_drawn
 from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page
@@ -101,7 +102,7 @@ def _docx(path: Path) -> Found:
 
 def _styles(package: Package, part: str, paragraphs: Sequence[Element]) -> Iterator[str]:
     """The names of the styles of paragraphs, in lower case."""
-    known = (style for of_styles in package.parts(part, "styles") for style in children(package.root(of_styles)))
+    known = (style for of_styles in package.parts(part, "styles") for style in children(package.sound_root(of_styles)))
     names = {value(style, "styleId"): value(child(style, "name")) for style in known}
     styles = (value(child(paragraph, "pPr", "pStyle")) for paragraph in paragraphs)
     return (names.get(style, style).lower() for style in styles)
@@ -128,7 +129,7 @@ def _is_title(shape: Element) -> bool:
 
 
 def _xlsx(path: Path) -> Found:
-    check_office(path, "an XLSX workbook")
+    check_office(path, "an XLSX workbook", well_formed=False)
     lines: list[str] = []
     longest = widest = 0
     with reading("an XLSX workbook"):
@@ -196,15 +197,15 @@ def _markdown(path: Path) -> Found:
 def _json(path: Path) -> Found:
     text = _decoded(path)
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        parsed = parse_json(text)
+    except ValueError as error:
         return {"broken": f"it is not valid JSON ({str(error)[:100]})"}
     short = parsed if len(text) <= LONGEST else None
     return {"text": text, "parsed": short, "measures": {"lines": _lines(text)}}
 
 
 def _zip(path: Path) -> Found:
-    check_office(path, "a zip archive")
+    check_office(path, "a zip archive", well_formed=False)
     with reading("a zip archive"), zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
     return {"text": "\n".join(member.filename for member in members), "measures": {"members": len(members)}}

@@ -16,7 +16,7 @@ from agentgauge import sandbox
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
 from bench_gta.workflow.rendering.confined import run_child
-from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
+from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES, kind_of, suffix_of
 from bench_gta.workflow.rendering.sources import Unfit, copy
 
 CHILD = "bench_gta.workflow.facts.child"
@@ -30,7 +30,9 @@ MOST_FILES = 200
 TOGETHER = 256 << 20  # bytes of the files that one child gets, of which it sees copies in memory
 
 KINDS: Mapping[str, str] = {
-    **{".docx": "Word document", ".pptx": "presentation", ".xlsx": "workbook", ".xlsm": "workbook"},
+    **dict.fromkeys(DOCUMENTS, "Word document"),
+    **dict.fromkeys(SLIDES, "presentation"),
+    **dict.fromkeys(SHEETS, "workbook"),
     **{".csv": "CSV table", ".tsv": "CSV table", ".json": "JSON file", ".zip": "archive", ".rtf": "text"},
     **{"pdf": "PDF", "page": "HTML page", "picture": "picture", "audio": "sound", "video": "video"},
     **{"markdown": "Markdown text", "drawing": "text", "plain": "text", "notebook": "text", "text": "text"},

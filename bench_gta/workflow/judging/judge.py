@@ -7,6 +7,7 @@ run can be scored again by other rules without paying again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from abc import ABC, abstractmethod
@@ -26,11 +27,12 @@ from agentgauge.run.thread_pools import in_cpu_slot
 from bench_gta.workflow.facts.collect import Facts, facts
 from bench_gta.workflow.judging import rules
 from bench_gta.workflow.judging.cache import Judgements, Kept, key_of
-from bench_gta.workflow.judging.parts import Part, extended_parts, flatten, upstream_parts
+from bench_gta.workflow.judging.parts import UNFIT, Part, extended_parts, flatten, upstream_parts
 from bench_gta.workflow.judging.prompts import AFTER_FILES, NO_ANSWER, filled, final_answer, has_frames, leaf_fields
 from bench_gta.workflow.judging.replies import Verdict, flaw_of, median, read_reply
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.convert import Conversions
+from bench_gta.workflow.rendering.sources import Unfit, take
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 
 RULES = "rules"  # the embedded judge's name
@@ -196,7 +198,11 @@ class ModelJudge(Judge):
         async def ask(one: _Vote) -> None:
             async with free:
                 parts = await shown.parts()
-                content = [{"type": "text", "text": one.prompt}, *_framed(parts, one.mark)] if parts else one.prompt
+                content = (
+                    [{"type": "text", "text": one.prompt}, *_framed(parts, one.mark, released=self._released)]
+                    if parts
+                    else one.prompt
+                )
                 reply = await self._ask([{"role": "user", "content": content}], one.number + turn * self._votes)
             one.last, one.end = reply.text, reply.finish_reason
             one.beside = " beside its reasoning" if reply.reasoning else ""
@@ -232,10 +238,15 @@ class _Vote:
     beside: str = ""  # what came with it, for a message
 
 
-def _framed(parts: Sequence[Part], mark: str) -> Sequence[Part]:
+def _framed(parts: Sequence[Part], mark: str, *, released: bool) -> Sequence[Part]:
     """The parts of the files, which the agent has named and written, with the last word behind them."""
     if not mark:
         return parts
+    if released:  # a part has one line there, and names are as the agent wrote them
+        one_line = {"text", "name"}
+        parts = [
+            {key: UNFIT.sub("\ufffd", part[key]) if key in one_line else part[key] for key in part} for part in parts
+        ]
     first, last = framing.begin(mark), f"{framing.end(mark)}\n\n{AFTER_FILES}"
     return [{"type": "text", "text": first}, *parts, {"type": "text", "text": last}]
 
@@ -312,6 +323,9 @@ def shown_file(path: str, folders: Iterable[str]) -> Path | None:
 
 
 def _digest(path: Path) -> str:
+    """Of the content, and for a page of the pictures and style sheets beside it that it shows."""
+    with contextlib.suppress(Unfit):
+        return take(path).digest
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

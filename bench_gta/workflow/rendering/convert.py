@@ -20,7 +20,7 @@ from agentgauge.core.errors import DataProblem, ToolError
 from bench_gta.workflow.judging.parts import Shown
 from bench_gta.workflow.rendering import programs
 from bench_gta.workflow.rendering.confined import Ended, run_child
-from bench_gta.workflow.rendering.kinds import Kind, kind_of
+from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES, Kind, kind_of
 from bench_gta.workflow.rendering.programs import Program
 from bench_gta.workflow.rendering.sources import Source, Unfit, opened, take
 from tool_impls.documents.plain_text import decode
@@ -114,7 +114,7 @@ class Conversions:
             yield self._child("page by office", most, office)
         if kind in ("office", "drawing") and office:
             yield self._child(kind, most, office)
-        if kind == "office" and source.name.endswith((".docx", ".pptx", ".xlsx", ".xlsm")):
+        if kind == "office" and source.name.endswith((*DOCUMENTS, *SLIDES, *SHEETS)):
             yield self._child("office text", most)
         if kind == "drawing":
             yield _plain_text

@@ -7,16 +7,23 @@ from pathlib import PurePath
 Kind = str
 """A key of SUFFIXES: ``page`` is HTML, ``plain`` becomes a PDF, ``text`` is shown as text; empty: not known."""
 
+DOCUMENTS = (".docx", ".docm", ".dotx", ".dotm")
+SLIDES = (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm")
+SHEETS = (".xlsx", ".xlsm", ".xltx", ".xltm")
+"""What Office writes since 2007: without and with macros, as it is opened, and as a template."""
+
 SUFFIXES: dict[Kind, str] = {
     "pdf": ".pdf",
-    "picture": ".png .jpg .jpeg .webp .gif .bmp .tif .tiff",
+    "picture": (
+        ".png .apng .jpg .jpeg .jpe .jfif .webp .gif .bmp .tif .tiff .avif .jp2 .ico .tga .ppm .pgm .pbm .heic .heif"
+    ),
     "drawing": ".svg",
     "audio": ".mp3 .wav .m4a .flac .ogg .aac .opus .aiff",
     "video": ".mp4 .mov .webm .avi .mkv .m4v .mpg .mpeg",
     "page": ".html .htm",
     "markdown": ".md .markdown",
     "plain": ".txt .json",
-    "office": ".docx .pptx .xlsx .xlsm .doc .ppt .xls .odt .odp .ods .rtf",
+    "office": " ".join((*DOCUMENTS, *SLIDES, *SHEETS, ".xlsb .doc .ppt .xls .odt .odp .ods .rtf")),
     "notebook": ".ipynb",
     "text": (
         ".csv .tsv .py .js .mjs .ts .tsx .jsx .css .scss .xml .yaml .yml .toml .ini .cfg .sql .tex .bib .sh .bat .ps1"

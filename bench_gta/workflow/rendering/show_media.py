@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened, is_plain
@@ -15,6 +15,9 @@ from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.guard import check_size
 from tool_impls.video.frames import decoded, open_video, upright, video_frames
 from tool_impls.video.timing import timing_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
 """What endpoints take as it is, and how such files are called."""
@@ -32,23 +35,27 @@ def picture(order: Mapping[str, Json]) -> Json:
     size = check_size(path)
     with opened_picture(path, "it", then="are shown") as image:
         count = getattr(image, "n_frames", 1)
-        width, height = image.size
-        note = f"{image.format} picture of {width} by {height} pixels"
-        small = max(width, height) <= LARGEST_SIDE and size <= LARGEST_FILE
+        small = max(image.size) <= LARGEST_SIDE and size <= LARGEST_FILE
         image.load()
         if count == 1 and small and path.suffix in PLAIN.get(image.format or "", ()) and is_plain(image):
-            return {"files": [path.name], "note": note}
+            return {"files": [path.name], "note": _described(image, image)}
+        note = ""
         files: list[str] = []
         shown = min(count, order["max_frames"])
         for place in (number * count // shown for number in range(shown)):
             image.seek(place)
             check_pixels("it", *image.size, then="are shown")  # frames may differ
             made = flattened(image)
+            note = note or _described(image, made)
             made.thumbnail((SIDE, SIDE))
             files.append(f"picture_{len(files) + 1:03}.png")
             made.save(folder / files[-1])
     moving = f", {count} frames of which {len(files)} are shown" if count > 1 else ""
     return {"files": files, "note": f"{note}{moving}; shown as PNG of at most {SIDE} pixels a side, made by {BY}"}
+
+
+def _described(image: Image, displayed: Image) -> str:
+    return f"{image.format} picture of {displayed.width} by {displayed.height} pixels"
 
 
 def video(order: Mapping[str, Json]) -> Json:

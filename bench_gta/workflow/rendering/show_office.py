@@ -18,16 +18,20 @@ from typing import Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
+from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES
 from bench_gta.workflow.rendering.programs import LIBRARIES
-from bench_gta.workflow.rendering.show_pages import MOST_PAGES, content, fenced, finished, made_pdf
+from bench_gta.workflow.rendering.show_pages import MOST_PAGES, bounded, content, fenced, finished, made_pdf
 from tool_impls.documents.guard import check_office, check_size
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_tables import ReadXLSX
 from tool_impls.settings import ToolSettings
 
-READERS: Mapping[str, Any] = {".docx": ReadDOCX, ".pptx": ReadPPTX, ".xlsx": ReadXLSX, ".xlsm": ReadXLSX}
-SHEETS = (".xlsx", ".xlsm")
-ARCHIVES = (*READERS, ".odt", ".odp", ".ods")  # zip archives of XML
+READERS: Mapping[str, Any] = {
+    **dict.fromkeys(DOCUMENTS, ReadDOCX),
+    **dict.fromkeys(SLIDES, ReadPPTX),
+    **dict.fromkeys(SHEETS, ReadXLSX),
+}
+ARCHIVES = (*READERS, ".xlsb", ".odt", ".odp", ".ods")  # zip archives of XML
 MOST_TEXT = 100_000  # characters of a document that is shown by its text only
 MOST_VALUES = 20_000  # characters of a workbook's values beside its PDF
 SHORT = 80  # rows of a workbook whose sheets are shown as one page each
@@ -75,14 +79,16 @@ def drawing(order: Mapping[str, Json]) -> Json:
 
 
 def office_text(order: Mapping[str, Json]) -> Json:
-    """The text of a DOCX, PPTX or XLSX file as a PDF. Raises ToolError."""
+    """The text of a document, a presentation or a workbook as a PDF. Raises ToolError."""
     path = Path(order["source"])
-    text = _text(path, MOST_TEXT)
+    text, cut = bounded(_text(path, MOST_TEXT))
     if not text.strip():
         raise ToolError("the document holds no text, and no program is here that shows more of it")
     sheet = path.suffix in SHEETS
     made = made_pdf(order, fenced(text) if sheet else text, markdown=sheet)
-    note = f"{path.suffix[1:].upper()} file, shown by its text only as a PDF; its layout and pictures are not shown"
+    note = (
+        f"{path.suffix[1:].upper()} file, shown by its text only as a PDF{cut}; its layout and pictures are not shown"
+    )
     return finished(made, note, text)
 
 

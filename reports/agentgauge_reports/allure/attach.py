@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentgauge.core.types import RUN_TOKEN, Record
+from agentgauge.core.types import Record
+from agentgauge_reports.case_files import RunFiles
 from agentgauge_reports.load import Run
 from agentgauge_reports.safe_text import line
 
@@ -68,7 +69,7 @@ class Attachments:
 
     def __init__(self, run: Run, folder: Path, cases: Mapping[str, int]) -> None:
         """``cases``: task → number of its cases."""
-        self._root = Path(run.about.get("rescore") or run.path).resolve()
+        self._run_files = RunFiles(run.path, run.about)
         self.folder = folder
         self.limits = limits(sum(cases.values()))
         self._left = Counter(dict.fromkeys(cases, FILES // max(1, len(cases))))
@@ -83,12 +84,12 @@ class Attachments:
         """Attach files that start with RUN_TOKEN. Returns the attachments, and the files that did not fit."""
         attached, left_out = [], []
         for path in dict.fromkeys(paths):
-            file = self._find(path)
+            file = self._run_files.find(path)
             if file is None:
                 continue
             size = file.stat().st_size
             if size > self._left[record.task]:
-                place = file.relative_to(self._root)
+                place = file.relative_to(self._run_files.folder.resolve())
                 left_out.append(f"{file.name} ({size:,} bytes) is not attached; it is at {place} in the run's folder")
                 continue
             self._left[record.task] -= size
@@ -98,16 +99,6 @@ class Attachments:
             shutil.copyfile(file, self.folder / source)
             attached.append({"name": line(file.name, 100), "source": source, "type": kind})
         return attached, left_out
-
-    def _find(self, path: str) -> Path | None:
-        """A file of the run's folder; a path may be a model's, and lead elsewhere."""
-        if not path.startswith(f"{RUN_TOKEN}/"):
-            return None
-        try:
-            file = (self._root / path.removeprefix(f"{RUN_TOKEN}/")).resolve()
-            return file if file.is_relative_to(self._root) and file.is_file() else None
-        except (OSError, ValueError):  # no path at all: too long, or with a null character
-            return None
 
 
 def mime_type(name: str) -> str:

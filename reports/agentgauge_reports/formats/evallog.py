@@ -8,7 +8,6 @@ included.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from agentgauge.core.atomic_write import refuse_device
+from agentgauge.core.atomic_write import replacing
 from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.reply_ends import is_cut
@@ -50,39 +49,37 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
         raise UsageProblem(f"{target} does not end in .eval, which inspect_ai requires; name it {name}")
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
-    refuse_device(target)
     loaded = load_run(run, tolerant=True)
     unshown.problems += loaded.problems
     gold = Gold(loaded)
     attempted = [case for case in loaded.cases if case.status != "missing"]
     started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
-    scratch = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        # summaries wait in a file: an archive is written entry by entry, and they are as long as the samples are many
-        with ZipFile(scratch, "w", ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as summaries:
-            archive.writestr(_entry("_journal/start.json"), json.dumps(started))
-            with loaded.reading() as read:
-                for place, case in enumerate(attempted):
-                    try:
-                        record = read(case)
-                        sample = _sample(loaded, case, record, gold.of(record))
-                        text = json.dumps(sample)
-                    except Exception as error:  # whatever this record holds, the other cases are shown
-                        sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
-                        text = json.dumps(sample)
-                    archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)
-                    summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
-            summaries.write(b"]" if attempted else b"[]")
-            summaries.seek(0)
-            with archive.open(_entry("summaries.json"), "w") as entry:
-                shutil.copyfileobj(summaries, entry)
-            status = "cancelled" if "why_missing" in loaded.summary else "success"
-            ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
-            archive.writestr(_entry("header.json"), json.dumps(started | ended))
-        scratch.replace(target)
-        unshown.notes += [gold.note] if gold.note else []
-    finally:
-        scratch.unlink(missing_ok=True)
+    # summaries wait in a file: an archive is written entry by entry, and they are as long as the samples are many
+    with (
+        replacing(target) as scratch,
+        ZipFile(scratch, "w", ZIP_DEFLATED) as archive,
+        TemporaryFile(dir=target.parent) as summaries,
+    ):
+        archive.writestr(_entry("_journal/start.json"), json.dumps(started))
+        with loaded.reading() as read:
+            for place, case in enumerate(attempted):
+                try:
+                    record = read(case)
+                    sample = _sample(loaded, case, record, gold.of(record))
+                    text = json.dumps(sample)
+                except Exception as error:  # whatever this record holds, the other cases are shown
+                    sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
+                    text = json.dumps(sample)
+                archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)
+                summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
+        summaries.write(b"]" if attempted else b"[]")
+        summaries.seek(0)
+        with archive.open(_entry("summaries.json"), "w") as entry:
+            shutil.copyfileobj(summaries, entry)
+        status = "cancelled" if "why_missing" in loaded.summary else "success"
+        ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
+        archive.writestr(_entry("header.json"), json.dumps(started | ended))
+    unshown.notes += [gold.note] if gold.note else []
     return [target]
 
 

@@ -72,7 +72,8 @@ def _write(run: Run, benchmark: str, tasks: Sequence[Task], output: Path, instan
 
 
 def _portable(name: str) -> str:
-    """As a folder on every system, as the schema's repository writes names."""
+    """As a folder on every system, as the schema's repository writes names; a long one is cut."""
+    name = name.encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
     return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or "unknown"
 
 

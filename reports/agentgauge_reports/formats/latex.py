@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.atomic_write import advice
 from agentgauge.core.errors import UsageProblem
 from agentgauge_reports.leaderboard import interval, number
 from agentgauge_reports.load import load_run
@@ -42,9 +43,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
     try:
         output.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UsageProblem(
-            f"--output {output} cannot be written ({error.strerror}); name a file in a folder that exists"
-        ) from None
+        do = advice(error) or "name a file in a folder that exists"
+        raise UsageProblem(f"--output {output} cannot be written ({error.strerror}); {do}") from None
     return [output]
 
 

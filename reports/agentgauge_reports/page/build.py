@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import refuse_device
+from agentgauge.core.atomic_write import refuse_device, replacing
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run
@@ -54,21 +54,23 @@ def write_page(
     unshown: Unshown | None = None,
     links_from: Path | None = None,
     home: str = "",
+    roots: Mapping[str, Path] | None = None,
 ) -> Path:
     """Write ``target`` and return it. ``loaded``: the run, if it has been read already.
 
     Transcripts go to the folder ``<target's stem>-data`` beside it and are loaded when one is opened, also from a disk.
     With ``embed`` they are inside the page, with the pictures. A case that cannot be shown is replaced by the reason;
     ``unshown`` collects these cases. ``links_from``: the folder of the page as browsers see it, if that is not the
-    folder of ``target``. ``home``: the address of the list of runs, if the page is served beside one. Raises
-    UsageProblem for a folder that holds no finished run, and OSError where the disk is full.
+    folder of ``target``. ``home``: the address of the list of runs, if the page is served beside one. ``roots``:
+    task → its data, if the user has named it. Raises UsageProblem for a folder that holds no finished run, and OSError
+    where the disk is full.
     """
     refuse_device(target)
     read = loaded or load_run(run, tolerant=True)
     configure_tasks(read.about["settings"]["options"])  # artifacts depend on them
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f"{target.stem}-data")
-    files = Files(run, read.about, None if embed else beside)
+    files = Files(run, read.about, None if embed else beside, roots)
     unshown = unshown or Unshown()
     unshown.problems += read.problems
     transcripts = Transcripts(files, read.summary["run"]["scoring"], None if embed else beside, unshown)
@@ -89,10 +91,8 @@ def write_page(
     data = figures(read, transcripts.facts) | tables | {"embedded": embed}
     places = {"beside": beside.name, "files": files.base(links_from or target.parent), "unseen": files.problem}
     local = times(read, transcripts.facts) | places
-    scratch = target.with_name(f".{target.name}.part")
-    with scratch.open("w", encoding="utf-8") as page:
+    with replacing(target) as scratch, scratch.open("w", encoding="utf-8") as page:
         page.writelines(_page(read, data, local, transcripts.embedded, files.embedded, home))
-    scratch.replace(target)
     return target
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN
-from agentgauge.data.find import find_used_data
+from agentgauge_reports.case_files import RunFiles, plain_file, shown_data
 
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
@@ -34,22 +33,20 @@ class Files:
     by content). With ``beside`` None everything is embedded.
     """
 
-    def __init__(self, run: Path, about: Mapping[str, Any], beside: Path | None) -> None:
-        """``about``: the run's run.json."""
-        self._folder = Path(about.get("rescore") or run).absolute()
+    def __init__(
+        self, run: Path, about: Mapping[str, Any], beside: Path | None, roots: Mapping[str, Path] | None = None
+    ) -> None:
+        """``about``: the run's run.json. ``roots``: task → the data that the user named; None: see ``shown_data``."""
+        self._run_files = RunFiles(run, about)
         self._beside = beside
         self._links: dict[tuple[str, str], str | None] = {}
         self.embedded: dict[str, str] = {}  # name by content → data URL
-        self.problem = ""
-        self._roots: dict[str, Path] = {}
-        try:
-            self._roots, _ = find_used_data(about, Path.cwd())
-        except AgentGaugeError as problem:
-            self.problem = f"Files of the data set are not shown: {problem}."
+        self._roots, self._lacking = shown_data(about) if roots is None else (roots, "")
+        self.problem = ""  # why files of the data set that texts name are not shown
 
     def base(self, page: Path) -> str:
         """The folder that links of the run start from, relative to the page's folder."""
-        return quote(os.fsencode(os.path.relpath(self._folder, page.absolute()))) + "/"
+        return quote(os.fsencode(os.path.relpath(self._run_files.folder, page.absolute()))) + "/"
 
     def links(self, task: str, texts: Iterable[str]) -> dict[str, str]:
         """Path as in ``texts`` → link: ``run:`` below ``base``, or ``page:`` beside the page or in ``embedded``."""
@@ -64,21 +61,20 @@ class Files:
 
     def _made(self, task: str, path: str) -> str | None:
         token, _, rest = path.partition("/")
-        root = self._folder if token == RUN_TOKEN else self._roots.get(task)
         suffix = Path(rest).suffix.lower()
-        if root is None or suffix not in SHOWN | LINKED:
+        if suffix not in SHOWN | LINKED:
             return None
-        root = root.resolve()
-        try:
-            file = (root / rest).resolve()
-            if not file.is_relative_to(root) or not file.is_file():  # a model may have written the path
-                return None
-            size = file.stat().st_size
-        except (OSError, ValueError):
+        if token == RUN_TOKEN:
+            file = self._run_files.find(path)
+        elif task in self._roots:
+            file = plain_file(self._roots[task], rest)
+        else:
+            file, self.problem = None, self._lacking
+        if file is None:
             return None
         if self._beside is not None and token == RUN_TOKEN:
-            return "run:" + quote(file.relative_to(root).as_posix())
-        if size > LARGEST:
+            return "run:" + quote(file.relative_to(self._run_files.folder.resolve()).as_posix())
+        if file.stat().st_size > LARGEST:
             return None
         content = file.read_bytes()
         name = f"file-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"

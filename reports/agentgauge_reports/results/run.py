@@ -12,7 +12,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.types import Event, Record
-from agentgauge.store.jsonl import CaseId
+from agentgauge.store.jsonl import UNREADABLE, CaseId
 from agentgauge_reports.load import CaseOutline, Reader, Run, load_run
 from agentgauge_reports.results.metrics import Metrics
 from agentgauge_reports.results.rows import CallResult, SampleResult
@@ -75,22 +75,28 @@ class FinishedRun:
     def _calls_of(self, case: CaseOutline, read: Reader) -> list[CallResult]:
         try:
             transcript = _read(read, case).transcript
-        except UsageProblem as problem:
+            events = transcript.events if transcript else ()
+            return [_call(case, number, event) for number, event in enumerate(events, 1)]
+        except (UsageProblem, *UNREADABLE) as error:
+            problem = error if isinstance(error, UsageProblem) else _unreadable(case, error)
             if self._unshown is None:
-                raise
+                raise problem from None
             self._unshown.add(f"{case.task} {case.sample}", problem)
             return []
-        return [_call(case, number, event) for number, event in enumerate(transcript.events, 1)] if transcript else []
 
 
 def _read(read: Reader, case: CaseOutline) -> Record:
     try:
         return read(case)
     except ValueError as error:
-        raise UsageProblem(
-            f"{case.file}: the record of {case.task} {case.sample}, attempt {case.attempt}, cannot be read: {error};"
-            " run this case again with --resume"
-        ) from None
+        raise _unreadable(case, error) from None
+
+
+def _unreadable(case: CaseOutline, error: Exception) -> UsageProblem:
+    return UsageProblem(
+        f"{case.file}: the record of {case.task} {case.sample}, attempt {case.attempt}, cannot be read: {error};"
+        " run this case again with --resume"
+    )
 
 
 def _sample(case: CaseOutline) -> SampleResult:

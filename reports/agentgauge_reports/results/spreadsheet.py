@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-_UNSAFE = re.compile(r"^[=+@\t]|^-(?!\d+(\.\d+)?\Z)|\r")
+_UNSAFE = re.compile(r"^[=+@\t\n＝＋＠－]|^-(?!\d+(\.\d+)?\Z)|\r")
 """A text that a spreadsheet takes for a formula, or that has a bare carriage return: the csv module writes that without
 quotes before Python 3.13, and a reader takes it for the end of a row."""
 

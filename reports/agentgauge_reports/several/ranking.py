@@ -20,6 +20,7 @@ from agentgauge_reports.leaderboard import (
     task_notes,
 )
 from agentgauge_reports.notices import cut_replies, endpoint_doubts, estimated_tokens, limit_of, named
+from agentgauge_reports.safe_text import markdown
 from agentgauge_reports.text import WIDTH, aligned, dollars
 
 Summaries = Mapping[str, Mapping[str, Any]]
@@ -99,7 +100,7 @@ def joint_leaderboard(summaries: Summaries) -> str:
         elif apart:
             parts += ["### Runs that are not comparable with the published rows", ""]
             parts += [*_figures_of(summaries, tasks, apart), ""]
-    return "\n".join(parts)
+    return markdown(parts)
 
 
 def _row_name(name: str, summary: Mapping[str, Any], tasks: Sequence[Task]) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -280,15 +281,15 @@ def test_failed_sequences_are_attempted_again_until_covered_or_the_limit(
     assert files(tmp_path / "a")[DIALOGUES] == files(tmp_path / "b")[DIALOGUES]
 
 
-def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told_in_a_sentence_and_nothing_finished_is_lost(tmp_path: Path) -> None:
     assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
-    write = os.write
-    monkeypatch.setattr("bench_wild.generate.ledger.os.write", lambda descriptor, line: write(descriptor, line[:100]))
-    with pytest.raises(UsageProblem, match=r"cannot be written \(only 100 of \d+ bytes fitted"):
-        generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST")
-    monkeypatch.undo()
+    size, limits = (tmp_path / "out" / DIALOGUES).stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
+    try:
+        with pytest.raises(UsageProblem, match=r"cannot be written \(File too large\); raise the limit of file sizes"):
+            generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (tmp_path / "out" / DIALOGUES).read_bytes().endswith(b"\n"), "half a line would damage the next"
     assert generate(tmp_path / "out", "--sequences", "CC-CC,CC-ST") == 0
     assert covered(tmp_path / "out") == ["CC-ST", "CC-CC"]
@@ -298,7 +299,7 @@ def test_so_is_one_that_fails_when_the_coverage_is_written(tmp_path: Path) -> No
     assert generate(tmp_path / "out", "--sequences", "CC-CC") == 0
     (tmp_path / "out" / COVERAGE).unlink()
     (tmp_path / "out" / COVERAGE).mkdir()
-    with pytest.raises(UsageProblem, match=r"out cannot be written \(Is a directory\); free disk space"):
+    with pytest.raises(UsageProblem, match=r"out cannot be written \(Is a directory\); check the folder"):
         generate(tmp_path / "out", "--sequences", "CC-CC")
     assert covered(tmp_path / "out") == ["CC-CC"]
 
