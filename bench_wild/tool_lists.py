@@ -50,7 +50,7 @@ def _function(tool: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def lacks(tools: Sequence[Mapping[str, Any]]) -> list[str]:
     """The gaps and oddities of a list, one sentence each."""
     names = Counter(tool["function"]["name"] for tool in tools)
-    found = [f"{count} tools are called {name!r}; a call means the first" for name, count in names.items() if count > 1]
+    found = [f"{count} tools are called {name!r}; a call means the last" for name, count in names.items() if count > 1]
     for tool in tools:
         function = tool["function"]
         name = function["name"]

@@ -25,6 +25,11 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
 
 
 @pages
+def test_no_page_holds_two_sides_of_a_merge(page: Path) -> None:
+    assert re.findall(r"^(?:<{7} .*|={7}|>{7} .*)$", page.read_text(encoding="utf-8"), re.MULTILINE) == []
+
+
+@pages
 def test_apple_mmau_has_its_whole_name(page: Path) -> None:
     """There is an audio benchmark of the short name."""
     assert re.findall(r"(?<!Apple )\bMMAU\b", page.read_text(encoding="utf-8")) == []

@@ -28,7 +28,7 @@ TEXT = {"type": "string", "description": "a text"}
     ("tools", "found"),
     [
         ([tool({"a": TEXT}, ["a"])], []),
-        ([tool({}), tool({})], ["2 tools are called 'f'; a call means the first"]),
+        ([tool({}), tool({})], ["2 tools are called 'f'; a call means the last"]),
         ([tool({}, description="")], ["f has no description"]),
         ([tool({}, parameters=None)], ["f has no parameters"]),
         ([tool({"a": TEXT}, ["a", "b"])], ["f requires 'b', which it does not declare"]),
@@ -119,7 +119,7 @@ def test_the_check_command_reads_lists_too(tmp_path: Path) -> None:
     (tmp_path / "tools_zh.jsonl").write_text(f"{json.dumps([tool({}), tool({})])}\n", encoding="utf-8")
     assert WildData().check(tmp_path) == (
         [],
-        ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the first"],
+        ["tools_zh.jsonl, line 1: 2 tools are called 'f'; a call means the last"],
     )
 
 
