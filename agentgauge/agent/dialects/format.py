@@ -12,6 +12,14 @@ from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
 
+class _Missing(str):
+    """A text of its own."""
+
+
+MISSING = _Missing()
+"""The arguments of a call that has none at all, not even empty ones: in WildToolBench a wrong action."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
     """A call as the model wrote it. ``arguments`` is JSON text, as in OpenAI's format; not checked against anything."""
@@ -54,6 +62,7 @@ class RenderedRequest:
     tools: tuple[Mapping[str, Any], ...] = ()  # for the server's chat template; empty where the messages describe them
     template: Mapping[str, Json] = field(default_factory=dict)  # further arguments of that chat template
     raw: bool = True  # the server shall not look for calls in the reply
+    refused: str = ""  # why the published server refused the request, so that it is not sent and the task is wrong
 
 
 class Format(ABC):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
@@ -23,6 +24,7 @@ from agentgauge.agent.dialects.conversation import (
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.frames import FUNCTION, JSON, JSON_LIST, JSON_TYPED, PYTHON_LIST, PYTHON_TAG, tag
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed, named, unnamed
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
@@ -32,7 +34,10 @@ _FUNCTIONARY_FORMS = (FUNCTION, JSON)
 _LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
 _OPEN, _CLOSE = "<function=", "</function>"  # functionary's
 _LLAMA_WORDS = ("function", "name", "parameters")
+_LLAMA_REFUSAL = "the published server refused the request, in which two messages of the role {} follow each other"
 _HAMMER_MARK = '```\n[{"name"'
+
+_QWEN_PROMPT = "You are Qwen, a model of Alibaba Cloud, and help with what you are asked."
 
 PLACEHOLDER = "(an answer without a call)"
 """Stands for every text reply to Hammer: the published runs replaced them, and so gave an empty reply a text."""
@@ -45,9 +50,18 @@ class Qwen(Format):
     max_tokens: ClassVar[int | None] = 512
     refusal: ClassVar[str] = "a reply that Qwen's syntax cannot hold"
 
+    prompt: str = _QWEN_PROMPT
+
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; the date stays at the end of the system message."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The sentence loses its last sign. In Chinese each request of a task has two more line breaks before the
+        date."""
+        breaks = "\n\n" * (1 if dialogue.language == "en" else dialogue.asked + 1)
+        system = {"role": "system", "content": f"{self.prompt[:-1]}{breaks}{dialogue.dated}"}
+        return RenderedRequest((system, *_as_template(dialogue, calling)), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
@@ -78,11 +92,18 @@ class Qwen(Format):
 class Functionary(Format):
     """functionary-medium v3.1: a tag for each call."""
 
+    max_tokens: ClassVar[int | None] = 512
     refusal: ClassVar[str] = "a reply that functionary's syntax cannot hold"
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; tool messages carry the name of their function."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """What the model wrote goes back as text."""
+        system = {"role": "system", "content": dialogue.dated}
+        sent = _as_template(dialogue, lambda one: {"role": "assistant", "content": one.written or ""})
+        return RenderedRequest((system, *sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
@@ -105,6 +126,24 @@ class Functionary(Format):
     def written(self, reply: ParsedReply) -> str:
         tagged = (f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls)
         return (reply.text or "") + "".join(tagged)
+
+
+def _as_template(dialogue: Dialogue, call: Callable[[Told], Message]) -> Iterator[Message]:
+    """The dialogue of a chat template with tools. ``call``: how the running task's own calls go back."""
+    for one in dialogue.history:
+        yield calling(one) if one.calls else _text(one, dialogue)
+        if one.results:
+            yield listed(one)
+    for one in dialogue.task:
+        if one.role == "user":
+            yield _text(one, dialogue)
+        else:
+            yield call(one) if one.calls else {"role": "assistant", "content": one.text}
+            yield from named(one)
+
+
+def _text(one: Told, dialogue: Dialogue) -> Message:
+    return {"role": one.role, "content": unnamed(one.text, dialogue.language)}
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:
@@ -135,6 +174,16 @@ class Llama(Format):
         sent = tuple(_one_by_one(tool_messages(kept)))
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """There is no system message. The server refused two messages of one role in a row: the results of parallel
+        calls, and the user's reply to a text that has the words of a call, since such a text was left out."""
+        task = tuple(one for one in dialogue.task if one.calls or one.role == "user" or not _has_words(one.text))
+        sent = tuple(_as_template(replace(dialogue, task=task), lambda one: calling(one, None)))
+        roles = [message["role"] for message in sent]
+        twice = next((role for role, other in pairwise(roles) if role == other), "")
+        refused = _LLAMA_REFUSAL.format(twice) if twice else ""
+        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused)
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
 
@@ -143,7 +192,7 @@ class Llama(Format):
         """
         if tolerant:
             return read_leniently(text, tools, _LLAMA_FORMS)
-        if not all(word in text for word in _LLAMA_WORDS):
+        if not _has_words(text):
             return ParsedReply(text)
         try:
             value = json.loads(text)
@@ -163,6 +212,10 @@ class Llama(Format):
             for call in reply.calls
         ]
         return (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
+
+
+def _has_words(text: str) -> bool:
+    return all(word in text for word in _LLAMA_WORDS)
 
 
 def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:
