@@ -126,6 +126,11 @@ def call_of(value: object, *keys: str) -> ParsedCall | None:
     return None
 
 
+def using(names: Iterable[str]) -> str:
+    """The text that the published runs put beside the calls of some families."""
+    return f"use {', '.join(names)} to solve user problem"
+
+
 def named_results(turn: Turn) -> list[dict[str, Json]]:
     """The results of a turn in one list, as ToolACE, Hammer and GLM-4 get them."""
     return [

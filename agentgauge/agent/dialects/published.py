@@ -7,7 +7,7 @@ wrote.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agentgauge.agent.dialects.format import ParsedCall, RenderedRequest, as_json, value_of
@@ -73,6 +73,18 @@ def unnamed(text: str, language: Language) -> str:
     colon, names = _SPEAKERS[language]
     name, found, rest = text.partition(colon)
     return rest if found and (name.lower() if language == "en" else name) in names else text
+
+
+def dated_once(dialogue: Dialogue, language: Language) -> list[Told]:
+    """The turns of ToolACE and xLAM-2: without speakers' names, those of ``language`` at the beginning of the task and
+    those of users behind it. The date stays where it came first, behind the session's first words, unless these have
+    one."""
+    begun = len(dialogue.history) + 1
+    opening = [replace(one, text=unnamed(one.text, language)) for one in dialogue.told[:begun]]
+    told = [*opening, *(replace(one, text=replied(one.text)) for one in dialogue.told[begun:])]
+    if not any(mark in told[0].text for mark in DATES.values()):
+        told[0] = replace(told[0], text=f"{told[0].text}\n\n{dialogue.dated}")
+    return told
 
 
 def replied(text: str) -> str:

@@ -18,11 +18,13 @@ from agentgauge.agent.dialects.conversation import (
     split_question,
     text_of,
     tool_messages,
+    using,
     with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.format import MISSING, Format, ParsedCall, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.frames import JSON_LIST, JSON_TOOL_CALLS
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, calling, dated_once, listed
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
@@ -139,15 +141,32 @@ class Xlam2(Format):
         results of a step are one message with a JSON list."""
         return RenderedRequest(tuple(_gathered(tool_messages(date_to_last_user(messages)))), tuple(tools))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The date is behind the session's first words, in later tasks, too. Only English names of speakers are taken
+        off at the beginning of a task."""
+        sent: list[Message] = []
+        for one in dated_once(dialogue, "en"):
+            content = one.text if one.written is None else one.written
+            if one.calls:
+                sent += [calling(one, "" if one.written is None else using(call.name for call in one.calls))]
+            else:
+                sent += [{"role": one.role, "content": content}]
+            sent += [listed(one)] if one.results else []
+        return RenderedRequest(tuple(sent), tuple(tools))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """A JSON list is never text: a call in it without arguments is a wrong one, and a list with anything but calls
+        an empty reply."""
         if tolerant:
             return read_leniently(text, tools, (JSON_LIST,))
         if not (text.startswith("[") and text.endswith("]")):
             return ParsedReply(text)
         try:
-            return _calling(json.loads(text))
+            found = [_call_or_none(one) for one in json.loads(text)]
         except (ValueError, RecursionError):
             return ParsedReply(text)
+        calls = tuple(call for call in found if call)
+        return ParsedReply(using(call.name for call in calls), calls) if len(calls) == len(found) else ParsedReply(None)
 
     def written(self, reply: ParsedReply) -> str:
         return as_json(call_objects(reply.calls)) if reply.calls else reply.text or ""
@@ -162,7 +181,12 @@ def _calling(values: Iterable[object]) -> ParsedReply:
     if None in calls:
         raise ValueError("no call")
     kept = tuple(filter(None, calls))
-    return ParsedReply(f"use {', '.join(call.name for call in kept)} to solve user problem", kept)
+    return ParsedReply(using(call.name for call in kept), kept)
+
+
+def _call_or_none(value: Json) -> ParsedCall | None:
+    nameless = not isinstance(value, dict) or not isinstance(value.get("name"), str)
+    return None if nameless else call_of(value) or ParsedCall(value["name"], MISSING)
 
 
 def _gathered(messages: Iterator[Message]) -> Iterator[Message]:
