@@ -139,7 +139,7 @@ def named_results(turn: Turn) -> list[dict[str, Json]]:
     ]
 
 
-def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:
+def tool_messages(messages: Iterable[Message]) -> Iterator[Message]:
     """The messages, with the name of its function in each tool message."""
     names: dict[str, str] = {}
     for message in messages:

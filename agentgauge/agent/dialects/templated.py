@@ -35,6 +35,7 @@ _LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
 _OPEN, _CLOSE = "<function=", "</function>"  # functionary's
 _LLAMA_WORDS = ("function", "name", "parameters")
 _LLAMA_REFUSAL = "the published server refused the request, in which two messages of the role {} follow each other"
+_LLAMA_TEMPLATE = "the server refused the request, as Llama's chat template takes only one call a message"
 _HAMMER_MARK = '```\n[{"name"'
 
 _QWEN_PROMPT = "You are Qwen, a model of Alibaba Cloud, and help with what you are asked."
@@ -169,13 +170,15 @@ class Llama(Format):
 
     def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """There is no system message. The server refused two messages of one role in a row: the results of parallel
-        calls, and the user's reply to a text that has the words of a call, since such a text was left out."""
+        calls, and the user's reply to a text that has the words of a call, since such a text was left out. The chat
+        template refuses parallel calls of earlier tasks."""
         task = tuple(one for one in dialogue.task if one.calls or one.role == "user" or not _has_words(one.text))
         sent = tuple(_as_template(replace(dialogue, task=task), lambda one: calling(one, None)))
         roles = [message["role"] for message in sent]
         twice = next((role for role, other in pairwise(roles) if role == other), "")
         refused = _LLAMA_REFUSAL.format(twice) if twice else ""
-        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused)
+        refusal = _LLAMA_TEMPLATE if any(len(one.calls) > 1 for one in dialogue.history) else ""
+        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused, refusal=refusal)
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
