@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.dialects.registry import format_of
+from agentgauge.agent.dialects.registry import format_of, wording
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
 from agentgauge.core.errors import ModelFault
@@ -221,6 +221,12 @@ def test_strict_scoring_sends_the_documented_form(family: str, tmp_path: Path) -
     session = build_session(SESSION)
     expected = format_of(family, tmp_path).request(opening(session, session.tasks[1]), offered_tools(session))
     assert (model.requests[0].messages, model.requests[0].tools) == (expected.messages, expected.tools)
+
+
+def test_an_earlier_run_does_not_go_on_with_other_requests() -> None:
+    """The fingerprint of their texts, which a resumed run must have."""
+    assert [wording(name, None).rpartition("-")[2] for name in ("llama", "watt", "qwen")] == ["first"] * 3
+    assert (wording("native", None), "first" in wording("react", None)) == ("", False)
 
 
 def test_functionarys_tags_do_not_go_back_beside_its_calls() -> None:
