@@ -167,6 +167,9 @@ LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\
     [
         (QWEN, "Hello.<|im_end|>", ParsedReply("Hello.")),
         (QWEN, "", ParsedReply("")),
+        (QWEN, "Hello.<|im_end|>\n", ParsedReply("Hello.\n")),
+        (QWEN, "<|im_end|>Hello.", ParsedReply("<|im_end|>Hello.")),
+        (QWEN, f"{block('')}{block(ONE)}", ParsedReply(None)),
         (QWEN, block(ONE), ParsedReply(None, (F,))),
         (QWEN, f" \n{block(ONE)}\n{block(TWO)}<|im_end|>", ParsedReply(None, (F, G))),
         (QWEN, f"Let me see.\n{block(ONE)}", ParsedReply("Let me see.\n", (F,))),

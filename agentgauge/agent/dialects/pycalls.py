@@ -9,9 +9,12 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from agentgauge.agent.dialects.format import ParsedCall, as_json, value_of
 from agentgauge.core.types import Json
+
+_T = TypeVar("_T")
 
 _LIMIT = 100_000
 """Characters of a text that is worth parsing: a syntax tree takes hundreds of times the memory of its text."""
@@ -28,12 +31,13 @@ _quiet = threading.Lock()  # the filters of warnings are the process's: two pars
 
 
 def parse(text: str, *, positional: str | None = None) -> list[ParsedCall]:
-    """The outermost calls of a Python expression. Raises ValueError for another text, and for a value outside of the
+    """The outermost calls in Python's syntax. Raises ValueError for another text, and for a value outside of the
     grammar.
 
-    Positional arguments are dropped unread, or collected in a list under the name ``positional``.
+    Positional arguments are dropped unread, or collected in a list under the name ``positional``; what stands behind
+    ``**`` has the name ``null``.
     """
-    tree = _tree(text)
+    tree = _tree(text, ast.parse)
     try:
         return [_parsed(node, positional) for node in _outermost(tree)]
     except (ValueError, ArithmeticError, RecursionError) as error:
@@ -43,19 +47,23 @@ def parse(text: str, *, positional: str | None = None) -> list[ParsedCall]:
 def evaluate(text: str) -> Json:
     """The value of an expression of the grammar, with ``null`` as a value. Raises ValueError."""
     try:
-        return _value(_tree(text).body, {**_WORDS, "null": None})
+        return _value(_tree(text, _expression).body, {**_WORDS, "null": None})
     except (ArithmeticError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 
-def _tree(text: str) -> ast.Expression:
-    """Raises ValueError for what is no expression."""
+def _expression(text: str) -> ast.Expression:
+    return ast.parse(text, mode="eval")
+
+
+def _tree(text: str, read: Callable[[str], _T]) -> _T:
+    """Raises ValueError for what cannot be read."""
     try:
         if len(text) > _LIMIT:
             raise ValueError("too long")
         with _quiet, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if
-            return ast.parse(text.strip(), mode="eval")
+            return read(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"not calls in Python's syntax: {error}") from None
 
@@ -71,9 +79,7 @@ def _outermost(node: ast.AST) -> Iterator[ast.Call]:
 def _parsed(node: ast.Call, positional: str | None) -> ParsedCall:
     arguments: dict[str, Json] = {}
     for given in node.keywords:
-        if given.arg is None:
-            raise ValueError("arguments behind **")
-        arguments[given.arg] = _value(given.value)
+        arguments[given.arg or "null"] = _value(given.value)
     if positional is not None and node.args:
         arguments[positional] = [_value(given) for given in node.args]
     return ParsedCall(_name(node.func), as_json(arguments))
@@ -110,8 +116,7 @@ def _name(node: ast.expr) -> str:
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Attribute(value=ast.Name() | ast.Attribute() as before, attr=name):
-            _name(before)  # only a dotted name
+        case ast.Attribute(attr=name):
             return name
     raise ValueError(f"{type(node).__name__} is no function's name")
 

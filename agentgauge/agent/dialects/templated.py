@@ -28,7 +28,8 @@ from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed,
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
-_QWEN_OPEN, _QWEN_END = "<tool_call>", "<|im_end|>"
+_QWEN_OPEN = "<tool_call>"
+_QWEN_END = re.compile(r"<\|im_end\|>$")  # a line break may follow
 _QWEN_FORMS = (tag("tool_call"), FUNCTION, JSON)
 _FUNCTIONARY_FORMS = (FUNCTION, JSON)
 _LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
@@ -65,13 +66,15 @@ class Qwen(Format):
         return RenderedRequest((system, *_as_template(dialogue, lambda one: calling(one, one.text))), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
-        reply empty."""
+        """A block's JSON stands on one line. A block with broken JSON is skipped; an empty one, or one that is no
+        call, makes the reply empty."""
         if tolerant:
             return read_leniently(text, tools, _QWEN_FORMS)
         blocks = list(_QWEN_BLOCK.finditer(text))
         found = []
         for block in blocks:
+            if not block[1]:
+                return ParsedReply(None)
             try:
                 call = call_of(json.loads(block[1]))
             except (ValueError, RecursionError):
@@ -80,7 +83,7 @@ class Qwen(Format):
                 return ParsedReply(None)
             found.append(call.normal)
         if not found:
-            return ParsedReply(text.removesuffix(_QWEN_END))
+            return ParsedReply(_QWEN_END.sub("", text))
         before = text[: blocks[0].start()]
         return ParsedReply(before if before.strip() else None, tuple(found))
 
