@@ -80,6 +80,16 @@ def replied(text: str) -> str:
     return text.replace("用户：", "").replace("User:", "").strip()
 
 
+def spoken(dialogue: Dialogue) -> Iterator[tuple[Told, str]]:
+    """Each turn with its text, in families that take one result a step: English names of speakers are taken off, in
+    Chinese sessions too."""
+    for place, told in enumerate(dialogue.told):
+        if place <= len(dialogue.history):
+            yield told, unnamed(told.text, "en")
+        else:
+            yield told, replied(told.text) if told.role == "user" else told.text
+
+
 def calling(told: Told, content: str | None = "") -> Message:
     """Calls as a chat template takes them: arguments as values, and no ids, which the client adds for its endpoint.
     ``content`` None: the message has none."""

@@ -20,9 +20,18 @@ from agentgauge.agent.dialects.conversation import (
     tool_messages,
     with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.format import (
+    MISSING,
+    Format,
+    ParsedCall,
+    ParsedReply,
+    RenderedRequest,
+    as_json,
+    value_of,
+)
 from agentgauge.agent.dialects.frames import JSON_LIST, JSON_TOOL_CALLS
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, Told, calling, spoken
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
@@ -85,17 +94,67 @@ class Xlam(Format):
         )
         return RenderedRequest(({"role": "user", "content": content},))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """Everything is history, the question too, and non-ASCII is escaped."""
+        said = list(spoken(dialogue))
+        steps = [
+            {
+                "step_id": number,
+                "thought": text,
+                "tool_calls": _step_calls(told),
+                "next_observation": as_json(list(told.results)) if told.results else "",
+                "user_input": text if told.role == "user" else "",
+            }
+            for number, (told, text) in enumerate(said, 1)
+        ]
+        content = fill(
+            self.prompt,
+            system=f"{dialogue.dated}\n\n",
+            tools=json.dumps([_tool(function) for function in functions(tools)]),
+            query=[text for told, text in said if told.role == "user"][-1],
+            history="\n" + fill(_HISTORY, steps=json.dumps(steps)).removesuffix("\n"),
+        )
+        return RenderedRequest(({"role": "user", "content": content},))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A reply that cannot be parsed is text. An empty list is the text that the published runs had for it."""
+        """An object with ``tool_calls`` is calls or, where they are none, an empty reply; everything else is text. An
+        empty list is the text that the published runs had for it."""
         if tolerant:
             return read_leniently(text, tools, (JSON_TOOL_CALLS,))
-        try:
-            return _calling(json.loads(text)["tool_calls"])
-        except (ValueError, TypeError, KeyError, RecursionError):
+        listed = _tool_calls(text)
+        if listed is _NO_LIST:
             return ParsedReply(text)
+        try:
+            calls = tuple(_object_call(one) for one in listed)
+            return ParsedReply(f"use {', '.join(call.name for call in calls)} to solve user problem", calls)
+        except (TypeError, KeyError):
+            return ParsedReply(None)
 
     def written(self, reply: ParsedReply) -> str:
         return as_json({"tool_calls": call_objects(reply.calls)}) if reply.calls else reply.text or ""
+
+
+_NO_LIST = object()
+
+
+def _tool_calls(text: str) -> Any:
+    """What a reply has under ``tool_calls``, whatever it is."""
+    value = value_of(text) if "tool_calls" in text else text
+    return value.get("tool_calls", _NO_LIST) if isinstance(value, dict) else _NO_LIST
+
+
+def _object_call(value: Any) -> ParsedCall:
+    """Raises TypeError or KeyError for what is no call."""
+    name, given = value["name"], value.get("arguments", MISSING)
+    return ParsedCall(name, given if isinstance(given, str) else as_json(given))
+
+
+def _step_calls(told: Told) -> list[Json]:
+    """A list in a list: the gold in OpenAI's form without ids, or what the model wrote."""
+    if told.written is None:
+        return [calling(told)["tool_calls"]] if told.calls else []
+    listed = _tool_calls(told.written)
+    return [] if listed is _NO_LIST else [listed]
 
 
 def _tool(function: Mapping[str, Any]) -> dict[str, Json]:
