@@ -20,6 +20,7 @@ from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
+from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
 from bench_wild.labels import NOT_EXPECTED
@@ -293,7 +294,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
     format = None if dialect == "native" else format_of(dialect, case.settings.prompts)
     # of the endpoint's own calls temperature 0 is the published setting, of a family's what its runs had
     usual = NATIVE if format is None or tolerant else Sampling(format.temperature, format.max_tokens)
-    first_form = format if isinstance(format, Published) and not tolerant else None
+    first_form = format if isinstance(format, Published) and not (tolerant or agent) else None
     written: list[str] = []
     opened = 0
 
@@ -317,7 +318,12 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
         elif format and format.all_tokens and not tolerant:
             reply = await _within(format.all_tokens, case, sent, usual)
         else:
-            reply = await put(case, sent, usual)
+            try:
+                reply = await put(case, sent, usual)
+            except ModelFault as fault:
+                if not (sent.refusal and fault.cause == "http 400"):
+                    raise
+                return Answer(None, None, refused=sent.refusal)
         seconds = round(time.monotonic() - clock, 3)
         written.append(reply.words)
         reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply

@@ -62,7 +62,8 @@ class RenderedRequest:
     tools: tuple[Mapping[str, Any], ...] = ()  # for the server's chat template; empty where the messages describe them
     template: Mapping[str, Json] = field(default_factory=dict)  # further arguments of that chat template
     raw: bool = True  # the server shall not look for calls in the reply
-    refused: str = ""  # why the published server refused the request, so that it is not sent and the task is wrong
+    refused: str = ""  # why the published server refused the request: it is not sent, and the task is wrong
+    refusal: str = ""  # why a server may refuse it, as the published one did: the task is wrong then
 
 
 class Format(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import Turn, fill, functions, named_results, prompted
+from agentgauge.agent.dialects.conversation import Turn, fill, functions, named_results, prompted, using
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.frames import JSON, NAMED_LINE, tag
 from agentgauge.agent.dialects.lenient import read_leniently
@@ -57,8 +57,8 @@ class Glm4(Format):
             {"role": "system", "content": self._described(tools, escaped=True)},
             {"role": "system", "content": dialogue.dated},
         ]
-        for told, text in spoken(dialogue):
-            sent.append({"role": told.role, "content": text if told.written is None else told.written})
+        for told in spoken(dialogue, "en"):
+            sent.append({"role": told.role, "content": told.text if told.written is None else told.written})
             if told.results and told.written is None:
                 sent.append({"role": "tool", "content": as_json(list(told.results))})
             elif told.results:
@@ -94,7 +94,7 @@ class Glm4(Format):
         except (IndexError, ValueError, RecursionError):
             return ParsedReply(text)
         given = arguments if isinstance(arguments, str) else as_json(arguments)
-        return ParsedReply(f"use {name} to solve user problem", (ParsedCall(name, given),))
+        return ParsedReply(using([name]), (ParsedCall(name, given),))
 
     def written(self, reply: ParsedReply) -> str:
         calls = [f"{call.name}\n{as_json(value_of(call.arguments))}" for call in reply.calls]

@@ -64,9 +64,7 @@ class PromptOnly(Format):
                 content = f"{_ANSWER}{content}"
             sent.append({"role": told.role, "content": content})
             if told.results:
-                sent.append(
-                    {"role": "user", "content": f"<tool_response>{as_json(list(told.results))}</tool_response>"}
-                )
+                sent.append(_response(list(told.results)))
         return RenderedRequest(tuple(sent))
 
     def _turn(self, turn: Turn) -> Iterator[Message]:

@@ -7,7 +7,7 @@ wrote.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agentgauge.agent.dialects.format import ParsedCall, RenderedRequest, as_json, value_of
@@ -75,19 +75,27 @@ def unnamed(text: str, language: Language) -> str:
     return rest if found and (name.lower() if language == "en" else name) in names else text
 
 
+def spoken(dialogue: Dialogue, language: Language) -> list[Told]:
+    """The turns of families that take one result a step: without speakers' names, those of ``language`` at the
+    beginning of the task and those of users behind it."""
+    begun = len(dialogue.history) + 1
+    opening = [replace(one, text=unnamed(one.text, language)) for one in dialogue.told[:begun]]
+    rest = [replace(one, text=replied(one.text)) if one.role == "user" else one for one in dialogue.told[begun:]]
+    return [*opening, *rest]
+
+
+def dated_once(dialogue: Dialogue, language: Language) -> list[Told]:
+    """The turns of ToolACE and xLAM-2. The date stays where it came first, behind the session's first words, unless
+    these have one."""
+    told = spoken(dialogue, language)
+    if not any(mark in told[0].text for mark in DATES.values()):
+        told[0] = replace(told[0], text=f"{told[0].text}\n\n{dialogue.dated}")
+    return told
+
+
 def replied(text: str) -> str:
     """The user's reply in a running task, of the families that take one result a step: without any "User:"."""
     return text.replace("用户：", "").replace("User:", "").strip()
-
-
-def spoken(dialogue: Dialogue) -> Iterator[tuple[Told, str]]:
-    """Each turn with its text, in families that take one result a step: English names of speakers are taken off, in
-    Chinese sessions too."""
-    for place, told in enumerate(dialogue.told):
-        if place <= len(dialogue.history):
-            yield told, unnamed(told.text, "en")
-        else:
-            yield told, replied(told.text) if told.role == "user" else told.text
 
 
 def calling(told: Told, content: str | None = "") -> Message:

@@ -159,9 +159,24 @@ def render_history(calls: Sequence[ParsedCall]) -> str:
     """Calls as the history shows them: texts in double quotes and not escaped, as published. Some of them cannot be
     parsed again.
 
-    The published code fails on a null; here it is Python's None. Arguments that are no JSON object stand as they are.
+    Arguments that are no JSON object stand as they are.
     """
     return ", ".join(_call(call, _quoted) for call in calls)
+
+
+def render_published(calls: Sequence[ParsedCall]) -> str:
+    """Calls as the published runs show them in the history: booleans are ``true`` and ``false``. Raises ValueError for
+    a null, and for arguments that are no JSON object: the published code fails on them."""
+    for call in calls:
+        if not isinstance(value_of(call.arguments), dict):
+            raise ValueError(f"its arguments are no object: {call.arguments:.80}")
+    return ", ".join(_call(call, _quoted, _lower) for call in calls)
+
+
+def _lower(value: Json) -> str:
+    if value is None:
+        raise ValueError("an argument is null")
+    return repr(value).lower() if isinstance(value, bool) else str(value)
 
 
 def render(calls: Sequence[ParsedCall]) -> str:
@@ -187,21 +202,21 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _call(call: ParsedCall, quote: Callable[[str], str]) -> str:
+def _call(call: ParsedCall, quote: Callable[[str], str], plain: Callable[[Json], str] = repr) -> str:
     values, written = value_of(call.arguments), call.arguments
     if isinstance(values, dict):
         with suppress(RecursionError):
-            written = ", ".join(f"{name}={_written(value, quote)}" for name, value in values.items())
+            written = ", ".join(f"{name}={_written(value, quote, plain)}" for name, value in values.items())
     return f"{call.name}({written})"
 
 
-def _written(value: Json, quote: Callable[[str], str]) -> str:
+def _written(value: Json, quote: Callable[[str], str], plain: Callable[[Json], str]) -> str:
     match value:
         case str():
             return quote(value)
         case list():
-            return f"[{', '.join(_written(item, quote) for item in value)}]"
+            return f"[{', '.join(_written(item, quote, plain) for item in value)}]"
         case dict():
-            items = (f"{_written(name, quote)}: {_written(item, quote)}" for name, item in value.items())
+            items = (f"{quote(name)}: {_written(item, quote, plain)}" for name, item in value.items())
             return f"{{{', '.join(items)}}}"
-    return repr(value)
+    return plain(value)

@@ -35,6 +35,7 @@ _LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
 _OPEN, _CLOSE = "<function=", "</function>"  # functionary's
 _LLAMA_WORDS = ("function", "name", "parameters")
 _LLAMA_REFUSAL = "the published server refused the request, in which two messages of the role {} follow each other"
+_LLAMA_TEMPLATE = "the server refused the request, as Llama's chat template takes only one call a message"
 _HAMMER_MARK = '```\n[{"name"'
 
 _QWEN_PROMPT = "You are Qwen, a model of Alibaba Cloud, and help with what you are asked."
@@ -61,7 +62,7 @@ class Qwen(Format):
         date."""
         breaks = "\n\n" * (1 if dialogue.language == "en" else dialogue.asked + 1)
         system = {"role": "system", "content": f"{self.prompt[:-1]}{breaks}{dialogue.dated}"}
-        return RenderedRequest((system, *_as_template(dialogue, calling)), tuple(tools))
+        return RenderedRequest((system, *_as_template(dialogue, lambda one: calling(one, one.text))), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
@@ -97,7 +98,7 @@ class Functionary(Format):
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; tool messages carry the name of their function."""
-        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+        return RenderedRequest(tuple(tool_messages(_without_written(messages, (_OPEN,)))), tuple(tools))
 
     def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """What the model wrote goes back as text."""
@@ -106,26 +107,33 @@ class Functionary(Format):
         return RenderedRequest((system, *sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
-        are kept."""
+        """The text of a reply is always the whole reply. Opening and closing tags must be as many, or there are no
+        calls; a tag that does not begin the reply or follow another one directly is none. Of broken JSON in the middle
+        the calls before it are kept."""
         if tolerant:
             return read_leniently(text, tools, _FUNCTIONARY_FORMS)
-        if text.count(_OPEN) != text.count(_CLOSE):
-            return ParsedReply(text)
         calls: list[ParsedCall] = []
-        for name, arguments in _tagged(text):
+        pieces = text.split(_CLOSE) if text.count(_OPEN) == text.count(_CLOSE) else []
+        for piece in pieces:
+            if not piece.startswith(_OPEN):
+                continue
+            name, mark, arguments = piece.partition(">{")
             try:
-                calls.append(ParsedCall(name, as_json(json.loads(arguments))))
+                calls.append(ParsedCall(name.replace(_OPEN, ""), as_json(json.loads(mark[1:] + arguments))))
             except (ValueError, RecursionError):
                 break
-        if not calls:
-            return ParsedReply(text)
-        before = text.partition(_OPEN)[0] if _OPEN in text else ""
-        return ParsedReply(before if before.strip() else None, tuple(calls))
+        return ParsedReply(text, tuple(calls))
 
     def written(self, reply: ParsedReply) -> str:
         tagged = (f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls)
         return (reply.text or "") + "".join(tagged)
+
+
+def _without_written(messages: Iterable[Message], words: Sequence[str]) -> Iterator[Message]:
+    """The messages, calls without the text that they were read from, which has these words: the template writes it."""
+    for message in messages:
+        is_written = bool(message.get("tool_calls")) and all(word in text_of(message) for word in words)
+        yield {**message, "content": None} if is_written else message
 
 
 def _as_template(dialogue: Dialogue, call: Callable[[Told], Message]) -> Iterator[Message]:
@@ -146,20 +154,6 @@ def _text(one: Told, dialogue: Dialogue) -> Message:
     return {"role": one.role, "content": unnamed(one.text, dialogue.language)}
 
 
-def _tagged(text: str) -> Iterator[tuple[str, str]]:
-    """The name and the content of each tag. No regular expression: a reply of opening tags alone would take it
-    hours."""
-    start = text.find(_OPEN)
-    while start >= 0:
-        name = start + len(_OPEN)
-        content = text.find(">", name) + 1
-        end = text.find(_CLOSE, content) if content else -1
-        if end < 0:  # and none is behind a later opening tag
-            return
-        yield text[name : content - 1], text[content:end]
-        start = text.find(_OPEN, end + len(_CLOSE))
-
-
 @dataclass(frozen=True, slots=True)
 class Llama(Format):
     """Llama 3.x: one JSON object."""
@@ -171,18 +165,20 @@ class Llama(Format):
         """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
         a message."""
         kept, date = split_date(messages)
-        sent = tuple(_one_by_one(tool_messages(kept)))
+        sent = tuple(_one_by_one(tool_messages(_without_written(kept, _LLAMA_WORDS))))
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
     def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """There is no system message. The server refused two messages of one role in a row: the results of parallel
-        calls, and the user's reply to a text that has the words of a call, since such a text was left out."""
+        calls, and the user's reply to a text that has the words of a call, since such a text was left out. The chat
+        template refuses parallel calls of earlier tasks."""
         task = tuple(one for one in dialogue.task if one.calls or one.role == "user" or not _has_words(one.text))
         sent = tuple(_as_template(replace(dialogue, task=task), lambda one: calling(one, None)))
         roles = [message["role"] for message in sent]
         twice = next((role for role, other in pairwise(roles) if role == other), "")
         refused = _LLAMA_REFUSAL.format(twice) if twice else ""
-        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused)
+        refusal = _LLAMA_TEMPLATE if any(len(one.calls) > 1 for one in dialogue.history) else ""
+        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused, refusal=refusal)
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
@@ -203,7 +199,8 @@ class Llama(Format):
             calls = [call_of(one, "parameters", "arguments") for one in objects]
         except (TypeError, ValueError, RecursionError):
             return ParsedReply(None)
-        return ParsedReply(None, tuple(call for call in calls if call) if all(calls) else ())
+        kept = tuple(call for call in calls if call)
+        return ParsedReply(text, kept) if len(kept) == len(calls) else ParsedReply(None)
 
     def written(self, reply: ParsedReply) -> str:
         """Several calls are a list of JSON texts."""
