@@ -143,7 +143,7 @@ def test_positional_arguments_are_dropped_unread_or_collected() -> None:
     assert pycalls.parse("f(g(), a=2)") == [ParsedCall("f", '{"a": 2}')]
     assert pycalls.first_call("f(1, x, a=2)") == ParsedCall("f", '{"a": 2, "None": [1, "x"]}')
     assert pycalls.first_call("f()") == ParsedCall("f", "{}")
-    with pytest.raises(ValueError, match="not calls"):
+    with pytest.raises(ValueError, match="not a call"):
         pycalls.first_call("f(g(), a=2)")
 
 
