@@ -164,6 +164,11 @@ USE_F, USE_FG, USE_NONE = "use f to solve user problem", "use f, g to solve user
 ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments": {}}'
 
 
+TAG_F, TAG_G = '<function=f>{"a": "é"}</function>', "<function=g>{}</function>"
+LLAMA_F = '{"type": "function", "name": "f", "parameters": {"a": "é"}}'
+LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]'
+
+
 @pytest.mark.parametrize(
     ("family", "text", "said"),
     [
@@ -182,14 +187,17 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (LLAMA, "Hello.", ParsedReply("Hello.")),
         # the usual form
         (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', ParsedReply('{"name": "f", "parameters": {"a": "é"}}')),
-        (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', ParsedReply(None, (F,))),
+        (LLAMA, LLAMA_F, ParsedReply(LLAMA_F, (F,))),
         (
             LLAMA,
             '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}',
-            ParsedReply(None, (ParsedCall("f", '{"a": "parameters"}'),)),
+            ParsedReply(
+                '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}',
+                (ParsedCall("f", '{"a": "parameters"}'),),
+            ),
         ),
         (LLAMA, CUT, ParsedReply(CUT)),
-        (LLAMA, '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]', ParsedReply(None, (G,))),
+        (LLAMA, LLAMA_LIST, ParsedReply(LLAMA_LIST, (G,))),
         (LLAMA, '[{"type": "function", "name": "g", "parameters": {}}]', ParsedReply(None)),
         (LLAMA, '{"function": {"name": "g", "parameters": {}}}', ParsedReply(None)),
         (LLAMA, '"function name parameters"', ParsedReply(None)),
@@ -199,7 +207,11 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (XLAM2, "[]", ParsedReply(USE_NONE)),
         (XLAM2, f"Sure: [{ONE}]", ParsedReply(f"Sure: [{ONE}]")),
         (XLAM2, "[broken]", ParsedReply("[broken]")),
-        (XLAM2, '[{"name": "f"}]', ParsedReply('[{"name": "f"}]')),
+        (XLAM2, '[{"name": "f"}]', ParsedReply(USE_F, (ParsedCall("f", MISSING),))),
+        (XLAM2, '[{"name": "f", "arguments": null}]', ParsedReply(USE_F, (ParsedCall("f", "null"),))),
+        (XLAM2, '[{"arguments": {}}]', ParsedReply(None)),
+        (XLAM2, '[{"name": 5, "arguments": {}}]', ParsedReply(None)),
+        (XLAM2, "[1]", ParsedReply(None)),
         (XLAM, f'{{"tool_calls": [{ONE}, {TWO}]}}', ParsedReply(USE_FG, (F, G))),
         (XLAM, '{"tool_calls": []}', ParsedReply(USE_NONE)),
         (XLAM, f"[{ONE}]", ParsedReply(f"[{ONE}]")),
@@ -228,13 +240,18 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (HAMMER, f"```json\n[{ONE}]\n```", ParsedReply(PLACEHOLDER)),
         (HAMMER, f"Sure. ```\n[{ONE}]\n```", ParsedReply(f"Sure. ```\n[{ONE}]\n```")),
         (HAMMER, '```\n[{"name": "f"}]\n```', ParsedReply(None)),
-        (FUNCTIONARY, '<function=f>{"a": "é"}</function><function=g>{}</function>', ParsedReply(None, (F, G))),
-        (FUNCTIONARY, "Well. <function=g>{}</function>", ParsedReply("Well. ", (G,))),
+        (FUNCTIONARY, TAG_F + TAG_G, ParsedReply(TAG_F + TAG_G, (F, G))),
+        (FUNCTIONARY, f"Well. {TAG_G}", ParsedReply(f"Well. {TAG_G}")),
+        (FUNCTIONARY, f"Well. {TAG_F}{TAG_G}", ParsedReply(f"Well. {TAG_F}{TAG_G}", (G,))),
+        (FUNCTIONARY, f"{TAG_F}\n{TAG_G}", ParsedReply(f"{TAG_F}\n{TAG_G}", (F,))),
+        (FUNCTIONARY, f"{TAG_G} well", ParsedReply(f"{TAG_G} well", (G,))),
+        (FUNCTIONARY, "<function=g></function>", ParsedReply("<function=g></function>")),
+        (FUNCTIONARY, "<function=g> {}</function>", ParsedReply("<function=g> {}</function>")),
         (FUNCTIONARY, "<function=g>{}</function><function=f>", ParsedReply("<function=g>{}</function><function=f>")),
         (
             FUNCTIONARY,
-            "<function=g>{}</function><function=f>{</function><function=g>{}</function>",
-            ParsedReply(None, (G,)),
+            f"{TAG_G}<function=f>{{</function>{TAG_G}",
+            ParsedReply(f"{TAG_G}<function=f>{{</function>{TAG_G}", (G,)),
         ),
         (FUNCTIONARY, "<function=f>{</function>", ParsedReply("<function=f>{</function>")),
         (FUNCTIONARY, "Hello.", ParsedReply("Hello.")),

@@ -222,23 +222,26 @@ ALDER = ParsedCall("findTrains", '{"origin": "Alder", "date": "2024-05-20"}')
 EX9 = ParsedCall("delayInfo", '{"train_no": "EX 9"}')
 
 
+VALUES = ParsedCall("f", '{"a": true, "b": "north", "c": -2}')
+
+
 @pytest.mark.parametrize("family", LISTS)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (
             '[findTrains(origin="Alder", date="2024-05-20"), delayInfo(train_no="EX 9")]',
-            ParsedReply(None, (ALDER, EX9)),
+            ParsedReply("use findTrains, delayInfo to solve user problem", (ALDER, EX9)),
         ),
-        ("[delayInfo(train_no='EX 9')]", ParsedReply(None, (EX9,))),
-        ('[trains.delayInfo("dropped", train_no="EX 9")]', ParsedReply(None, (EX9,))),
-        ("[f(a=true, b=north, c=-2)]", ParsedReply(None, (ParsedCall("f", '{"a": true, "b": "north", "c": -2}'),))),
+        ("[delayInfo(train_no='EX 9')]", ParsedReply("use delayInfo to solve user problem", (EX9,))),
+        ('[trains.delayInfo("dropped", train_no="EX 9")]', ParsedReply("use delayInfo to solve user problem", (EX9,))),
+        ("[f(a=true, b=north, c=-2)]", ParsedReply("use f to solve user problem", (VALUES,))),
         ("[f(a=g())]", ParsedReply(None)),
         ("[f(a=1/0)]", ParsedReply(None)),
         ("[not a call]", ParsedReply(None)),
         ("[f(from=1)]", ParsedReply(None)),
-        ("[]", ParsedReply("[]")),
-        ("[1]", ParsedReply("[1]")),
+        ("[]", ParsedReply("use  to solve user problem")),
+        ("[1]", ParsedReply("use  to solve user problem")),
         ("No function fits.", ParsedReply("No function fits.")),
         ("f(a=1)", ParsedReply("f(a=1)")),
         ("Sure: [f(a=1)]", ParsedReply("Sure: [f(a=1)]")),

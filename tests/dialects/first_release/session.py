@@ -13,13 +13,13 @@ TOOLS = [
 ]
 
 
-def _final(text: str, *depends: int) -> dict[str, Any]:
+def final(text: str, *depends: int) -> dict[str, Any]:
     return {**node("prepare_to_answer", depends, answer_type="tool"), "observation": text}
 
 
 def _twin(user: str, words: list[str], weekday: str) -> dict[str, Any]:
     both, listed, read, answer, wish, question, reply, done, end = words
-    ask = {"tool_name": "plant", "missing_required_parameters": ["bed"]}
+    ask: dict[str, Any] = {"tool_name": "plant", "missing_required_parameters": ["bed"]}
     return {
         "tools": TOOLS,
         "env_info": f"2024-05-20 09:12:44 {weekday}",
@@ -30,7 +30,7 @@ def _twin(user: str, words: list[str], weekday: str) -> dict[str, Any]:
             [
                 {**node("list_beds"), "observation": listed},
                 {**node("read", bed="B1", deep=True), "observation": {"wet": 0.5, "is": read}},
-                _final(answer, 0, 1),
+                final(answer, 0, 1),
             ],
             [
                 {
@@ -39,7 +39,7 @@ def _twin(user: str, words: list[str], weekday: str) -> dict[str, Any]:
                     "user_input": user + reply,
                 },
                 {**node("plant", [0], bed="B4", rows=2.5), "observation": done},
-                _final(end, 1),
+                final(end, 1),
             ],
         ],
     }
