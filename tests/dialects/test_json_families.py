@@ -160,6 +160,8 @@ def block(text: str) -> str:
     return f"<tool_call>\n{text}\n</tool_call>"
 
 
+PARAMETERS = '{"name": "f", "parameters": {"a": "é"}}'
+BOTH = '{"name": "f", "arguments": {}, "parameters": {"a": "é"}}'
 USE_F, USE_FG, USE_NONE = "use f to solve user problem", "use f, g to solve user problem", "use  to solve user problem"
 ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments": {}}'
 
@@ -232,9 +234,10 @@ LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\
         (XLAM, f'{{"tool\\u005fcalls": [{ONE}]}}', ParsedReply(f'{{"tool\\u005fcalls": [{ONE}]}}')),
         (XLAM, f'Sure: {{"tool_calls": [{ONE}]}}', ParsedReply(f'Sure: {{"tool_calls": [{ONE}]}}')),
         (XLAM, '["tool_calls"]', ParsedReply('["tool_calls"]')),
-        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(None, (F, G))),
-        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', ParsedReply(None, (F,))),
-        (HAMMER, '```\n[{"name": "f", "arguments": {}, "parameters": {"a": "é"}}]\n```', ParsedReply(None, (F,))),
+        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(f"```\n[{ONE}, {TWO}]\n```", (F, G))),
+        (Hammer(keeps_text=True), f"```\n[{ONE}]\n```", ParsedReply(None, (F,))),
+        (HAMMER, f"```\n[{PARAMETERS}]\n```", ParsedReply(f"```\n[{PARAMETERS}]\n```", (F,))),
+        (HAMMER, f"```\n[{BOTH}]\n```", ParsedReply(f"```\n[{BOTH}]\n```", (F,))),
         (HAMMER, "Hello.", ParsedReply(PLACEHOLDER)),
         (HAMMER, "", ParsedReply(PLACEHOLDER)),
         (HAMMER, f"```json\n[{ONE}]\n```", ParsedReply(PLACEHOLDER)),

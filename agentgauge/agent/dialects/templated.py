@@ -270,8 +270,8 @@ class Hammer(Format):
         return RenderedRequest(tuple(sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
-        ignored."""
+        """A reply that contains the start of a fenced list is parsed as that list. The text beside calls is the whole
+        reply, unless texts are judged."""
         if tolerant:
             return read_leniently(text, tools, (JSON_LIST,))
         if _HAMMER_MARK not in text:
@@ -281,7 +281,10 @@ class Hammer(Format):
             found = [call_of(item, "parameters", "arguments") for item in value] if isinstance(value, list) else [None]
         except (ValueError, RecursionError):
             return ParsedReply(text)
-        return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
+        calls = tuple(call for call in found if call)
+        if len(calls) < len(found):
+            return ParsedReply(None)
+        return ParsedReply(None if self.keeps_text else text, calls)
 
     def written(self, reply: ParsedReply) -> str:
         return _fenced(reply.calls) if reply.calls else reply.text or ""
