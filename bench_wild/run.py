@@ -314,6 +314,8 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
         clock = time.monotonic()
         if agent:
             reply = (await agent(case, AgentTask(messages, functions=tools))).reply
+        elif format and format.all_tokens and not tolerant:
+            reply = await _within(format.all_tokens, case, sent, usual)
         else:
             try:
                 reply = await put(case, sent, usual)
@@ -327,6 +329,20 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
         return answer_of(reply, len(written), tolerant=tolerant, seconds=seconds)
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant, quoted=bool(first_form))
+
+
+async def _within(most: int, case: Case, sent: RenderedRequest, usual: Sampling) -> ChatReply:
+    """A reply of which the request takes its part of ``most`` tokens, unless the run sets a limit of its own: empty
+    where nothing is left, since the published server failed there. A longer reply is asked for again, as only its
+    request tells what is left. Endpoints that do not count tokens send all."""
+    reply = await put(case, sent, replace(usual, max_tokens=most))
+    usage = reply.usage
+    left = most - usage.prompt_tokens
+    if reply.max_tokens != most or usage.requests != 1 or usage.estimated_requests:
+        return reply
+    if left <= 0:
+        return ChatReply(finish_reason="length", usage=usage, model=reply.model)
+    return reply if usage.completion_tokens <= left else await put(case, sent, replace(usual, max_tokens=left))
 
 
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:

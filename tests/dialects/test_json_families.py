@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgauge.agent.dialects.deepseek import DeepSeek
 from agentgauge.agent.dialects.format import MISSING, Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.reacting import Reacting
 from agentgauge.agent.dialects.templated import PLACEHOLDER, Functionary, Hammer, Llama, Qwen
@@ -18,9 +19,9 @@ from tests.dialects.offers import tools
 
 pytestmark = pytest.mark.slow
 
-FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), Reacting()]
-NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "react"]
-QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, REACT = FAMILIES
+FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), DeepSeek(), Reacting()]
+NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "deepseek", "react"]
+QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, DEEPSEEK, REACT = FAMILIES
 
 FIND: dict[str, Any] = {
     "name": "findTrains",
@@ -59,6 +60,7 @@ def test_qwen_and_functionary_name_the_functions_of_results() -> None:
     expected = RenderedRequest((SYSTEM, FIRST, SAID, *named, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")), TOOLS)
     assert QWEN.request(MESSAGES, TOOLS) == expected
     assert FUNCTIONARY.request(MESSAGES, TOOLS) == expected
+    assert DEEPSEEK.request(MESSAGES, TOOLS) == expected
 
 
 def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
@@ -149,10 +151,17 @@ def test_a_request_changes_nothing_and_needs_little(family: Format) -> None:
         assert isinstance(family.request(messages, ()), RenderedRequest)
 
 
+def deepseek(*calls: str, kind: str = "function<｜tool▁sep｜>") -> str:
+    blocks = "\n".join(f"<｜tool▁call▁begin｜>{kind}{one}<｜tool▁call▁end｜>" for one in calls)
+    return f"<｜tool▁calls▁begin｜>{blocks}<｜tool▁calls▁end｜>"
+
+
 def block(text: str) -> str:
     return f"<tool_call>\n{text}\n</tool_call>"
 
 
+PARAMETERS = '{"name": "f", "parameters": {"a": "é"}}'
+BOTH = '{"name": "f", "arguments": {}, "parameters": {"a": "é"}}'
 USE_F, USE_FG, USE_NONE = "use f to solve user problem", "use f, g to solve user problem", "use  to solve user problem"
 ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments": {}}'
 
@@ -214,8 +223,24 @@ LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\
         (XLAM, "Hello.", ParsedReply("Hello.")),
         (XLAM, "{}", ParsedReply("{}")),
         (XLAM, "7", ParsedReply("7")),
-        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(None, (F, G))),
-        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', ParsedReply(None, (F,))),
+        (XLAM, '{"tool_calls": null}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": 7}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [null]}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [{"arguments": {}}]}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [{"name": 7, "arguments": {}}]}', ParsedReply(None)),
+        (XLAM, f'{{"tool_calls": {ONE}}}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": {}}', ParsedReply(USE_NONE)),
+        (XLAM, '{"tool_calls": ""}', ParsedReply(USE_NONE)),
+        (XLAM, '{"tool_calls": [{"name": "f"}]}', ParsedReply(USE_F, (ParsedCall("f", MISSING),))),
+        (XLAM, '{"tool_calls": [{"name": "f", "arguments": null}]}', ParsedReply(USE_F, (ParsedCall("f", "null"),))),
+        (XLAM, '{"tool_calls": [{"name": "f", "arguments": "{}"}]}', ParsedReply(USE_F, (ParsedCall("f", "{}"),))),
+        (XLAM, f'{{"tool\\u005fcalls": [{ONE}]}}', ParsedReply(f'{{"tool\\u005fcalls": [{ONE}]}}')),
+        (XLAM, f'Sure: {{"tool_calls": [{ONE}]}}', ParsedReply(f'Sure: {{"tool_calls": [{ONE}]}}')),
+        (XLAM, '["tool_calls"]', ParsedReply('["tool_calls"]')),
+        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(f"```\n[{ONE}, {TWO}]\n```", (F, G))),
+        (Hammer(keeps_text=True), f"```\n[{ONE}]\n```", ParsedReply(None, (F,))),
+        (HAMMER, f"```\n[{PARAMETERS}]\n```", ParsedReply(f"```\n[{PARAMETERS}]\n```", (F,))),
+        (HAMMER, f"```\n[{BOTH}]\n```", ParsedReply(f"```\n[{BOTH}]\n```", (F,))),
         (HAMMER, "Hello.", ParsedReply(PLACEHOLDER)),
         (HAMMER, "", ParsedReply(PLACEHOLDER)),
         (HAMMER, f"```json\n[{ONE}]\n```", ParsedReply(PLACEHOLDER)),
@@ -236,6 +261,11 @@ LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\
         ),
         (FUNCTIONARY, "<function=f>{</function>", ParsedReply("<function=f>{</function>")),
         (FUNCTIONARY, "Hello.", ParsedReply("Hello.")),
+        (DEEPSEEK, deepseek('f\n```json\n{"a": "é"}\n```', "g\n```json\n{}\n```"), ParsedReply(None, (F, G))),
+        (DEEPSEEK, f"Both. {deepseek('g<｜tool▁sep｜>{}', kind='')}", ParsedReply("Both. ", (G,))),
+        (DEEPSEEK, '<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a": "é"}', ParsedReply(None, (F,))),
+        (DEEPSEEK, "<｜tool▁calls▁begin｜>f", ParsedReply("<｜tool▁calls▁begin｜>f")),
+        (DEEPSEEK, "Hello.", ParsedReply("Hello.")),
         (REACT, 'Thought: hm\nAction: f\nAction Input: {"a": "é"}', ParsedReply("hm", (F,))),
         (
             REACT,

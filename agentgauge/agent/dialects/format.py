@@ -73,6 +73,7 @@ class Format(ABC):
 
     temperature: ClassVar[float | None] = None  # of the published runs; None: the server's default
     max_tokens: ClassVar[int | None] = None  # new tokens in the published runs; None: the server's limit
+    all_tokens: ClassVar[int | None] = None  # of the request and the reply together in the published runs
     reads_text: ClassVar[bool] = True  # a text reply is read back as it is
     refusal: ClassVar[str] = "a reply that this syntax cannot hold"
 

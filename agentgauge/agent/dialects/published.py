@@ -75,13 +75,19 @@ def unnamed(text: str, language: Language) -> str:
     return rest if found and (name.lower() if language == "en" else name) in names else text
 
 
-def dated_once(dialogue: Dialogue, language: Language) -> list[Told]:
-    """The turns of ToolACE and xLAM-2: without speakers' names, those of ``language`` at the beginning of the task and
-    those of users behind it. The date stays where it came first, behind the session's first words, unless these have
-    one."""
+def spoken(dialogue: Dialogue, language: Language) -> list[Told]:
+    """The turns of families that take one result a step: without speakers' names, those of ``language`` at the
+    beginning of the task and those of users behind it."""
     begun = len(dialogue.history) + 1
     opening = [replace(one, text=unnamed(one.text, language)) for one in dialogue.told[:begun]]
-    told = [*opening, *(replace(one, text=replied(one.text)) for one in dialogue.told[begun:])]
+    rest = [replace(one, text=replied(one.text)) if one.role == "user" else one for one in dialogue.told[begun:]]
+    return [*opening, *rest]
+
+
+def dated_once(dialogue: Dialogue, language: Language) -> list[Told]:
+    """The turns of ToolACE and xLAM-2. The date stays where it came first, behind the session's first words, unless
+    these have one."""
+    told = spoken(dialogue, language)
     if not any(mark in told[0].text for mark in DATES.values()):
         told[0] = replace(told[0], text=f"{told[0].text}\n\n{dialogue.dated}")
     return told

@@ -9,12 +9,10 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any
 
 from agentgauge.agent.dialects.format import ParsedCall, as_json, value_of
 from agentgauge.core.types import Json
-
-_T = TypeVar("_T")
 
 _LIMIT = 100_000
 """Characters of a text that is worth parsing: a syntax tree takes hundreds of times the memory of its text."""
@@ -30,40 +28,51 @@ _WORDS: Mapping[str, Json] = {"true": True, "false": False}
 _quiet = threading.Lock()  # the filters of warnings are the process's: two parsers must not restore each other's
 
 
-def parse(text: str, *, positional: str | None = None) -> list[ParsedCall]:
+def parse(text: str) -> list[ParsedCall]:
     """The outermost calls in Python's syntax. Raises ValueError for another text, and for a value outside of the
     grammar.
 
-    Positional arguments are dropped unread, or collected in a list under the name ``positional``; what stands behind
-    ``**`` has the name ``null``.
+    Positional arguments are dropped unread; what stands behind ``**`` has the name ``null``.
     """
-    tree = _tree(text, ast.parse)
+    tree = _tree(text, "exec")
     try:
-        return [_parsed(node, positional) for node in _outermost(tree)]
+        return [ParsedCall(_name(node.func), as_json(_keywords(node))) for node in _outermost(tree)]
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not calls in Python's syntax: {error}") from None
+
+
+def first_call(text: str) -> ParsedCall:
+    """The call that is the value of the first statement, as Gorilla's published runs read it: positional arguments are
+    a list under the name ``None``, and a name with dots is one that no tool has. Raises ValueError as ``parse``."""
+    statements = _tree(text, "exec").body
+    node = getattr(statements[0], "value", None) if statements else None
+    if not isinstance(node, ast.Call):
+        raise ValueError("not a call in Python's syntax")
+    try:
+        given = [_value(one) for one in node.args]
+        arguments = _keywords(node) | ({"None": given} if given else {})
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a call in Python's syntax: {error}") from None
+    name = node.func.id if isinstance(node.func, ast.Name) else f"<ast.{type(node.func).__name__} object>"
+    return ParsedCall(name, as_json(arguments))
 
 
 def evaluate(text: str) -> Json:
     """The value of an expression of the grammar, with ``null`` as a value. Raises ValueError."""
     try:
-        return _value(_tree(text, _expression).body, {**_WORDS, "null": None})
+        return _value(_tree(text).body, {**_WORDS, "null": None})
     except (ArithmeticError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 
-def _expression(text: str) -> ast.Expression:
-    return ast.parse(text, mode="eval")
-
-
-def _tree(text: str, read: Callable[[str], _T]) -> _T:
-    """Raises ValueError for what cannot be read."""
+def _tree(text: str, mode: str = "eval") -> Any:
+    """Raises ValueError for what is no expression or, in the mode ``exec``, no program."""
     try:
         if len(text) > _LIMIT:
             raise ValueError("too long")
         with _quiet, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if
-            return read(text.strip())
+            return ast.parse(text.strip(), mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"not calls in Python's syntax: {error}") from None
 
@@ -76,13 +85,11 @@ def _outermost(node: ast.AST) -> Iterator[ast.Call]:
         yield from _outermost(child)
 
 
-def _parsed(node: ast.Call, positional: str | None) -> ParsedCall:
+def _keywords(node: ast.Call) -> dict[str, Json]:
     arguments: dict[str, Json] = {}
     for given in node.keywords:
         arguments[given.arg or "null"] = _value(given.value)
-    if positional is not None and node.args:
-        arguments[positional] = [_value(given) for given in node.args]
-    return ParsedCall(_name(node.func), as_json(arguments))
+    return arguments
 
 
 def _value(node: ast.expr, words: Mapping[str, Json] = _WORDS) -> Json:

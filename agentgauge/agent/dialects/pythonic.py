@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,7 +22,7 @@ from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, Re
 from agentgauge.agent.dialects.frames import GORILLA_MARK, JSON, PYTHON_LINE, PYTHON_LIST
 from agentgauge.agent.dialects.lenient import read_leniently
 from agentgauge.agent.dialects.published import Dialogue, Told, dated_once, named, named_list, unnamed
-from agentgauge.agent.dialects.pycalls import parse, render, render_history, render_published
+from agentgauge.agent.dialects.pycalls import first_call, parse, render, render_history, render_published
 from agentgauge.core.chat import Message
 
 _PROMPT = """\
@@ -150,6 +152,9 @@ class Gorilla(Format):
     ``query``.
     """
 
+    temperature: ClassVar[float | None] = 0.0
+    max_tokens: ClassVar[int | None] = 512
+    reads_text: ClassVar[bool] = False  # without the blanks around it
     refusal: ClassVar[str] = "a reply that Gorilla's syntax cannot hold"
 
     prompt: str = _GORILLA_PROMPT
@@ -169,23 +174,40 @@ class Gorilla(Format):
         )
         return RenderedRequest(({"role": "user", "content": content},))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The history has a mark and the question, too. Gold calls are lost, speakers keep their names, and non-ASCII
+        of the tools is escaped."""
+        lines: list[tuple[str, str]] = []
+        for told in dialogue.told:
+            lines.append((told.role, told.text))
+            if told.results:
+                lines.append(("tool", as_json(list(told.results))))
+        history = "\n".join(f"<<{role}>>{text}<<{role}>>" for role, text in lines)
+        content = fill(
+            self.prompt,
+            system=f"\n\n{dialogue.dated}",
+            history=f" <<history>> {history}\n\n",
+            tools=json.dumps(list(tools)),
+            query=[told.text for told in dialogue.told if told.role == "user"][-1],
+        )
+        return RenderedRequest(({"role": "user", "content": content},))
+
     def _lines(self, turn: Turn) -> list[str]:
         calls = "".join(f"{_GORILLA_MARK}{render_history([call])}" for call in turn.calls)
         sent = f"<<{turn.role}>>{calls or turn.text}<<{turn.role}>>"
         return [sent, f"<<tool>>{as_json(named_results(turn))}<<tool>>"] if turn.results else [sent]
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """The text of a reply is always the whole reply, even if it has calls. Parts that are no calls are dropped."""
+        """The text of a reply is always the whole reply without the blanks around it, even if it has calls. Parts that
+        do not begin with a statement of one call are dropped."""
         if tolerant:
             found = read_leniently(text, tools, (GORILLA_MARK, *_FORMS))
             return replace(found, text=text) if found.calls else found
         calls: list[ParsedCall] = []
         for part in text.split(_GORILLA_MARK)[1:]:
-            try:
-                calls += parse(part, positional="None")
-            except ValueError:
-                continue  # as published
-        return ParsedReply(text, tuple(calls))
+            with suppress(ValueError):  # as published
+                calls.append(first_call(part))
+        return ParsedReply(text.strip(), tuple(calls))
 
     def written(self, reply: ParsedReply) -> str:
         return "".join(f"{_GORILLA_MARK}{render([call])}" for call in reply.calls) or reply.text or ""

@@ -26,6 +26,7 @@ _FAMILIES = {
     "gorilla": "pythonic.Gorilla",
     "glm4": "glm4.Glm4",
     "functionary": "templated.Functionary",
+    "deepseek": "deepseek.DeepSeek",
     "prompt": "prompt.PromptOnly",
 }  # module and class: a run uses one of them
 

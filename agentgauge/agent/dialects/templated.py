@@ -24,7 +24,7 @@ from agentgauge.agent.dialects.conversation import (
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.frames import FUNCTION, JSON, JSON_LIST, JSON_TYPED, PYTHON_LIST, PYTHON_TAG, tag
 from agentgauge.agent.dialects.lenient import read_leniently
-from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed, named, unnamed
+from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed, named, named_list, unnamed
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
@@ -258,19 +258,40 @@ class Hammer(Format):
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
         return RenderedRequest(tuple(sent), tuple(tools))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """Gold calls are fenced text, and what the model wrote goes back as it was, but for a broken list of calls,
+        which was left out. The running task's results are the user's, with non-ASCII escaped."""
+        sent: list[Message] = [{"role": "system", "content": dialogue.dated}]
+        for told in dialogue.told:
+            text = unnamed(told.text, dialogue.language) if told.written is None else told.written
+            gold = told.calls and told.written is None
+            if told.calls or told.written is None or _HAMMER_MARK not in told.written:
+                sent.append({"role": told.role, "content": _fenced(told.calls) if gold else text})
+            if told.results:
+                listed = json.dumps(named_list(told), ensure_ascii=told.written is not None)
+                sent.append({"role": "tool" if gold else "user", "content": listed})
+        return RenderedRequest(tuple(sent), tuple(tools))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
-        ignored."""
+        """A reply that contains the start of a fenced list is parsed as that list. The text beside calls is the whole
+        reply, unless texts are judged."""
         if tolerant:
             return read_leniently(text, tools, (JSON_LIST,))
         if _HAMMER_MARK not in text:
             return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
         try:
             value = json.loads(text[3:-4])
-            found = [call_of(item, "arguments", "parameters") for item in value] if isinstance(value, list) else [None]
+            found = [call_of(item, "parameters", "arguments") for item in value] if isinstance(value, list) else [None]
         except (ValueError, RecursionError):
             return ParsedReply(text)
-        return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
+        calls = tuple(call for call in found if call)
+        if len(calls) < len(found):
+            return ParsedReply(None)
+        return ParsedReply(None if self.keeps_text else text, calls)
 
     def written(self, reply: ParsedReply) -> str:
-        return f"```\n{as_json(call_objects(reply.calls))}\n```" if reply.calls else reply.text or ""
+        return _fenced(reply.calls) if reply.calls else reply.text or ""
+
+
+def _fenced(calls: Iterable[ParsedCall]) -> str:
+    return f"```\n{as_json(call_objects(calls))}\n```"
