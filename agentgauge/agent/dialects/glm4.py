@@ -91,9 +91,9 @@ class Glm4(Format):
         name, *lines = text.split("\n")
         try:
             arguments = json.loads(lines[0])
+            given = arguments if isinstance(arguments, str) else as_json(arguments)
         except (IndexError, ValueError, RecursionError):
             return ParsedReply(text)
-        given = arguments if isinstance(arguments, str) else as_json(arguments)
         return ParsedReply(using([name]), (ParsedCall(name, given),))
 
     def written(self, reply: ParsedReply) -> str:

@@ -122,8 +122,10 @@ class Xlam(Format):
         empty list is the text that the published runs had for it."""
         if tolerant:
             return read_leniently(text, tools, (JSON_TOOL_CALLS,))
-        values = _tool_calls(text)
-        return _called(values[0]) if values else ParsedReply(text)
+        try:
+            return _called(_tool_calls(text)[0])
+        except (IndexError, RecursionError):
+            return ParsedReply(text)
 
     def written(self, reply: ParsedReply) -> str:
         return as_json({"tool_calls": call_objects(reply.calls)}) if reply.calls else reply.text or ""
