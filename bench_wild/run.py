@@ -23,11 +23,11 @@ from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
+from bench_wild.dialogue import dialogue_of
 from bench_wild.labels import EMPTY, NOT_EXPECTED
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.matching.matcher import GraphMatcher
 from bench_wild.prompts import ORIGINAL, HistoryError, Sending, as_json, observed, offered_tools, opening
-from bench_wild.release2025.dialogue import dialogue_of
 
 _T = TypeVar("_T")
 
