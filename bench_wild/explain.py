@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agentgauge.core.explanations import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
-from bench_wild.labels import ASK, PREPARE
+from bench_wild.labels import ASK, EMPTY, PREPARE
 from bench_wild.release2025.evaluator import BadCall
 from bench_wild.steps import CORRECT, ERROR, Call, Step
 
@@ -113,8 +113,8 @@ def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
 def _action(step: Step, offered: Collection[str]) -> str:
     label = _action_label(step, offered)
     sentence = f"step {step.place + 1}: {_ACTION_SENTENCES[label]}"
-    if label == "empty_reply":  # the log does not keep what was expected
-        return sentence
+    if label == "empty_reply":  # the log does not keep what was expected, but why a request was not sent
+        return sentence if step.reason in ("", EMPTY) else f"step {step.place + 1}: {step.reason}"
     groups = list(dict.fromkeys(" + ".join(map(_shown_action, group)) for group in step.candidates))
     more = [f"and {len(groups) - SHOWN} more candidates"] if len(groups) > SHOWN else []
     wanted = "\n  or:       ".join(groups[:SHOWN]) if groups else "nothing more"

@@ -68,5 +68,6 @@ SUBTYPE_TAGS = {
     UNKNOWN_SUBTYPE: "independent",
 }
 
+EMPTY = "tool_calls and content are None or empty"
 NOT_EXPECTED = "action name not in candidate_answer_function_list"
 """Why an action is wrong, in the words of the published evaluator."""

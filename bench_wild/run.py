@@ -14,21 +14,23 @@ from typing import Any, TypeVar
 
 from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.format import RenderedRequest
+from agentgauge.agent.dialects.published import Published
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.family import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
+from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
-from bench_wild.labels import NOT_EXPECTED
+from bench_wild.dialogue import dialogue_of
+from bench_wild.labels import EMPTY, NOT_EXPECTED
 from bench_wild.matching.graph import Graph, Group
 from bench_wild.matching.matcher import GraphMatcher
 from bench_wild.prompts import ORIGINAL, HistoryError, Release, Sending, as_json, observed, offered_tools, opening
 
 _T = TypeVar("_T")
 
-EMPTY = "tool_calls and content are None or empty"
 FAILED = "Error during inference: "
 """The beginning of a failed session's result; the whole session is lost then."""
 
@@ -49,6 +51,7 @@ class Answer:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)  # what else goes back with the calls, as it came
+    refused: str = ""  # why the request was not sent: the published server refused it
 
 
 Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, Answer]]
@@ -117,27 +120,36 @@ def in_order(task: WildTask, group: Group) -> list[GoldNode]:
 
 
 async def solve(
-    session: Session, task: WildTask, ask: Ask, *, sending: Sending = ORIGINAL, tolerant: bool = False
+    session: Session,
+    task: WildTask,
+    ask: Ask,
+    *,
+    sending: Sending = ORIGINAL,
+    tolerant: bool = False,
+    quoted: bool = False,
 ) -> Result | str:
     """Run one task; the outcome is a task result of the original layout, without each step's ``inference_input``.
+    ``quoted``: results that are texts are JSON, too, as they are in the history.
 
     Where upstream stops and loses the whole session, the outcome is the text that it then has for a result; with
     ``tolerant`` such a reply is an action error instead.
     """
     try:
-        return await _solve(session, task, ask, sending, tolerant)
+        return await _solve(session, task, ask, sending, tolerant, as_json if quoted else observed)
     except (HistoryError, _SessionError) as stop:
         return FAILED + (str(stop) if isinstance(stop, _SessionError) else "")
 
 
-async def _solve(session: Session, task: WildTask, ask: Ask, sending: Sending, tolerant: bool) -> Result:
+async def _solve(
+    session: Session, task: WildTask, ask: Ask, sending: Sending, tolerant: bool, shown: Callable[[Json], str]
+) -> Result:
     messages = opening(session, task, sending, tolerant=tolerant)
     tools = offered_tools(session, sending)
     graph = Graph(task.answer_list)
     log = _Log(_new_result(task, sending.release), GraphMatcher(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
-        more = _calls(log, answer, tolerant) if answer.tool_calls else _text(log, answer, tolerant)
+        more = _calls(log, answer, shown, tolerant) if answer.tool_calls else _text(log, answer, tolerant)
         if more is None:
             break
         messages += more
@@ -159,7 +171,7 @@ def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     """A reply without calls: what is said next, or None where the task is over."""
     matcher, content = log.matcher, answer.content
     if content is None or content == "":
-        log.wrong(log.asked(answer), EMPTY)
+        log.wrong(log.asked(answer), answer.refused or EMPTY)
         return None
     if matcher.over:
         if not tolerant:
@@ -179,7 +191,7 @@ def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     return [{"role": "assistant", "content": content}, {"role": "user", "content": node.user_input}]
 
 
-def _calls(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
+def _calls(log: _Log, answer: Answer, shown: Callable[[Json], str], tolerant: bool) -> list[Message] | None:
     """A reply with calls: the calls and their recorded results, or None where the task is over."""
     assert answer.tool_calls is not None
     matcher, step = log.matcher, log.asked(answer)
@@ -214,8 +226,7 @@ def _calls(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
     results = [node.observation for node in in_order(log.task, group)]
     ids = [call["id"] for call in answer.tool_calls]
     result_messages = [
-        {"role": "tool", "content": observed(result), "tool_call_id": id}
-        for result, id in zip(results, ids, strict=True)
+        {"role": "tool", "content": shown(result), "tool_call_id": id} for result, id in zip(results, ids, strict=True)
     ]
     return [message, *result_messages]
 
@@ -289,22 +300,56 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
     if format or tolerant:  # a family's format writes the date, and takes the schemas as they are
         sending = replace(sending, release="2026")
     usual = NATIVE[sending.release] if format is None or tolerant else Sampling(format.temperature, format.max_tokens)
-    asked = 0
+    first_form = format if isinstance(format, Published) and not (tolerant or agent) else None
+    written: list[str] = []
+    opened = 0
+
+    def rendered(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        nonlocal opened
+        opened = opened or len(messages)
+        if first_form:
+            offered = session.tools if sending.schemas == "original" else tools
+            return first_form.published(dialogue_of(session, messages, opened, written), offered)
+        if format:
+            return format.request(messages, tools)
+        return RenderedRequest(tuple(messages), tuple(tools), raw=False)
 
     async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
-        nonlocal asked
-        sent = format.request(messages, tools) if format else RenderedRequest(tuple(messages), tuple(tools), raw=False)
+        sent = rendered(messages, tools)
+        if sent.refused:
+            return Answer(None, None, refused=sent.refused)
         clock = time.monotonic()
         if agent:
             reply = (await agent(case, AgentTask(messages, functions=tools))).reply
+        elif format and format.all_tokens and not tolerant:
+            reply = await _within(format.all_tokens, case, sent, usual)
         else:
-            reply = await put(case, sent, usual)
+            try:
+                reply = await put(case, sent, usual)
+            except ModelFault as fault:
+                if not (sent.refusal and fault.cause == "http 400"):
+                    raise
+                return Answer(None, None, refused=sent.refusal)
         seconds = round(time.monotonic() - clock, 3)
-        asked += 1
+        written.append(reply.words)
         reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply
-        return answer_of(reply, asked, tolerant=tolerant, seconds=seconds)
+        return answer_of(reply, len(written), tolerant=tolerant, seconds=seconds)
 
-    return await solve(session, task, ask, sending=sending, tolerant=tolerant)
+    return await solve(session, task, ask, sending=sending, tolerant=tolerant, quoted=bool(first_form))
+
+
+async def _within(most: int, case: Case, sent: RenderedRequest, usual: Sampling) -> ChatReply:
+    """A reply of which the request takes its part of ``most`` tokens, unless the run sets a limit of its own: empty
+    where nothing is left, since the published server failed there. A longer reply is asked for again, as only its
+    request tells what is left. Endpoints that do not count tokens send all."""
+    reply = await put(case, sent, replace(usual, max_tokens=most))
+    usage = reply.usage
+    left = most - usage.prompt_tokens
+    if reply.max_tokens != most or usage.requests != 1 or usage.estimated_requests:
+        return reply
+    if left <= 0:
+        return ChatReply(finish_reason="length", usage=usage, model=reply.model)
+    return reply if usage.completion_tokens <= left else await put(case, sent, replace(usual, max_tokens=left))
 
 
 def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentgauge.agent.actions import Reading
 from agentgauge.agent.dialect import Dialect
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.format import MISSING, Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.native import Native, function_schema
 from agentgauge.core.case import CaseSettings
@@ -62,7 +62,14 @@ def parse_reply(format: Format, reply: ChatReply, tools: Sequence[Mapping[str, A
     calls = tuple(ToolCall(call.name, call.arguments) for call in parsed.calls)
     refusal = None if reply.words else reply.refusal
     # the family's own text holds what goes back
-    return replace(reply, text=parsed.text or "", tool_calls=calls, refusal=refusal, received=None, extra={})
+    made = replace(reply, text=parsed.text or "", tool_calls=calls, refusal=refusal, received=None, extra={})
+    if not any(call.arguments is MISSING for call in calls):
+        return made
+    message = made.message
+    for call in message["tool_calls"]:
+        if call["function"]["arguments"] is MISSING:
+            del call["function"]["arguments"]
+    return replace(made, received=message)
 
 
 def render_reply(format: Format, reply: ChatReply) -> ChatReply:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest
+from agentgauge.agent.dialects.deepseek import DeepSeek
+from agentgauge.agent.dialects.format import MISSING, Format, ParsedCall, ParsedReply, RenderedRequest
 from agentgauge.agent.dialects.reacting import Reacting
 from agentgauge.agent.dialects.templated import PLACEHOLDER, Functionary, Hammer, Llama, Qwen
 from agentgauge.agent.dialects.xlam import Xlam, Xlam2
@@ -18,9 +19,9 @@ from tests.dialects.offers import tools
 
 pytestmark = pytest.mark.slow
 
-FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), Reacting()]
-NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "react"]
-QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, REACT = FAMILIES
+FAMILIES: list[Format] = [Qwen(), Llama(), Xlam(), Xlam2(), Hammer(), Functionary(), DeepSeek(), Reacting()]
+NAMES = ["qwen", "llama", "xlam", "xlam2", "hammer", "functionary", "deepseek", "react"]
+QWEN, LLAMA, XLAM, XLAM2, HAMMER, FUNCTIONARY, DEEPSEEK, REACT = FAMILIES
 
 FIND: dict[str, Any] = {
     "name": "findTrains",
@@ -59,6 +60,7 @@ def test_qwen_and_functionary_name_the_functions_of_results() -> None:
     expected = RenderedRequest((SYSTEM, FIRST, SAID, *named, ANSWER, SECOND, AGAIN, tool("3", "5", name="g")), TOOLS)
     assert QWEN.request(MESSAGES, TOOLS) == expected
     assert FUNCTIONARY.request(MESSAGES, TOOLS) == expected
+    assert DEEPSEEK.request(MESSAGES, TOOLS) == expected
 
 
 def test_llama_gets_the_date_as_an_argument_and_calls_one_by_one() -> None:
@@ -149,12 +151,24 @@ def test_a_request_changes_nothing_and_needs_little(family: Format) -> None:
         assert isinstance(family.request(messages, ()), RenderedRequest)
 
 
+def deepseek(*calls: str, kind: str = "function<｜tool▁sep｜>") -> str:
+    blocks = "\n".join(f"<｜tool▁call▁begin｜>{kind}{one}<｜tool▁call▁end｜>" for one in calls)
+    return f"<｜tool▁calls▁begin｜>{blocks}<｜tool▁calls▁end｜>"
+
+
 def block(text: str) -> str:
     return f"<tool_call>\n{text}\n</tool_call>"
 
 
+PARAMETERS = '{"name": "f", "parameters": {"a": "é"}}'
+BOTH = '{"name": "f", "arguments": {}, "parameters": {"a": "é"}}'
 USE_F, USE_FG, USE_NONE = "use f to solve user problem", "use f, g to solve user problem", "use  to solve user problem"
 ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments": {}}'
+
+
+TAG_F, TAG_G = '<function=f>{"a": "é"}</function>', "<function=g>{}</function>"
+LLAMA_F = '{"type": "function", "name": "f", "parameters": {"a": "é"}}'
+LLAMA_LIST = '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]'
 
 
 @pytest.mark.parametrize(
@@ -162,6 +176,9 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
     [
         (QWEN, "Hello.<|im_end|>", ParsedReply("Hello.")),
         (QWEN, "", ParsedReply("")),
+        (QWEN, "Hello.<|im_end|>\n", ParsedReply("Hello.\n")),
+        (QWEN, "<|im_end|>Hello.", ParsedReply("<|im_end|>Hello.")),
+        (QWEN, f"{block('')}{block(ONE)}", ParsedReply(None)),
         (QWEN, block(ONE), ParsedReply(None, (F,))),
         (QWEN, f" \n{block(ONE)}\n{block(TWO)}<|im_end|>", ParsedReply(None, (F, G))),
         (QWEN, f"Let me see.\n{block(ONE)}", ParsedReply("Let me see.\n", (F,))),
@@ -175,14 +192,17 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (LLAMA, "Hello.", ParsedReply("Hello.")),
         # the usual form
         (LLAMA, '{"name": "f", "parameters": {"a": "é"}}', ParsedReply('{"name": "f", "parameters": {"a": "é"}}')),
-        (LLAMA, '{"type": "function", "name": "f", "parameters": {"a": "é"}}', ParsedReply(None, (F,))),
+        (LLAMA, LLAMA_F, ParsedReply(LLAMA_F, (F,))),
         (
             LLAMA,
             '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}',
-            ParsedReply(None, (ParsedCall("f", '{"a": "parameters"}'),)),
+            ParsedReply(
+                '{"type": "function", "name": "f", "arguments": {"a": "parameters"}}',
+                (ParsedCall("f", '{"a": "parameters"}'),),
+            ),
         ),
         (LLAMA, CUT, ParsedReply(CUT)),
-        (LLAMA, '["{\\"type\\": \\"function\\", \\"name\\": \\"g\\", \\"parameters\\": {}}"]', ParsedReply(None, (G,))),
+        (LLAMA, LLAMA_LIST, ParsedReply(LLAMA_LIST, (G,))),
         (LLAMA, '[{"type": "function", "name": "g", "parameters": {}}]', ParsedReply(None)),
         (LLAMA, '{"function": {"name": "g", "parameters": {}}}', ParsedReply(None)),
         (LLAMA, '"function name parameters"', ParsedReply(None)),
@@ -192,30 +212,60 @@ ONE, TWO = '{"name": "f", "arguments": {"a": "é"}}', '{"name": "g", "arguments"
         (XLAM2, "[]", ParsedReply(USE_NONE)),
         (XLAM2, f"Sure: [{ONE}]", ParsedReply(f"Sure: [{ONE}]")),
         (XLAM2, "[broken]", ParsedReply("[broken]")),
-        (XLAM2, '[{"name": "f"}]', ParsedReply('[{"name": "f"}]')),
+        (XLAM2, '[{"name": "f"}]', ParsedReply(USE_F, (ParsedCall("f", MISSING),))),
+        (XLAM2, '[{"name": "f", "arguments": null}]', ParsedReply(USE_F, (ParsedCall("f", "null"),))),
+        (XLAM2, '[{"arguments": {}}]', ParsedReply(None)),
+        (XLAM2, '[{"name": 5, "arguments": {}}]', ParsedReply(None)),
+        (XLAM2, "[1]", ParsedReply(None)),
         (XLAM, f'{{"tool_calls": [{ONE}, {TWO}]}}', ParsedReply(USE_FG, (F, G))),
         (XLAM, '{"tool_calls": []}', ParsedReply(USE_NONE)),
         (XLAM, f"[{ONE}]", ParsedReply(f"[{ONE}]")),
         (XLAM, "Hello.", ParsedReply("Hello.")),
         (XLAM, "{}", ParsedReply("{}")),
         (XLAM, "7", ParsedReply("7")),
-        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(None, (F, G))),
-        (HAMMER, '```\n[{"name": "f", "parameters": {"a": "é"}}]\n```', ParsedReply(None, (F,))),
+        (XLAM, '{"tool_calls": null}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": 7}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [null]}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [{"arguments": {}}]}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": [{"name": 7, "arguments": {}}]}', ParsedReply(None)),
+        (XLAM, f'{{"tool_calls": {ONE}}}', ParsedReply(None)),
+        (XLAM, '{"tool_calls": {}}', ParsedReply(USE_NONE)),
+        (XLAM, '{"tool_calls": ""}', ParsedReply(USE_NONE)),
+        (XLAM, '{"tool_calls": [{"name": "f"}]}', ParsedReply(USE_F, (ParsedCall("f", MISSING),))),
+        (XLAM, '{"tool_calls": [{"name": "f", "arguments": null}]}', ParsedReply(USE_F, (ParsedCall("f", "null"),))),
+        (XLAM, '{"tool_calls": [{"name": "f", "arguments": "{}"}]}', ParsedReply(USE_F, (ParsedCall("f", "{}"),))),
+        (XLAM, f'{{"tool\\u005fcalls": [{ONE}]}}', ParsedReply(f'{{"tool\\u005fcalls": [{ONE}]}}')),
+        (XLAM, f'Sure: {{"tool_calls": [{ONE}]}}', ParsedReply(f'Sure: {{"tool_calls": [{ONE}]}}')),
+        (XLAM, '["tool_calls"]', ParsedReply('["tool_calls"]')),
+        (HAMMER, f"```\n[{ONE}, {TWO}]\n```", ParsedReply(f"```\n[{ONE}, {TWO}]\n```", (F, G))),
+        (Hammer(keeps_text=True), f"```\n[{ONE}]\n```", ParsedReply(None, (F,))),
+        (HAMMER, f"```\n[{PARAMETERS}]\n```", ParsedReply(f"```\n[{PARAMETERS}]\n```", (F,))),
+        (HAMMER, f"```\n[{BOTH}]\n```", ParsedReply(f"```\n[{BOTH}]\n```", (F,))),
         (HAMMER, "Hello.", ParsedReply(PLACEHOLDER)),
         (HAMMER, "", ParsedReply(PLACEHOLDER)),
         (HAMMER, f"```json\n[{ONE}]\n```", ParsedReply(PLACEHOLDER)),
         (HAMMER, f"Sure. ```\n[{ONE}]\n```", ParsedReply(f"Sure. ```\n[{ONE}]\n```")),
         (HAMMER, '```\n[{"name": "f"}]\n```', ParsedReply(None)),
-        (FUNCTIONARY, '<function=f>{"a": "é"}</function><function=g>{}</function>', ParsedReply(None, (F, G))),
-        (FUNCTIONARY, "Well. <function=g>{}</function>", ParsedReply("Well. ", (G,))),
+        (FUNCTIONARY, TAG_F + TAG_G, ParsedReply(TAG_F + TAG_G, (F, G))),
+        (FUNCTIONARY, f"Well. {TAG_G}", ParsedReply(f"Well. {TAG_G}")),
+        (FUNCTIONARY, f"Well. {TAG_F}{TAG_G}", ParsedReply(f"Well. {TAG_F}{TAG_G}", (G,))),
+        (FUNCTIONARY, f"{TAG_F}\n{TAG_G}", ParsedReply(f"{TAG_F}\n{TAG_G}", (F,))),
+        (FUNCTIONARY, f"{TAG_G} well", ParsedReply(f"{TAG_G} well", (G,))),
+        (FUNCTIONARY, "<function=g></function>", ParsedReply("<function=g></function>")),
+        (FUNCTIONARY, "<function=g> {}</function>", ParsedReply("<function=g> {}</function>")),
         (FUNCTIONARY, "<function=g>{}</function><function=f>", ParsedReply("<function=g>{}</function><function=f>")),
         (
             FUNCTIONARY,
-            "<function=g>{}</function><function=f>{</function><function=g>{}</function>",
-            ParsedReply(None, (G,)),
+            f"{TAG_G}<function=f>{{</function>{TAG_G}",
+            ParsedReply(f"{TAG_G}<function=f>{{</function>{TAG_G}", (G,)),
         ),
         (FUNCTIONARY, "<function=f>{</function>", ParsedReply("<function=f>{</function>")),
         (FUNCTIONARY, "Hello.", ParsedReply("Hello.")),
+        (DEEPSEEK, deepseek('f\n```json\n{"a": "é"}\n```', "g\n```json\n{}\n```"), ParsedReply(None, (F, G))),
+        (DEEPSEEK, f"Both. {deepseek('g<｜tool▁sep｜>{}', kind='')}", ParsedReply("Both. ", (G,))),
+        (DEEPSEEK, '<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a": "é"}', ParsedReply(None, (F,))),
+        (DEEPSEEK, "<｜tool▁calls▁begin｜>f", ParsedReply("<｜tool▁calls▁begin｜>f")),
+        (DEEPSEEK, "Hello.", ParsedReply("Hello.")),
         (REACT, 'Thought: hm\nAction: f\nAction Input: {"a": "é"}', ParsedReply("hm", (F,))),
         (
             REACT,
@@ -360,7 +410,7 @@ def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
         assert family.read(text, tolerant=tolerant, tools=ON_OFFER).calls == ()
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+@pytest.mark.parametrize("family", FAMILIES[:-2], ids=NAMES[:-2])
 def test_a_call_as_deep_as_python_can_just_read_is_no_crash(family: Format) -> None:
     """Arguments that can be read and no more be written: where that is depends on the stack, so depths are tried."""
     for depth in range(800, 1000):

@@ -109,6 +109,13 @@ def test_values_that_are_not_in_the_grammar(written: str) -> None:
         ("[]", []),
         ("[1, 2]", []),
         ("north", []),
+        ("", []),
+        ("x = f()", [("f", {})]),
+        ("f(); g()", [("f", {}), ("g", {})]),
+        ("[f()]\n[g(a=1)]", [("f", {}), ("g", {"a": 1})]),
+        ("f(h=1).g()", [("g", {})]),
+        ("', '.join(a='b')", [("join", {"a": "b"})]),
+        ("f(**{'a': 1})", [("f", {"null": {"a": 1}})]),
     ],
 )
 def test_the_outermost_calls_count(text: str, calls: list[tuple[str, object]]) -> None:
@@ -118,16 +125,11 @@ def test_the_outermost_calls_count(text: str, calls: list[tuple[str, object]]) -
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "two words",
         "[f(]",
         "[f(a=1)",
-        "x = f()",
-        "f(); g()",
         "f()(a=1)",
-        "f().g()",
         "fs[0]()",
-        "f(**{'a': 1})",
         "f(from=1)",
         "\0",
         "\ud800",
@@ -141,10 +143,39 @@ def test_no_calls(text: str) -> None:
 def test_positional_arguments_are_dropped_unread_or_collected() -> None:
     assert pycalls.parse("f(1, x, a=2)") == [ParsedCall("f", '{"a": 2}')]
     assert pycalls.parse("f(g(), a=2)") == [ParsedCall("f", '{"a": 2}')]
-    assert pycalls.parse("f(1, x, a=2)", positional="None") == [ParsedCall("f", '{"a": 2, "None": [1, "x"]}')]
-    assert pycalls.parse("f()", positional="None") == [ParsedCall("f", "{}")]
-    with pytest.raises(ValueError, match="not calls"):
-        pycalls.parse("f(g(), a=2)", positional="None")
+    assert pycalls.first_call("f(1, x, a=2)") == ParsedCall("f", '{"a": 2, "None": [1, "x"]}')
+    assert pycalls.first_call("f()") == ParsedCall("f", "{}")
+    with pytest.raises(ValueError, match="not a call"):
+        pycalls.first_call("f(g(), a=2)")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("f(a=1)", "f"),
+        (" (f(a=1)) # why", "f"),
+        ("f(a=1)\n\nDone", "f"),
+        ("f(a=1); g()", "f"),
+        ("x = f(a=1)", "f"),
+        ("return f(a=1)", "f"),
+        ("a.f(a=1)", "<ast.Attribute object>"),
+        ("f()(a=1)", "<ast.Call object>"),
+        ("f(a=1), g()", None),
+        ("f(a=1),", None),
+        ("[f(a=1)]", None),
+        ("f(a=1) and more", None),
+        ("await f(a=1)", None),
+        ("f(a=1)\nThat is it.", None),
+        ("if f(a=1): g()", None),
+        ("", None),
+    ],
+)
+def test_the_first_call_is_the_value_of_the_first_statement(text: str, name: str | None) -> None:
+    if name:
+        assert pycalls.first_call(text) == ParsedCall(name, '{"a": 1}')
+    else:
+        with pytest.raises(ValueError, match="not "):
+            pycalls.first_call(text)
 
 
 @pytest.mark.parametrize(
@@ -247,5 +278,7 @@ TOKENS = st.lists(
 def test_any_text_is_calls_or_a_value_error(text: str) -> None:
     calls: list[ParsedCall] = []
     with suppress(ValueError):
-        calls = pycalls.parse(text, positional="None")
+        calls = pycalls.parse(text)
+    with suppress(ValueError):
+        calls.append(pycalls.first_call(text))
     assert all(isinstance(json.loads(call.arguments), dict) for call in calls)

@@ -148,8 +148,8 @@ def test_gta_gives_the_same_summary_every_way(tmp_path, dialect):
 @pytest.mark.parametrize("dialect", ["react", *OURS])
 def test_the_oracle_passes_in_the_syntax_of_every_family(tmp_path, dialect):
     """GTA-Atomic step by step and the whole of WildToolBench: the embedded server writes the gold in the family's own
-    syntax, and we read it."""
-    chosen = (WILD[-1], "-m", "gta_atomic_step or wild")
+    syntax, and we read it. Under parity Llama's tasks with parallel calls are lost, as in the published runs."""
+    chosen = (WILD[-1], "-m", "gta_atomic_step or wild", *(("--scoring", "strict") if dialect == "llama" else ()))
     run_gta(*chosen, "--model", "oracle", "--dialect", dialect, "--run-dir", "run", cwd=tmp_path)
     tasks = summary(tmp_path / "run")["tasks"]
     step, wild = (tasks[name] for name in ("gta_atomic.step", "wild"))

@@ -18,10 +18,10 @@ from agentgauge.core.types import Sample, Scoring, Usage
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
 from bench_wild.data import Session, build_session, sample_id
-from bench_wild.labels import ASK, NOT_EXPECTED
+from bench_wild.labels import ASK, EMPTY, NOT_EXPECTED
 from bench_wild.oracle import answers, native_reply, play, unreachable
 from bench_wild.prompts import RELEASES, Sending, convert_tools, opening
-from bench_wild.run import EMPTY, FAILED, run_task, with_inputs
+from bench_wild.run import FAILED, run_task, with_inputs
 from bench_wild.task import Wild, WildData
 from tests.wild.test_data import chinese, earlier, final, node, record, write
 

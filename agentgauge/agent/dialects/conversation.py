@@ -126,6 +126,11 @@ def call_of(value: object, *keys: str) -> ParsedCall | None:
     return None
 
 
+def using(names: Iterable[str]) -> str:
+    """The text that the published runs put beside the calls of some families."""
+    return f"use {', '.join(names)} to solve user problem"
+
+
 def named_results(turn: Turn) -> list[dict[str, Json]]:
     """The results of a turn in one list, as ToolACE, Hammer and GLM-4 get them."""
     return [
@@ -134,7 +139,7 @@ def named_results(turn: Turn) -> list[dict[str, Json]]:
     ]
 
 
-def tool_messages(messages: Sequence[Message]) -> Iterator[Message]:
+def tool_messages(messages: Iterable[Message]) -> Iterator[Message]:
     """The messages, with the name of its function in each tool message."""
     names: dict[str, str] = {}
     for message in messages:

@@ -12,6 +12,14 @@ from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
 
+class _Missing(str):
+    """A text of its own."""
+
+
+MISSING = _Missing()
+"""The arguments of a call that has none at all, not even empty ones: in WildToolBench a wrong action."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
     """A call as the model wrote it. ``arguments`` is JSON text, as in OpenAI's format; not checked against anything."""
@@ -54,6 +62,8 @@ class RenderedRequest:
     tools: tuple[Mapping[str, Any], ...] = ()  # for the server's chat template; empty where the messages describe them
     template: Mapping[str, Json] = field(default_factory=dict)  # further arguments of that chat template
     raw: bool = True  # the server shall not look for calls in the reply
+    refused: str = ""  # why the published server refused the request: it is not sent, and the task is wrong
+    refusal: str = ""  # why a server may refuse it, as the published one did: the task is wrong then
 
 
 class Format(ABC):
@@ -63,6 +73,7 @@ class Format(ABC):
 
     temperature: ClassVar[float | None] = None  # of the published runs; None: the server's default
     max_tokens: ClassVar[int | None] = None  # new tokens in the published runs; None: the server's limit
+    all_tokens: ClassVar[int | None] = None  # of the request and the reply together in the published runs
     reads_text: ClassVar[bool] = True  # a text reply is read back as it is
     refusal: ClassVar[str] = "a reply that this syntax cannot hold"
 

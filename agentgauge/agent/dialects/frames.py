@@ -54,6 +54,8 @@ _TOOL_NAME = re.compile(r"\s*(\w[^\s<>{}\[\]\"']{0,199})(?:\s*(?=<arg_key>|</too
 _KEY = re.compile(r"<arg_key>([^<>]{1,200})</arg_key>\s*<arg_value>")
 _KEY_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
 _NAMED = re.compile(r'[ \t]*([\w.-]+)[ \t\r]*\n\s*(?=\{|(?:null|"")\s*(?:<\||\Z))')
+_DEEPSEEK_NAME = re.compile(r"\s*(?:function<｜tool▁sep｜>)?\s*([\w.-]+)\s*(?:<｜tool▁sep｜>|```\w*)\s*(?=\{)")
+_DEEPSEEK_END = re.compile(r"\s*(?:```)?\s*(?:<｜tool▁call▁end｜>)?")
 _CLOSED = ("<|", "```", "</")  # what may stand behind a value that lacks its closing brackets
 
 
@@ -213,6 +215,17 @@ def _read_named(text: str, place: int, offered: Offered) -> Found:
     return Found([call], on_offer([call], offered), end)
 
 
+def _read_deepseek(text: str, place: int, offered: Offered) -> Found:
+    """A name and JSON in DeepSeek's tokens; the JSON may stand in a code fence, as the models before V3.1 write it."""
+    named = _DEEPSEEK_NAME.match(text, place)
+    if not named:
+        raise NoValue(place)
+    arguments, end = decode(text, named.end(), ("```", "<｜"))
+    closed = _DEEPSEEK_END.match(text, end)
+    call = ParsedCall(offered_name(named[1], offered), arguments_of(arguments))
+    return Found([call], on_offer([call], offered), closed.end() if closed else end)
+
+
 def _json(is_own: Callable[[Json], bool]) -> Form:
     """JSON anywhere. ``is_own``: whether the value, as the whole reply, is the family's own frame."""
 
@@ -226,6 +239,7 @@ def _json(is_own: Callable[[Json], bool]) -> Form:
 
 _LINE = r"(?:^|(?<=</think>)|(?<=<\|assistant\|>))"
 _PYTHON_NAME = r"[^\W\d][\w.-]*"
+DEEPSEEK_TOKEN = Form("(?:<｜tool▁calls▁begin｜>)?<｜tool▁call▁begin｜>", _read_deepseek)
 FUNCTION = Form("<function=", _read_function)
 PYTHON_TAG = Form(r"<\|python_tag\|>", _read_python_tag)
 GORILLA_MARK = Form(r"<<function>>\s*", _read_python)

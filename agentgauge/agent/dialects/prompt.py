@@ -15,7 +15,9 @@ from agentgauge.agent.dialects.conversation import Turn, call_objects, fill, fun
 from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
 from agentgauge.agent.dialects.frames import JSON, tag
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, unnamed
 from agentgauge.core.chat import Message
+from agentgauge.core.types import Json
 
 _PROMPT = """\
 You work on a user's requests with the functions listed below. Whenever a function can bring you further, call it. \
@@ -50,11 +52,26 @@ class PromptOnly(Format):
         described = json.dumps(functions(tools), ensure_ascii=False, indent=4)
         return prompted(fill(self.prompt, tools=described), messages, self._turn)
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The tools are wrapped as in OpenAI's requests, and the results of a step are one unnamed list."""
+        system = fill(self.prompt, tools=json.dumps(list(tools), ensure_ascii=False, indent=2))
+        sent: list[Message] = [{"role": "system", "content": f"{system}\n\nCurrent time: {dialogue.date}"}]
+        for told in dialogue.told:
+            content = unnamed(told.text, dialogue.language) if told.written is None else told.text
+            if told.calls:
+                content = self.written(ParsedReply(None, told.calls))
+            elif told.role == "assistant":
+                content = f"{_ANSWER}{content}"
+            sent.append({"role": told.role, "content": content})
+            if told.results:
+                sent.append(_response(list(told.results)))
+        return RenderedRequest(tuple(sent))
+
     def _turn(self, turn: Turn) -> Iterator[Message]:
         content = turn.text if turn.role == "user" else self.written(ParsedReply(turn.text, turn.calls))
         yield {"role": turn.role, "content": content}
         if turn.results:
-            yield {"role": "user", "content": f"<tool_response>{as_json(named_results(turn))}</tool_response>"}
+            yield _response(named_results(turn))
 
     def written(self, reply: ParsedReply) -> str:
         calls = call_objects(reply.calls)
@@ -73,3 +90,7 @@ class PromptOnly(Format):
             return ParsedReply(None)
         answer = meant.partition(_ANSWER)[2].removeprefix(" ") if meant.lstrip().startswith(_ANSWER) else meant
         return ParsedReply(answer if answer.strip() or not tolerant else None)
+
+
+def _response(results: Json) -> Message:
+    return {"role": "user", "content": f"<tool_response>{as_json(results)}</tool_response>"}

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from agentgauge.agent.dialects.format import ParsedCall, as_json, value_of
 from agentgauge.core.types import Json
@@ -27,17 +28,33 @@ _WORDS: Mapping[str, Json] = {"true": True, "false": False}
 _quiet = threading.Lock()  # the filters of warnings are the process's: two parsers must not restore each other's
 
 
-def parse(text: str, *, positional: str | None = None) -> list[ParsedCall]:
-    """The outermost calls of a Python expression. Raises ValueError for another text, and for a value outside of the
+def parse(text: str) -> list[ParsedCall]:
+    """The outermost calls in Python's syntax. Raises ValueError for another text, and for a value outside of the
     grammar.
 
-    Positional arguments are dropped unread, or collected in a list under the name ``positional``.
+    Positional arguments are dropped unread; what stands behind ``**`` has the name ``null``.
     """
-    tree = _tree(text)
+    tree = _tree(text, "exec")
     try:
-        return [_parsed(node, positional) for node in _outermost(tree)]
+        return [ParsedCall(_name(node.func), as_json(_keywords(node))) for node in _outermost(tree)]
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not calls in Python's syntax: {error}") from None
+
+
+def first_call(text: str) -> ParsedCall:
+    """The call that is the value of the first statement, as Gorilla's published runs read it: positional arguments are
+    a list under the name ``None``, and a name with dots is one that no tool has. Raises ValueError as ``parse``."""
+    statements = _tree(text, "exec").body
+    node = getattr(statements[0], "value", None) if statements else None
+    if not isinstance(node, ast.Call):
+        raise ValueError("not a call in Python's syntax")
+    try:
+        given = [_value(one) for one in node.args]
+        arguments = _keywords(node) | ({"None": given} if given else {})
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a call in Python's syntax: {error}") from None
+    name = node.func.id if isinstance(node.func, ast.Name) else f"<ast.{type(node.func).__name__} object>"
+    return ParsedCall(name, as_json(arguments))
 
 
 def evaluate(text: str) -> Json:
@@ -48,14 +65,14 @@ def evaluate(text: str) -> Json:
         raise ValueError(str(error)) from None
 
 
-def _tree(text: str) -> ast.Expression:
-    """Raises ValueError for what is no expression."""
+def _tree(text: str, mode: str = "eval") -> Any:
+    """Raises ValueError for what is no expression or, in the mode ``exec``, no program."""
     try:
         if len(text) > _LIMIT:
             raise ValueError("too long")
         with _quiet, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of "\\d" and of 1if
-            return ast.parse(text.strip(), mode="eval")
+            return ast.parse(text.strip(), mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"not calls in Python's syntax: {error}") from None
 
@@ -68,15 +85,11 @@ def _outermost(node: ast.AST) -> Iterator[ast.Call]:
         yield from _outermost(child)
 
 
-def _parsed(node: ast.Call, positional: str | None) -> ParsedCall:
+def _keywords(node: ast.Call) -> dict[str, Json]:
     arguments: dict[str, Json] = {}
     for given in node.keywords:
-        if given.arg is None:
-            raise ValueError("arguments behind **")
-        arguments[given.arg] = _value(given.value)
-    if positional is not None and node.args:
-        arguments[positional] = [_value(given) for given in node.args]
-    return ParsedCall(_name(node.func), as_json(arguments))
+        arguments[given.arg or "null"] = _value(given.value)
+    return arguments
 
 
 def _value(node: ast.expr, words: Mapping[str, Json] = _WORDS) -> Json:
@@ -110,8 +123,7 @@ def _name(node: ast.expr) -> str:
     match node:
         case ast.Name(id=name):
             return name
-        case ast.Attribute(value=ast.Name() | ast.Attribute() as before, attr=name):
-            _name(before)  # only a dotted name
+        case ast.Attribute(attr=name):
             return name
     raise ValueError(f"{type(node).__name__} is no function's name")
 
@@ -144,9 +156,24 @@ def render_history(calls: Sequence[ParsedCall]) -> str:
     """Calls as the history shows them: texts in double quotes and not escaped, as published. Some of them cannot be
     parsed again.
 
-    The published code fails on a null; here it is Python's None. Arguments that are no JSON object stand as they are.
+    Arguments that are no JSON object stand as they are.
     """
     return ", ".join(_call(call, _quoted) for call in calls)
+
+
+def render_published(calls: Sequence[ParsedCall]) -> str:
+    """Calls as the published runs show them in the history: booleans are ``true`` and ``false``. Raises ValueError for
+    a null, and for arguments that are no JSON object: the published code fails on them."""
+    for call in calls:
+        if not isinstance(value_of(call.arguments), dict):
+            raise ValueError(f"its arguments are no object: {call.arguments:.80}")
+    return ", ".join(_call(call, _quoted, _lower) for call in calls)
+
+
+def _lower(value: Json) -> str:
+    if value is None:
+        raise ValueError("an argument is null")
+    return repr(value).lower() if isinstance(value, bool) else str(value)
 
 
 def render(calls: Sequence[ParsedCall]) -> str:
@@ -172,21 +199,21 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _call(call: ParsedCall, quote: Callable[[str], str]) -> str:
+def _call(call: ParsedCall, quote: Callable[[str], str], plain: Callable[[Json], str] = repr) -> str:
     values, written = value_of(call.arguments), call.arguments
     if isinstance(values, dict):
         with suppress(RecursionError):
-            written = ", ".join(f"{name}={_written(value, quote)}" for name, value in values.items())
+            written = ", ".join(f"{name}={_written(value, quote, plain)}" for name, value in values.items())
     return f"{call.name}({written})"
 
 
-def _written(value: Json, quote: Callable[[str], str]) -> str:
+def _written(value: Json, quote: Callable[[str], str], plain: Callable[[Json], str]) -> str:
     match value:
         case str():
             return quote(value)
         case list():
-            return f"[{', '.join(_written(item, quote) for item in value)}]"
+            return f"[{', '.join(_written(item, quote, plain) for item in value)}]"
         case dict():
-            items = (f"{_written(name, quote)}: {_written(item, quote)}" for name, item in value.items())
+            items = (f"{quote(name)}: {_written(item, quote, plain)}" for name, item in value.items())
             return f"{{{', '.join(items)}}}"
-    return repr(value)
+    return plain(value)

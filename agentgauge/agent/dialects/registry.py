@@ -11,6 +11,7 @@ from inspect import signature
 from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format
+from agentgauge.agent.dialects.published import Published
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text
 
@@ -25,6 +26,7 @@ _FAMILIES = {
     "gorilla": "pythonic.Gorilla",
     "glm4": "glm4.Glm4",
     "functionary": "templated.Functionary",
+    "deepseek": "deepseek.DeepSeek",
     "prompt": "prompt.PromptOnly",
 }  # module and class: a run uses one of them
 
@@ -39,6 +41,10 @@ FAMILIES = (*OURS, *_INSTALLED)
 
 PROMPT_FILE = "dialect_{}.txt"
 """In a folder of texts: the wording of a family's own prompt."""
+
+
+FORM = "first"
+"""Marks runs of families with the requests of WildToolBench's first release: an earlier one cannot go on with them."""
 
 
 @lru_cache(maxsize=32)
@@ -106,6 +112,11 @@ def _reworded(made: Format, file: Path) -> Format:
 
 
 def wording(name: str, prompts: Path | None) -> str:
-    """Fingerprint of a dialect's own prompt; empty where it has none. Raises UsageProblem as ``format_of``."""
-    prompt = "" if name == "native" else getattr(format_of(name, prompts), "prompt", "")
-    return prompt and sha256(prompt.encode()).hexdigest()[:12]
+    """Fingerprint of what a dialect sends: of its own prompt, and of the form of its requests. Empty where it has
+    neither. Raises UsageProblem as ``format_of``."""
+    if name == "native":
+        return ""
+    made = format_of(name, prompts)
+    prompt: str = getattr(made, "prompt", "")
+    parts = [sha256(prompt.encode()).hexdigest()[:12]] if prompt else []
+    return "-".join([*parts, *([FORM] if isinstance(made, Published) else [])])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from agentgauge.agent.dialects.conversation import (
@@ -23,16 +24,22 @@ from agentgauge.agent.dialects.conversation import (
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
 from agentgauge.agent.dialects.frames import FUNCTION, JSON, JSON_LIST, JSON_TYPED, PYTHON_LIST, PYTHON_TAG, tag
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed, named, named_list, unnamed
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
-_QWEN_OPEN, _QWEN_END = "<tool_call>", "<|im_end|>"
+_QWEN_OPEN = "<tool_call>"
+_QWEN_END = re.compile(r"<\|im_end\|>$")  # a line break may follow
 _QWEN_FORMS = (tag("tool_call"), FUNCTION, JSON)
 _FUNCTIONARY_FORMS = (FUNCTION, JSON)
 _LLAMA_FORMS = (PYTHON_TAG, FUNCTION, PYTHON_LIST, JSON_TYPED)
 _OPEN, _CLOSE = "<function=", "</function>"  # functionary's
 _LLAMA_WORDS = ("function", "name", "parameters")
+_LLAMA_REFUSAL = "the published server refused the request, in which two messages of the role {} follow each other"
+_LLAMA_TEMPLATE = "the server refused the request, as Llama's chat template takes only one call a message"
 _HAMMER_MARK = '```\n[{"name"'
+
+_QWEN_PROMPT = "You are Qwen, a model of Alibaba Cloud, and help with what you are asked."
 
 PLACEHOLDER = "(an answer without a call)"
 """Stands for every text reply to Hammer: the published runs replaced them, and so gave an empty reply a text."""
@@ -45,18 +52,29 @@ class Qwen(Format):
     max_tokens: ClassVar[int | None] = 512
     refusal: ClassVar[str] = "a reply that Qwen's syntax cannot hold"
 
+    prompt: str = _QWEN_PROMPT
+
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; the date stays at the end of the system message."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The sentence loses its last sign. In Chinese each request of a task has two more line breaks before the
+        date."""
+        breaks = "\n\n" * (1 if dialogue.language == "en" else dialogue.asked + 1)
+        system = {"role": "system", "content": f"{self.prompt[:-1]}{breaks}{dialogue.dated}"}
+        return RenderedRequest((system, *_as_template(dialogue, lambda one: calling(one, one.text))), tuple(tools))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A block's JSON stands on one line. A block with broken JSON is skipped; a block that is no call makes the
-        reply empty."""
+        """A block's JSON stands on one line. A block with broken JSON is skipped; an empty one, or one that is no
+        call, makes the reply empty."""
         if tolerant:
             return read_leniently(text, tools, _QWEN_FORMS)
         blocks = list(_QWEN_BLOCK.finditer(text))
         found = []
         for block in blocks:
+            if not block[1]:
+                return ParsedReply(None)
             try:
                 call = call_of(json.loads(block[1]))
             except (ValueError, RecursionError):
@@ -65,7 +83,7 @@ class Qwen(Format):
                 return ParsedReply(None)
             found.append(call.normal)
         if not found:
-            return ParsedReply(text.removesuffix(_QWEN_END))
+            return ParsedReply(_QWEN_END.sub("", text))
         before = text[: blocks[0].start()]
         return ParsedReply(before if before.strip() else None, tuple(found))
 
@@ -78,47 +96,65 @@ class Qwen(Format):
 class Functionary(Format):
     """functionary-medium v3.1: a tag for each call."""
 
+    max_tokens: ClassVar[int | None] = 512
     refusal: ClassVar[str] = "a reply that functionary's syntax cannot hold"
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The chat template has the tools; tool messages carry the name of their function."""
-        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+        return RenderedRequest(tuple(tool_messages(_without_written(messages, (_OPEN,)))), tuple(tools))
+
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """What the model wrote goes back as text."""
+        system = {"role": "system", "content": dialogue.dated}
+        sent = _as_template(dialogue, lambda one: {"role": "assistant", "content": one.written or ""})
+        return RenderedRequest((system, *sent), tuple(tools))
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """Opening and closing tags must be as many, or all is text. Of broken JSON in the middle the calls before it
-        are kept."""
+        """The text of a reply is always the whole reply. Opening and closing tags must be as many, or there are no
+        calls; a tag that does not begin the reply or follow another one directly is none. Of broken JSON in the middle
+        the calls before it are kept."""
         if tolerant:
             return read_leniently(text, tools, _FUNCTIONARY_FORMS)
-        if text.count(_OPEN) != text.count(_CLOSE):
-            return ParsedReply(text)
         calls: list[ParsedCall] = []
-        for name, arguments in _tagged(text):
+        pieces = text.split(_CLOSE) if text.count(_OPEN) == text.count(_CLOSE) else []
+        for piece in pieces:
+            if not piece.startswith(_OPEN):
+                continue
+            name, mark, arguments = piece.partition(">{")
             try:
-                calls.append(ParsedCall(name, as_json(json.loads(arguments))))
+                calls.append(ParsedCall(name.replace(_OPEN, ""), as_json(json.loads(mark[1:] + arguments))))
             except (ValueError, RecursionError):
                 break
-        if not calls:
-            return ParsedReply(text)
-        before = text.partition(_OPEN)[0] if _OPEN in text else ""
-        return ParsedReply(before if before.strip() else None, tuple(calls))
+        return ParsedReply(text, tuple(calls))
 
     def written(self, reply: ParsedReply) -> str:
         tagged = (f"{_OPEN}{call.name}>{as_json(value_of(call.arguments))}{_CLOSE}" for call in reply.calls)
         return (reply.text or "") + "".join(tagged)
 
 
-def _tagged(text: str) -> Iterator[tuple[str, str]]:
-    """The name and the content of each tag. No regular expression: a reply of opening tags alone would take it
-    hours."""
-    start = text.find(_OPEN)
-    while start >= 0:
-        name = start + len(_OPEN)
-        content = text.find(">", name) + 1
-        end = text.find(_CLOSE, content) if content else -1
-        if end < 0:  # and none is behind a later opening tag
-            return
-        yield text[name : content - 1], text[content:end]
-        start = text.find(_OPEN, end + len(_CLOSE))
+def _without_written(messages: Iterable[Message], words: Sequence[str]) -> Iterator[Message]:
+    """The messages, calls without the text that they were read from, which has these words: the template writes it."""
+    for message in messages:
+        is_written = bool(message.get("tool_calls")) and all(word in text_of(message) for word in words)
+        yield {**message, "content": None} if is_written else message
+
+
+def _as_template(dialogue: Dialogue, call: Callable[[Told], Message]) -> Iterator[Message]:
+    """The dialogue of a chat template with tools. ``call``: how the running task's own calls go back."""
+    for one in dialogue.history:
+        yield calling(one) if one.calls else _text(one, dialogue)
+        if one.results:
+            yield listed(one)
+    for one in dialogue.task:
+        if one.role == "user":
+            yield _text(one, dialogue)
+        else:
+            yield call(one) if one.calls else {"role": "assistant", "content": one.text}
+            yield from named(one)
+
+
+def _text(one: Told, dialogue: Dialogue) -> Message:
+    return {"role": one.role, "content": unnamed(one.text, dialogue.language)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +168,20 @@ class Llama(Format):
         """The date is an argument of the template. Parallel calls are shown one by one: the template refuses two in
         a message."""
         kept, date = split_date(messages)
-        sent = tuple(_one_by_one(tool_messages(kept)))
+        sent = tuple(_one_by_one(tool_messages(_without_written(kept, _LLAMA_WORDS))))
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
+
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """There is no system message. The server refused two messages of one role in a row: the results of parallel
+        calls, and the user's reply to a text that has the words of a call, since such a text was left out. The chat
+        template refuses parallel calls of earlier tasks."""
+        task = tuple(one for one in dialogue.task if one.calls or one.role == "user" or not _has_words(one.text))
+        sent = tuple(_as_template(replace(dialogue, task=task), lambda one: calling(one, None)))
+        roles = [message["role"] for message in sent]
+        twice = next((role for role, other in pairwise(roles) if role == other), "")
+        refused = _LLAMA_REFUSAL.format(twice) if twice else ""
+        refusal = _LLAMA_TEMPLATE if any(len(one.calls) > 1 for one in dialogue.history) else ""
+        return RenderedRequest(sent, tuple(tools), {"date_string": dialogue.date}, refused=refused, refusal=refusal)
 
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
         """A reply without the word ``function`` is text. So the family's usual ``{"name", "parameters"}`` is text, too.
@@ -143,7 +191,7 @@ class Llama(Format):
         """
         if tolerant:
             return read_leniently(text, tools, _LLAMA_FORMS)
-        if not all(word in text for word in _LLAMA_WORDS):
+        if not _has_words(text):
             return ParsedReply(text)
         try:
             value = json.loads(text)
@@ -154,7 +202,8 @@ class Llama(Format):
             calls = [call_of(one, "parameters", "arguments") for one in objects]
         except (TypeError, ValueError, RecursionError):
             return ParsedReply(None)
-        return ParsedReply(None, tuple(call for call in calls if call) if all(calls) else ())
+        kept = tuple(call for call in calls if call)
+        return ParsedReply(text, kept) if len(kept) == len(calls) else ParsedReply(None)
 
     def written(self, reply: ParsedReply) -> str:
         """Several calls are a list of JSON texts."""
@@ -163,6 +212,10 @@ class Llama(Format):
             for call in reply.calls
         ]
         return (reply.text or "") if not calls else calls[0] if len(calls) == 1 else as_json(calls)
+
+
+def _has_words(text: str) -> bool:
+    return all(word in text for word in _LLAMA_WORDS)
 
 
 def _one_by_one(messages: Iterable[Message]) -> Iterator[Message]:
@@ -205,19 +258,40 @@ class Hammer(Format):
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
         return RenderedRequest(tuple(sent), tuple(tools))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """Gold calls are fenced text, and what the model wrote goes back as it was, but for a broken list of calls,
+        which was left out. The running task's results are the user's, with non-ASCII escaped."""
+        sent: list[Message] = [{"role": "system", "content": dialogue.dated}]
+        for told in dialogue.told:
+            text = unnamed(told.text, dialogue.language) if told.written is None else told.written
+            gold = told.calls and told.written is None
+            if told.calls or told.written is None or _HAMMER_MARK not in told.written:
+                sent.append({"role": told.role, "content": _fenced(told.calls) if gold else text})
+            if told.results:
+                listed = json.dumps(named_list(told), ensure_ascii=told.written is not None)
+                sent.append({"role": "tool" if gold else "user", "content": listed})
+        return RenderedRequest(tuple(sent), tuple(tools))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A reply that contains the start of a fenced list is parsed as that list; the text around the list is
-        ignored."""
+        """A reply that contains the start of a fenced list is parsed as that list. The text beside calls is the whole
+        reply, unless texts are judged."""
         if tolerant:
             return read_leniently(text, tools, (JSON_LIST,))
         if _HAMMER_MARK not in text:
             return ParsedReply(text if self.keeps_text and text.strip() else PLACEHOLDER)
         try:
             value = json.loads(text[3:-4])
-            found = [call_of(item, "arguments", "parameters") for item in value] if isinstance(value, list) else [None]
+            found = [call_of(item, "parameters", "arguments") for item in value] if isinstance(value, list) else [None]
         except (ValueError, RecursionError):
             return ParsedReply(text)
-        return ParsedReply(None, tuple(call for call in found if call) if all(found) else ())
+        calls = tuple(call for call in found if call)
+        if len(calls) < len(found):
+            return ParsedReply(None)
+        return ParsedReply(None if self.keeps_text else text, calls)
 
     def written(self, reply: ParsedReply) -> str:
-        return f"```\n{as_json(call_objects(reply.calls))}\n```" if reply.calls else reply.text or ""
+        return _fenced(reply.calls) if reply.calls else reply.text or ""
+
+
+def _fenced(calls: Iterable[ParsedCall]) -> str:
+    return f"```\n{as_json(call_objects(calls))}\n```"

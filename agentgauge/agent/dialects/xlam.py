@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,11 +18,21 @@ from agentgauge.agent.dialects.conversation import (
     split_question,
     text_of,
     tool_messages,
+    using,
     with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedReply, RenderedRequest, as_json
+from agentgauge.agent.dialects.format import (
+    MISSING,
+    Format,
+    ParsedCall,
+    ParsedReply,
+    RenderedRequest,
+    as_json,
+    value_of,
+)
 from agentgauge.agent.dialects.frames import JSON_LIST, JSON_TOOL_CALLS
 from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.published import Dialogue, Told, calling, dated_once, listed, spoken
 from agentgauge.core.chat import Message
 from agentgauge.core.types import Json
 
@@ -85,17 +95,53 @@ class Xlam(Format):
         )
         return RenderedRequest(({"role": "user", "content": content},))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """Everything is history, the question too, and non-ASCII is escaped."""
+        said = spoken(dialogue, "en")
+        steps = [
+            {
+                "step_id": number,
+                "thought": told.text,
+                "tool_calls": _step_calls(told),
+                "next_observation": as_json(list(told.results)) if told.results else "",
+                "user_input": told.text if told.role == "user" else "",
+            }
+            for number, told in enumerate(said, 1)
+        ]
+        content = fill(
+            self.prompt,
+            system=f"{dialogue.dated}\n\n",
+            tools=json.dumps([_tool(function) for function in functions(tools)]),
+            query=[told.text for told in said if told.role == "user"][-1],
+            history="\n" + fill(_HISTORY, steps=json.dumps(steps)).removesuffix("\n"),
+        )
+        return RenderedRequest(({"role": "user", "content": content},))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
-        """A reply that cannot be parsed is text. An empty list is the text that the published runs had for it."""
+        """An object with ``tool_calls`` is calls or, where they are none, an empty reply; everything else is text. An
+        empty list is the text that the published runs had for it."""
         if tolerant:
             return read_leniently(text, tools, (JSON_TOOL_CALLS,))
         try:
-            return _calling(json.loads(text)["tool_calls"])
-        except (ValueError, TypeError, KeyError, RecursionError):
+            return _called(_tool_calls(text)[0])
+        except (IndexError, RecursionError):
             return ParsedReply(text)
 
     def written(self, reply: ParsedReply) -> str:
         return as_json({"tool_calls": call_objects(reply.calls)}) if reply.calls else reply.text or ""
+
+
+def _tool_calls(text: str) -> list[Json]:
+    """What a reply has under ``tool_calls``, whatever it is, if it has that."""
+    value = value_of(text) if "tool_calls" in text else text
+    return [value["tool_calls"]] if isinstance(value, dict) and "tool_calls" in value else []
+
+
+def _step_calls(told: Told) -> list[Json]:
+    """A list in a list: the gold in OpenAI's form without ids, or what the model wrote."""
+    if told.written is None:
+        return [calling(told)["tool_calls"]] if told.calls else []
+    return _tool_calls(told.written)
 
 
 def _tool(function: Mapping[str, Any]) -> dict[str, Json]:
@@ -139,13 +185,28 @@ class Xlam2(Format):
         results of a step are one message with a JSON list."""
         return RenderedRequest(tuple(_gathered(tool_messages(date_to_last_user(messages)))), tuple(tools))
 
+    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The date is behind the session's first words, in later tasks, too. Only English names of speakers are taken
+        off at the beginning of a task."""
+        sent: list[Message] = []
+        for one in dated_once(dialogue, "en"):
+            content = one.text if one.written is None else one.written
+            if one.calls:
+                sent += [calling(one, "" if one.written is None else using(call.name for call in one.calls))]
+            else:
+                sent += [{"role": one.role, "content": content}]
+            sent += [listed(one)] if one.results else []
+        return RenderedRequest(tuple(sent), tuple(tools))
+
     def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """A JSON list is never text: a call in it without arguments is a wrong one, and a list with anything but calls
+        an empty reply."""
         if tolerant:
             return read_leniently(text, tools, (JSON_LIST,))
         if not (text.startswith("[") and text.endswith("]")):
             return ParsedReply(text)
         try:
-            return _calling(json.loads(text))
+            return _called(json.loads(text))
         except (ValueError, RecursionError):
             return ParsedReply(text)
 
@@ -153,16 +214,17 @@ class Xlam2(Format):
         return as_json(call_objects(reply.calls)) if reply.calls else reply.text or ""
 
 
-def _calling(values: Iterable[object]) -> ParsedReply:
-    """Calls with the sentence that the published runs put beside them. Of no calls only that is left: a text reply.
+def _called(values: Json) -> ParsedReply:
+    """Calls with the sentence that the published runs put beside them, which is all that is left of no calls; an empty
+    reply where anything is no call."""
+    found = [_call_or_none(one) for one in values] if isinstance(values, list | dict | str) else [None]
+    calls = tuple(call for call in found if call)
+    return ParsedReply(using(call.name for call in calls), calls) if len(calls) == len(found) else ParsedReply(None)
 
-    Raises ValueError for what is no call, TypeError for no list.
-    """
-    calls = [call_of(value) for value in values]
-    if None in calls:
-        raise ValueError("no call")
-    kept = tuple(filter(None, calls))
-    return ParsedReply(f"use {', '.join(call.name for call in kept)} to solve user problem", kept)
+
+def _call_or_none(value: Json) -> ParsedCall | None:
+    nameless = not isinstance(value, dict) or not isinstance(value.get("name"), str)
+    return None if nameless else call_of(value) or ParsedCall(value["name"], MISSING)
 
 
 def _gathered(messages: Iterator[Message]) -> Iterator[Message]:

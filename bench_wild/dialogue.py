@@ -1,0 +1,42 @@
+"""The messages of a running task as a dialogue of the first release, for the requests of its model families."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from agentgauge.agent.dialects.format import ParsedCall
+from agentgauge.agent.dialects.published import DATES, Dialogue, Language, Told
+from agentgauge.core.chat import Message
+from bench_wild.data import Session
+
+
+def dialogue_of(session: Session, messages: Sequence[Message], opening: int, written: Sequence[str]) -> Dialogue:
+    """``messages``: those of the task with every result as JSON. The first ``opening`` of them began it; ``written`` is
+    what the model wrote since."""
+    language: Language = "zh" if session.language == "zh" else "en"
+    system, *others = messages
+    texts = iter(written)
+    history = tuple(_told(others[: opening - 2]))
+    task = tuple(_told(others[opening - 2 :], texts))
+    return Dialogue(history, task, _date(str(system["content"])), language)
+
+
+def _date(system: str) -> str:
+    mark = next((mark for mark in DATES.values() if mark in system), "")
+    return system.partition(mark)[2].strip() if mark else system
+
+
+def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[Told]:
+    for place, message in enumerate(messages):
+        role: Literal["user", "assistant"] = "user" if message["role"] == "user" else "assistant"
+        functions = [call["function"] for call in message.get("tool_calls") or ()]
+        if message["role"] != "tool":
+            yield Told(
+                role,
+                message["content"] or "",
+                tuple(ParsedCall(one["name"], one["arguments"]) for one in functions),
+                tuple(json.loads(one["content"]) for one in messages[place + 1 : place + 1 + len(functions)]),
+                next(written) if written and role == "assistant" else None,
+            )
