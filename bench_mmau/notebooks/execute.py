@@ -22,7 +22,7 @@ from bench_mmau.notebooks.cells import Solution
 from bench_mmau.notebooks.outputs import last_with_output
 
 _RUNNER = Path(__file__).with_name("runner.py")
-_NEEDED = ("IPython", "matplotlib_inline")
+_NEEDED = "ipykernel"
 _ENVIRONMENT = {  # as a kernel has it
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # figures become pictures
     "TERM": "xterm-color",
@@ -193,12 +193,11 @@ def _script() -> sandbox.Script:
 
 
 def check_packages() -> None:
-    """Raises UsageProblem if a package that runs the cells is not installed."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
+    """Raises UsageProblem if the package that runs the cells is not installed."""
+    if find_spec(_NEEDED) is None:
         raise UsageProblem(
-            f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run"
-            " again"
+            "the Apple MMAU notebooks need ipykernel, at least 6.29 and below 7; install it, or the extra"
+            " agentgauge[notebooks], and run again"
         )
 
 

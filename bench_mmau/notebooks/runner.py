@@ -1,8 +1,8 @@
-"""Runs inside the sandbox: the cells of a notebook, one after the other, as a Jupyter kernel would (MMAU spec 7.2).
+"""Runs inside the sandbox: the cells of a notebook, one after the other, in a Jupyter kernel (MMAU spec 7.2).
 
-A kernel proper talks to its client through sockets, and the sandbox lets none be made, not even local ones. So the
-cells run in this process, in the shell that such a kernel has inside, and a few classes collect what it would send:
-streams, displays, results and errors, as nbformat 4 has them.
+The kernel is ipykernel's, with its shell, its streams, its event loop and its messages; only its sockets are missing,
+since the sandbox lets none be made, not even local ones. Requests are handed to it here, and ``Client`` makes outputs
+of what it publishes, as nbclient does.
 
 Cells come as messages, JSON, and each is answered with its outputs before the next one comes (see
 ``agentgauge.sandbox.Steps``). The packages that most notebooks use are imported before (see
@@ -15,18 +15,24 @@ measured outside of this process. This file is read as text by ``execute``; it i
 # ruff: noqa: PTH100, PTH103
 from __future__ import annotations
 
-import base64
+import asyncio
 import contextlib
+import fcntl
 import importlib
-import io
+import importlib.util
 import json
 import logging
 import os
+import select
 import site
 import subprocess
 import sys
+import termios
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _USUAL = [
     "numpy",
@@ -43,193 +49,88 @@ _USUAL = [
 imported."""
 MOST_TEXT = 1_000_000  # characters of a stream's output that are kept, its beginning
 WORK = "tmp"  # the working directory, as the published evaluator calls it
+_TURNS = 10  # of the event loop between cells, for tasks that earlier ones have left
+_REQUEST = {"silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False, "stop_on_error": False}
+_BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metadata and content are 2 to 5 places on
 
 
-class Recorder:
-    """The outputs of the cell that runs. Consecutive pieces of one stream are one output."""
+class Client:
+    """The outputs of the cell that runs, of what the kernel publishes. Stands where its socket would be."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Any) -> None:
+        self.context = context  # of the streams' own signals, which stay in this process
+        self._own = os.getpid()
+        self._cell = ""  # the id of its request
         self.outputs: list[dict[str, Any]] = []
-        self.count = 0  # the cell's number, from 1
+        self.count: int | None = None
+        self.reply: dict[str, Any] = {}
         self.updated = False  # outputs of any cell since the present one began
-        self._by_id: dict[str, list[dict[str, Any]]] = {}
+        self._shown: dict[str, list[dict[str, Any]]] = {}  # by display id
         self._clear_first = False
+        self._left: dict[str, int] = {}
 
-    def begin(self) -> None:
-        self.outputs, self.count, self._clear_first, self.updated = [], self.count + 1, False, False
+    def begin(self, cell: str) -> None:
+        self._cell, self.outputs, self.count, self.reply = cell, [], None, {}
+        self.updated = self._clear_first = False
+        self._left = {"stdout": MOST_TEXT, "stderr": MOST_TEXT}
 
-    def add(self, output: dict[str, Any], display_id: str | None = None) -> None:
+    def send_multipart(self, parts: list[Any], *args: Any, **kwargs: Any) -> None:
+        at = parts.index(_BODY)
+        kind, parent = (json.loads(parts[at + place]) for place in (2, 3))
+        self._process(kind["msg_type"], parent, json.loads(parts[at + 5]))
+
+    def _process(self, kind: str, parent: dict[str, Any], content: dict[str, Any]) -> None:
+        if os.getpid() != self._own:  # a process that a cell has forked: its text goes where its descriptors lead
+            if kind == "stream":
+                os.write(1 if content["name"] == "stdout" else 2, content["text"].encode("utf-8", "replace"))
+            return
+        if parent.get("msg_id") != self._cell:
+            return  # from an earlier cell, or from nowhere
+        if kind == "execute_reply":
+            self.reply = content
+        self.count = content.get("execution_count", self.count)
+        display_id = (content.get("transient") or {}).get("display_id")
+        shown = {name: content[name] for name in ("data", "metadata") if name in content}
+        if display_id and kind in ("execute_result", "display_data", "update_display_data"):
+            for output in self._shown.get(display_id, ()):
+                output.update(shown)
+                self.updated = True
+        match kind:
+            case "clear_output":
+                self._clear_first = bool(content.get("wait"))
+                if not self._clear_first:
+                    self.outputs = []
+            case "stream":
+                name, text = content["name"], content["text"][: self._left[content["name"]]]
+                self._left[name] -= len(text)
+                if text:
+                    self._add({"output_type": kind, "name": name, "text": text})
+            case "display_data":
+                self._add({"output_type": kind, **shown}, display_id)
+            case "execute_result":
+                self._add({"output_type": kind, "execution_count": content["execution_count"], **shown}, display_id)
+            case "error":
+                self._add({"output_type": kind, **{name: content[name] for name in ("ename", "evalue", "traceback")}})
+
+    def _add(self, output: dict[str, Any], display_id: str | None = None) -> None:
         if self._clear_first:
             self.outputs, self._clear_first = [], False
-        last = self.outputs[-1] if self.outputs else {}
-        if output["output_type"] == "stream" == last.get("output_type") and last["name"] == output["name"]:
-            last["text"] += output["text"][: MOST_TEXT - len(last["text"])]
-            return
-        if output["output_type"] == "stream":
-            output["text"] = output["text"][:MOST_TEXT]
         self.outputs.append(output)
-        if display_id is not None:
-            self._by_id.setdefault(display_id, []).append(output)
-
-    def update(self, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> None:
-        for output in self._by_id.get(display_id or "", []):
-            output.update(data=data, metadata=metadata)
-            self.updated = True
-
-    def clear(self, wait: bool) -> None:
-        self._clear_first = wait
-        if not wait:
-            self.outputs = []
+        if display_id:
+            self._shown.setdefault(display_id, []).append(output)
 
 
-class Stream(io.TextIOBase):
-    """``sys.stdout`` or ``sys.stderr`` of the cells."""
+class Replies:
+    """Where the kernel's replies to requests would leave it."""
 
-    encoding = "UTF-8"
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
-    def __init__(self, recorder: Recorder, name: str, descriptor: int) -> None:
-        self._recorder, self._stream, self._descriptor = recorder, name, descriptor
+    def send_multipart(self, parts: list[Any], *args: Any, **kwargs: Any) -> None:
+        self._client.send_multipart(parts)
 
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text)}")
-        if text:
-            self._recorder.add({"output_type": "stream", "name": self._stream, "text": text})
-        return len(text)
-
-
-class Descriptor:
-    """The output that child processes and libraries write past ``sys``: the descriptor leads to a file, read after each
-    cell.
-    """
-
-    def __init__(self, number: int, name: str, path: str) -> None:
-        self._name, self._read = name, 0
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        os.dup2(self._file, number)
-
-    def collect(self, recorder: Recorder) -> None:
-        content = os.pread(self._file, max(os.fstat(self._file).st_size - self._read, 0), self._read)
-        self._read += len(content)
-        if content:
-            recorder.add({"output_type": "stream", "name": self._name, "text": content.decode("utf-8", "replace")})
-
-
-def encoded(data: dict[str, Any]) -> dict[str, Any]:
-    """Pictures as base64 text; what is no JSON as its text."""
-    plain = {
-        kind: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
-        for kind, value in data.items()
-    }
-    found: dict[str, Any] = json.loads(json.dumps(plain, default=str))
-    return found
-
-
-def make_shell(recorder: Recorder) -> Any:
-    """The shell. Its class has the name of the kernel's, and it has a ``kernel``: pandas shapes its tables by both.
-
-    An error while a result is formatted does not fail the cell; so it is up to ipykernel 6, of the published
-    evaluator's time.
-    """
-    from IPython.core.displayhook import DisplayHook  # type: ignore[import-not-found,unused-ignore]
-    from IPython.core.displaypub import DisplayPublisher  # type: ignore[import-not-found,unused-ignore]
-    from IPython.core.interactiveshell import InteractiveShell  # type: ignore[import-not-found,unused-ignore]
-    from IPython.utils.text import LSString, SList  # type: ignore[import-not-found,unused-ignore]
-    from traitlets.config import Config  # type: ignore[import-not-found,unused-ignore]
-
-    class Results(DisplayHook):  # type: ignore[misc,unused-ignore]
-        def write_output_prompt(self) -> None:
-            pass
-
-        def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
-            content = {"data": encoded(format_dict), "metadata": encoded(md_dict or {})}
-            recorder.add({"output_type": "execute_result", "execution_count": recorder.count, **content})
-
-        def log_output(self, format_dict: Any) -> None:
-            pass
-
-    class Displays(DisplayPublisher):  # type: ignore[misc,unused-ignore]
-        def publish(
-            self,
-            data: Any,
-            metadata: Any = None,
-            *args: Any,
-            transient: Any = None,
-            update: bool = False,
-            **kwargs: Any,
-        ) -> None:
-            content, described = encoded(data), encoded(metadata or {})
-            display_id = (transient or {}).get("display_id")
-            if update:
-                recorder.update(content, described, display_id)
-            else:
-                recorder.add({"output_type": "display_data", "data": content, "metadata": described}, display_id)
-
-        def clear_output(self, wait: bool = False) -> None:
-            recorder.clear(wait)
-
-    class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc,unused-ignore]
-        kernel = None
-        left = False  # by exit() or quit()
-
-        def ask_exit(self) -> None:
-            self.left = True
-
-        def enable_gui(self, gui: Any = None) -> None:
-            pass
-
-        def system(self, cmd: str) -> None:
-            """``!cmd``. The original gives the command a terminal, hence the line ends; there is none in the
-            sandbox."""
-            expanded = self.var_expand(cmd, depth=1)  # type: ignore[no-untyped-call,unused-ignore]
-            done = subprocess.run(expanded, shell=True, stdin=subprocess.DEVNULL, stdout=-1, stderr=-2)
-            print(done.stdout.decode("utf-8", "replace").replace("\n", "\r\n"), end="")
-            self.user_ns["_exit_code"] = done.returncode
-
-        def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-            """``!!cmd`` and ``x = !cmd``."""
-            expanded = self.var_expand(cmd, depth=depth + 1)  # type: ignore[no-untyped-call,unused-ignore]
-            done = subprocess.run(expanded, shell=True, stdin=subprocess.DEVNULL, stdout=-1, stderr=-2)
-            text = done.stdout.decode("utf-8", "replace")
-            return SList(text.splitlines()) if split else LSString(text)
-
-        def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
-            recorder.add(
-                {
-                    "output_type": "error",
-                    "ename": str(etype.__name__),
-                    "evalue": str(evalue),
-                    "traceback": [str(one) for one in stb],
-                }
-            )
-
-    config = Config()
-    config.HistoryManager.enabled = False
-    config.InteractiveShell.displayhook_class = Results
-    config.InteractiveShell.display_pub_class = Displays
-    shell = ZMQInteractiveShell.instance(config=config, displayhook_class=Results, display_pub_class=Displays)
-    shell.set_hook("show_in_pager", lambda *args, **kwargs: None, 0)  # type: ignore[no-untyped-call,unused-ignore]  # help is no output
-    return shell
-
-
-def no_font_news(record: logging.LogRecord) -> bool:
-    """Each notebook has an empty home, so matplotlib searches for fonts again and warns if that is slow; a kernel would
-    not warn."""
-    return not record.getMessage().startswith("Matplotlib is building the font cache")
-
-
-def last_error(outputs: list[dict[str, Any]]) -> str:
-    """The last two levels of the traceback."""
-    for output in reversed(outputs):
-        if output["output_type"] == "error":
-            return "\n".join(output["traceback"][-2:]) or f"{output['ename']}: {output['evalue']}"
-    return "the cell failed without a traceback"
+    def flush(self, *args: Any) -> None:
+        pass
 
 
 class Channel:
@@ -237,8 +138,9 @@ class Channel:
 
     def __init__(self) -> None:
         self._in, self._out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
 
     def receive(self) -> Any:
         content = self._in.read(int.from_bytes(self._in.read(8), "little"))
@@ -250,26 +152,103 @@ class Channel:
         self._out.flush()
 
 
-def prepare() -> tuple[Any, Recorder]:
-    """Make a shell before any notebook is known, and before packages are imported, because some packages look for
+def make_streams(kernel: Any, client: Client) -> list[Any]:
+    """Publish what cells print, and what is written to their descriptors by child processes and libraries."""
+    from ipykernel.iostream import IOPubThread, OutStream  # type: ignore[import-not-found,unused-ignore]
+
+    class Stream(OutStream):  # type: ignore[misc,unused-ignore]
+        def __init__(self, *given: Any, **named: Any) -> None:
+            self._reading = threading.Lock()
+            super().__init__(*given, **named)
+
+        def _watch_pipe_fd(self) -> None:
+            while select.select([self._fid], [], []):
+                with self._reading:
+                    self.write(os.read(self._fid, 1 << 16).decode("utf-8", "replace"))
+
+        def drain(self) -> None:
+            """Wait until all that has been written to the descriptor is in the stream."""
+            while True:
+                with self._reading:
+                    if not int.from_bytes(fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4)), "little"):
+                        return
+                os.sched_yield()
+
+    Stream.__name__ = Stream.__qualname__ = "OutStream"
+    thread = IOPubThread(client)
+    thread.start()
+    kernel.iopub_thread, kernel.iopub_socket = thread, thread.background_socket
+    for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
+        publisher.pub_socket = thread.background_socket
+    sys.stdout, sys.stderr = streams = [Stream(kernel.session, thread, name) for name in ("stdout", "stderr")]
+    return streams
+
+
+def make_kernel() -> Any:
+    """A kernel that publishes nothing yet, with the settings and arguments that nbclient gives it."""
+    sys.modules["debugpy"] = None  # type: ignore[assignment]  # it takes long, and would need a socket
+    from ipykernel.ipkernel import IPythonKernel  # type: ignore[import-not-found,unused-ignore]
+    from ipykernel.kernelapp import IPKernelApp  # type: ignore[import-not-found,unused-ignore]
+    from ipykernel.zmqshell import ZMQInteractiveShell  # type: ignore[import-not-found,unused-ignore]
+    from IPython.utils.text import LSString, SList  # type: ignore[import-not-found,unused-ignore]
+    from traitlets.config import Config  # type: ignore[import-not-found,unused-ignore]
+
+    del sys.modules["debugpy"]
+
+    def executed(shell: Any, command: str, depth: int) -> Any:
+        return subprocess.run(
+            shell.var_expand(command, depth=depth + 2), shell=True, stdin=subprocess.DEVNULL, stdout=-1, stderr=-2
+        )
+
+    class Shell(ZMQInteractiveShell):  # type: ignore[misc,unused-ignore]
+        def system(self, cmd: str) -> None:
+            """``!cmd``. A kernel gives the command a terminal, hence the line ends; there is none in the sandbox."""
+            done = executed(self, cmd, 0)
+            print(done.stdout.decode("utf-8", "replace").replace("\n", "\r\n"), end="")
+            self.user_ns["_exit_code"] = done.returncode
+
+        def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+            """``!!cmd`` and ``x = !cmd``."""
+            text = executed(self, cmd, depth).stdout.decode("utf-8", "replace")
+            return SList(text.splitlines()) if split else LSString(text)
+
+    Shell.__name__ = Shell.__qualname__ = "ZMQInteractiveShell"
+    Shell.__module__ = ZMQInteractiveShell.__module__
+    launcher, connection = importlib.util.find_spec("ipykernel_launcher"), "/tmp/tmpk1v9x2ab.json"
+    sys.argv = [launcher.origin, "-f", connection, "--HistoryManager.hist_file=:memory:"]
+    config = Config({"IPKernelApp": {"connection_file": connection}, "HistoryManager": {"hist_file": ":memory:"}})
+    app = IPKernelApp.instance(config=config)
+    kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log)
+    app.kernel, app.shell = kernel, kernel.shell
+    app.init_path()
+    app.init_extensions()
+    return kernel
+
+
+def no_font_news(record: logging.LogRecord) -> bool:
+    """Each notebook has an empty home, so matplotlib searches for fonts again and warns if that is slow; a kernel would
+    not warn."""
+    return not record.getMessage().startswith("Matplotlib is building the font cache")
+
+
+def prepare() -> Any:
+    """Make a kernel before any notebook is known, and before packages are imported, because some packages look for
     it.
     """
     site.main()  # for the path, and for the names that it adds to the builtins
-    sys.path.insert(0, "")
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
     os.environ["IPYTHONDIR"] = os.path.abspath(".ipython")
     importlib.import_module("IPython.core.completerlib")
     os.makedirs(WORK)
     os.chdir(WORK)  # the shell keeps where it began
-    recorder = Recorder()
-    shell = make_shell(recorder)
+    kernel = make_kernel()
     os.chdir("..")
-    return shell, recorder
+    return kernel
 
 
 def improve() -> bool:
     """Import one more of the usual packages, as a cell does. Returns whether there are others."""
-    with READY[0].builtin_trap, contextlib.suppress(ImportError):
+    with READY.shell.builtin_trap, contextlib.suppress(ImportError):
         importlib.import_module(_USUAL.pop(0))
     for thread in threading.enumerate():
         if thread is not threading.main_thread():
@@ -277,36 +256,56 @@ def improve() -> bool:
     return bool(_USUAL)
 
 
-def main() -> None:
-    channel = Channel()
-    channel.receive()
-    shell, recorder = READY
-    home = os.path.abspath(".")
-    os.makedirs(WORK, exist_ok=True)
-    os.chdir(WORK)
-    os.makedirs(shell.profile_dir.location, exist_ok=True)
-    shell.profile_dir.check_dirs()
-    descriptors = [Descriptor(number, name, f"{home}/.{name}") for number, name in ((1, "stdout"), (2, "stderr"))]
-    sys.stdout, sys.stderr = Stream(recorder, "stdout", 1), Stream(recorder, "stderr", 2)
-    own = os.getpid()
+async def run_cells(kernel: Any, channel: Channel, client: Client, streams: list[Any]) -> None:
+    """Run one cell after the other; the sandbox ends this process after the last answer."""
+    own, replies = os.getpid(), Replies(client)
     executed: list[list[Any]] = []
-    channel.answer(None)
-    while True:  # the sandbox ends this process after the last answer
+    while True:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
         source, may_fail = channel.receive()
-        if shell.left:
-            channel.answer({"failed": "DeadKernelError: an earlier cell has left the kernel"})
-            continue
-        recorder.begin()
-        result = shell.run_cell(source, store_history=True)
+        request = kernel.session.msg("execute_request", {**_REQUEST, "code": source})
+        client.begin(request["header"]["msg_id"])
+        kernel.set_parent([], request, channel="shell")
+        kernel.pre_handler_hook()
+        await kernel.execute_request(replies, [], request)
         if os.getpid() != own:
             os._exit(0)  # a child that a cell has forked and that did not end
-        for descriptor in descriptors:
-            descriptor.collect(recorder)
-        failed = None if result.success or may_fail else last_error(recorder.outputs)
-        executed.append([len(executed), recorder.count, recorder.outputs])
-        channel.answer({"failed": failed, "executed": executed if recorder.updated else executed[-1:]})
+        kernel.post_handler_hook()
+        for stream in streams:
+            stream.drain()
+            stream.flush()
+        failed = None if may_fail or client.reply.get("status") != "error" else error_of(client.reply)
+        executed.append([len(executed), client.count, client.outputs])
+        channel.answer({"failed": failed, "executed": executed if client.updated else executed[-1:]})
         if failed is not None:
             os._exit(0)  # threads of the cells need not be waited for
+
+
+def error_of(reply: dict[str, Any]) -> str:
+    """The last two levels of the traceback."""
+    return "\n".join(reply["traceback"][-2:]) or f"{reply['ename']}: {reply['evalue']}"
+
+
+def main() -> None:
+    import zmq  # type: ignore[import-not-found,unused-ignore]
+    from tornado.ioloop import IOLoop  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    channel = Channel()
+    channel.receive()
+    kernel = READY
+    os.makedirs(WORK, exist_ok=True)
+    os.chdir(WORK)
+    os.makedirs(kernel.shell.profile_dir.location, exist_ok=True)
+    kernel.shell.profile_dir.check_dirs()
+    kernel.session.pid = os.getpid()
+    client = Client(zmq.Context())
+    streams = make_streams(kernel, client)
+    kernel.io_loop = IOLoop.current()
+    channel.answer(None)
+    kernel.io_loop.add_callback(run_cells, kernel, channel, client, streams)
+    kernel.io_loop.start()
+    os._exit(0)  # an earlier cell has left the kernel
 
 
 READY = prepare()
