@@ -19,7 +19,7 @@ from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import Solution
-from bench_mmau.notebooks.outputs import last_with_output
+from bench_mmau.notebooks.outputs import last_with_output, whole
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _NEEDED = "ipykernel"
@@ -37,7 +37,7 @@ _SYSTEM = tuple(
     for name in ("/bin", "/usr/bin", "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo")
 )  # programs for ``!ls`` and the like, fonts for figures, time zones
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_SHOWN = 4000  # characters of an error that are kept, its end
+_SHOWN = 100_000  # characters of an error that are kept, its end
 
 
 _LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
@@ -85,8 +85,8 @@ def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fi
     if solution.problem:
         return Execution(False, error=solution.problem)
     found = run_cells(solution.cells, where or ExecutionSettings(), fixes=fixes)
-    start = len(solution.given) if fixes.own_output else 0
-    return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error)
+    last = last_with_output(found.cells, len(solution.given) if fixes.own_output else 0) if found.success else None
+    return Execution(found.success, whole(last) if last and fixes.whole_outputs else last, found.error)
 
 
 def given(record: Mapping[str, Any]) -> Execution:

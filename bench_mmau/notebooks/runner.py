@@ -32,7 +32,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 _USUAL = [
     "numpy",
@@ -50,7 +50,13 @@ imported."""
 MOST_TEXT = 1_000_000  # characters of a stream's output that are kept, its beginning
 WORK = "tmp"  # the working directory, as the published evaluator calls it
 _TURNS = 10  # of the event loop between cells, for tasks that earlier ones have left
-_REQUEST = {"silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False, "stop_on_error": False}
+_REQUEST = {
+    "silent": False,
+    "store_history": True,
+    "user_expressions": {},
+    "allow_stdin": False,
+    "stop_on_error": False,
+}
 _BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metadata and content are 2 to 5 places on
 
 
@@ -275,16 +281,21 @@ async def run_cells(kernel: Any, channel: Channel, client: Client, streams: list
         for stream in streams:
             stream.drain()
             stream.flush()
-        failed = None if may_fail or client.reply.get("status") != "error" else error_of(client.reply)
+        failed = None if may_fail or client.reply.get("status") != "error" else error_of(source, client)
         executed.append([len(executed), client.count, client.outputs])
         channel.answer({"failed": failed, "executed": executed if client.updated else executed[-1:]})
         if failed is not None:
             os._exit(0)  # threads of the cells need not be waited for
 
 
-def error_of(reply: dict[str, Any]) -> str:
-    """The last two levels of the traceback."""
-    return "\n".join(reply["traceback"][-2:]) or f"{reply['ename']}: {reply['evalue']}"
+def error_of(source: str, client: Client) -> str:
+    """The cell, what it printed, and its traceback."""
+    parts = [f"This cell failed:\n{source.rstrip()}"]
+    for output in client.outputs:
+        if output["output_type"] == "stream":
+            parts.append(f"Its {output['name']}:\n{output['text'].rstrip()}")
+    reply = client.reply
+    return "\n\n".join([*parts, "\n".join(reply["traceback"]) or f"{reply['ename']}: {reply['evalue']}"])
 
 
 def main() -> None:

@@ -447,9 +447,19 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         qa.request(record(image_expected=True), cells.Solution(0, (), (), ()), shown, sees=True, render=broken)
 
 
-def test_pictures_in_lines_are_joined() -> None:
-    shown = outputs.organise({"outputs": [display(image__png=["AA", "BB"])]}, image_expected=True)
-    assert shown.images == ("data:image/png;base64,AABB",)
+@pytest.mark.parametrize(
+    ("picture", "parity", "strict"),
+    [
+        ("AA\n", "AA\n", "AA\n"),
+        (["AA", "BB"], "['AA', 'BB']", "AABB"),
+        ({"a": 1}, "{'a': 1}", "{'a': 1}"),
+        (None, "None", "None"),
+    ],
+)
+def test_pictures_that_are_no_text(picture: Any, parity: str, strict: str) -> None:
+    for fixes, expected in ((PARITY, parity), (STRICT, strict)):
+        shown = outputs.organise({"outputs": [display(image__png=picture)]}, image_expected=True, fixes=fixes)
+        assert shown.images == (f"data:image/png;base64,{expected}",)
 
 
 # -- questions and answers
