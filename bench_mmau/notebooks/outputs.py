@@ -50,12 +50,9 @@ def whole(cell: Mapping[str, Any]) -> Mapping[str, Any]:
     """The cell, with the pieces in which a stream came put together (strict)."""
     found: list[dict[str, Any]] = []
     for output in cell["outputs"]:
-        if (
-            found
-            and output["output_type"] == "stream" == found[-1]["output_type"]
-            and output["name"] == found[-1]["name"]
-        ):
-            found[-1] = {**output, "text": found[-1]["text"] + output["text"]}
+        last = found[-1] if found else {}
+        if output["output_type"] == "stream" == last.get("output_type") and output["name"] == last["name"]:
+            found[-1] = {**output, "text": last["text"] + output["text"]}
         else:
             found.append(output)
     return {**cell, "outputs": found}

@@ -19,7 +19,6 @@ import asyncio
 import contextlib
 import fcntl
 import importlib
-import importlib.util
 import json
 import logging
 import os
@@ -50,13 +49,7 @@ imported."""
 MOST_TEXT = 1_000_000  # characters of a stream's output that are kept, its beginning
 WORK = "tmp"  # the working directory, as the published evaluator calls it
 _TURNS = 10  # of the event loop between cells, for tasks that earlier ones have left
-_REQUEST = {
-    "silent": False,
-    "store_history": True,
-    "user_expressions": {},
-    "allow_stdin": False,
-    "stop_on_error": False,
-}
+_REQUEST = {"silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
 _BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metadata and content are 2 to 5 places on
 
 
@@ -96,7 +89,7 @@ class Client:
             self.reply = content
         self.count = content.get("execution_count", self.count)
         display_id = (content.get("transient") or {}).get("display_id")
-        shown = {name: content[name] for name in ("data", "metadata") if name in content}
+        shown: dict[str, Any] = {name: content[name] for name in ("data", "metadata") if name in content}
         if display_id and kind in ("execute_result", "display_data", "update_display_data"):
             for output in self._shown.get(display_id, ()):
                 output.update(shown)
@@ -160,28 +153,33 @@ class Channel:
 
 def make_streams(kernel: Any, client: Client) -> list[Any]:
     """Publish what cells print, and what is written to their descriptors by child processes and libraries."""
-    from ipykernel.iostream import IOPubThread, OutStream  # type: ignore[import-not-found,unused-ignore]
+    from ipykernel import iostream  # type: ignore[import-not-found,unused-ignore]
 
-    class Stream(OutStream):  # type: ignore[misc,unused-ignore]
+    base: Any = iostream.OutStream
+    thread: Any = iostream.IOPubThread
+
+    class Stream(base):  # type: ignore[misc,unused-ignore]
         def __init__(self, *given: Any, **named: Any) -> None:
             self._reading = threading.Lock()
             super().__init__(*given, **named)
 
         def _watch_pipe_fd(self) -> None:
-            while select.select([self._fid], [], []):
+            while self._should_watch and select.select([self._fid], [], []):
                 with self._reading:
-                    self.write(os.read(self._fid, 1 << 16).decode("utf-8", "replace"))
+                    content = os.read(self._fid, 1 << 16)
+                    if self._should_watch:
+                        self.write(content.decode("utf-8", "replace"))
 
         def drain(self) -> None:
             """Wait until all that has been written to the descriptor is in the stream."""
-            while True:
+            while self._should_watch:
                 with self._reading:
                     if not int.from_bytes(fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4)), "little"):
                         return
                 os.sched_yield()
 
     Stream.__name__ = Stream.__qualname__ = "OutStream"
-    thread = IOPubThread(client)
+    thread = thread(client)
     thread.start()
     kernel.iopub_thread, kernel.iopub_socket = thread, thread.background_socket
     for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
@@ -220,13 +218,12 @@ def make_kernel() -> Any:
 
     Shell.__name__ = Shell.__qualname__ = "ZMQInteractiveShell"
     Shell.__module__ = ZMQInteractiveShell.__module__
-    launcher, connection = importlib.util.find_spec("ipykernel_launcher"), "/tmp/tmpk1v9x2ab.json"
-    sys.argv = [launcher.origin, "-f", connection, "--HistoryManager.hist_file=:memory:"]
+    launcher, connection = importlib.import_module("ipykernel").__path__[0], "/tmp/tmpk1v9x2ab.json"
+    sys.argv = [f"{launcher}_launcher.py", "-f", connection, "--HistoryManager.hist_file=:memory:"]
     config = Config({"IPKernelApp": {"connection_file": connection}, "HistoryManager": {"hist_file": ":memory:"}})
-    app = IPKernelApp.instance(config=config)
+    app: Any = IPKernelApp.instance(config=config)
     kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log)
     app.kernel, app.shell = kernel, kernel.shell
-    app.init_path()
     app.init_extensions()
     return kernel
 
@@ -242,6 +239,8 @@ def prepare() -> Any:
     it.
     """
     site.main()  # for the path, and for the names that it adds to the builtins
+    packages = [place for place, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages"))]
+    sys.path.insert(min(packages, default=0), "")  # as IPython does, after the standard library
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
     os.environ["IPYTHONDIR"] = os.path.abspath(".ipython")
     importlib.import_module("IPython.core.completerlib")
