@@ -22,6 +22,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import select
 import site
 import subprocess
@@ -46,10 +47,20 @@ _USUAL = [
 ]
 """What most notebooks import, without a word from these packages. Not pyplot: it looks for the shell when it is
 imported."""
+_OFTEN = [
+    "IPython.core.completerlib",
+    "IPython.core.logger",
+    "bdb",
+    "pygments.formatters.terminal256",
+    "stack_data",
+    "tornado.platform.asyncio",
+]
+"""What the kernel itself imports only when a notebook runs, or fails."""
 MOST_TEXT = 1_000_000  # characters of a stream's output that are kept, its beginning
 WORK = "tmp"  # the working directory, as the published evaluator calls it
 _TURNS = 10  # of the event loop between cells, for tasks that earlier ones have left
 _REQUEST = {"silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
+_JSON = re.compile(r"application/(.*\+)?json$")  # the types of which an output may be any value
 _BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metadata and content are 2 to 5 places on
 
 
@@ -64,6 +75,7 @@ class Client:
         self.count: int | None = None
         self.reply: dict[str, Any] = {}
         self.updated = False  # outputs of any cell since the present one began
+        self.refused = ""  # why an output may not stand in a notebook (nbformat)
         self._shown: dict[str, list[dict[str, Any]]] = {}  # by display id
         self._clear_first = False
         self._left: dict[str, int] = {}
@@ -71,6 +83,7 @@ class Client:
     def begin(self, cell: str) -> None:
         self._cell, self.outputs, self.count, self.reply = cell, [], None, {}
         self.updated = self._clear_first = False
+        self.refused = ""
         self._left = {"stdout": MOST_TEXT, "stderr": MOST_TEXT}
 
     def send_multipart(self, parts: list[Any], *args: Any, **kwargs: Any) -> None:
@@ -112,6 +125,10 @@ class Client:
                 self._add({"output_type": kind, **{name: content[name] for name in ("ename", "evalue", "traceback")}})
 
     def _add(self, output: dict[str, Any], display_id: str | None = None) -> None:
+        for kind, value in output.get("data", {}).items():
+            lines = value if isinstance(value, list) else [value]
+            if not _JSON.match(kind) and not all(isinstance(line, str) for line in lines):
+                self.refused = f"NotebookValidationError: {value!r} is no output of the type {kind!r}, which is text"
         if self._clear_first:
             self.outputs, self._clear_first = [], False
         self.outputs.append(output)
@@ -151,7 +168,7 @@ class Channel:
         self._out.flush()
 
 
-def make_streams(kernel: Any, client: Client) -> list[Any]:
+def make_streams(kernel: Any, client: Client) -> None:
     """Publish what cells print, and what is written to their descriptors by child processes and libraries."""
     from ipykernel import iostream  # type: ignore[import-not-found,unused-ignore]
 
@@ -163,20 +180,27 @@ def make_streams(kernel: Any, client: Client) -> list[Any]:
             self._reading = threading.Lock()
             super().__init__(*given, **named)
 
-        def _watch_pipe_fd(self) -> None:
-            while self._should_watch and select.select([self._fid], [], []):
-                with self._reading:
-                    content = os.read(self._fid, 1 << 16)
-                    if self._should_watch:
-                        self.write(content.decode("utf-8", "replace"))
+        def take(self) -> None:
+            """Write what lies in the pipe behind the descriptor."""
+            with self._reading:
+                size = int.from_bytes(fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4)), "little")
+                if size:
+                    super().write(os.read(self._fid, size).decode("utf-8", "replace"))
 
-        def drain(self) -> None:
-            """Wait until all that has been written to the descriptor is in the stream."""
-            while self._should_watch:
-                with self._reading:
-                    if not int.from_bytes(fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4)), "little"):
-                        return
-                os.sched_yield()
+        def _watch_pipe_fd(self) -> None:
+            while select.select([self._fid], [], []) and self._should_watch:
+                self.take()
+
+        def write(self, text: str) -> int:
+            if self._should_watch and os.getpid() == self._master_pid:
+                self.take()  # what was written there before comes first
+            written: int = super().write(text)
+            return written
+
+        def flush(self) -> None:
+            if self._should_watch and os.getpid() == self._master_pid:
+                self.take()
+            super().flush()
 
     Stream.__name__ = Stream.__qualname__ = "OutStream"
     thread = thread(client)
@@ -185,7 +209,7 @@ def make_streams(kernel: Any, client: Client) -> list[Any]:
     for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
         publisher.pub_socket = thread.background_socket
     sys.stdout, sys.stderr = streams = [Stream(kernel.session, thread, name) for name in ("stdout", "stderr")]
-    return streams
+    kernel._stdout, kernel._stderr = streams
 
 
 def make_kernel() -> Any:
@@ -225,6 +249,7 @@ def make_kernel() -> Any:
     kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log)
     app.kernel, app.shell = kernel, kernel.shell
     app.init_extensions()
+    app.configure_tornado_logger()
     return kernel
 
 
@@ -243,10 +268,12 @@ def prepare() -> Any:
     sys.path.insert(min(packages, default=0), "")  # as IPython does, after the standard library
     logging.getLogger("matplotlib.font_manager").addFilter(no_font_news)
     os.environ["IPYTHONDIR"] = os.path.abspath(".ipython")
-    importlib.import_module("IPython.core.completerlib")
+    for name in _OFTEN:
+        importlib.import_module(name)
     os.makedirs(WORK)
     os.chdir(WORK)  # the shell keeps where it began
     kernel = make_kernel()
+    kernel.shell.run_cell("pass", silent=True, store_history=False)
     os.chdir("..")
     return kernel
 
@@ -261,7 +288,7 @@ def improve() -> bool:
     return bool(_USUAL)
 
 
-async def run_cells(kernel: Any, channel: Channel, client: Client, streams: list[Any]) -> None:
+async def run_cells(kernel: Any, channel: Channel, client: Client) -> None:
     """Run one cell after the other; the sandbox ends this process after the last answer."""
     own, replies = os.getpid(), Replies(client)
     executed: list[list[Any]] = []
@@ -277,10 +304,9 @@ async def run_cells(kernel: Any, channel: Channel, client: Client, streams: list
         if os.getpid() != own:
             os._exit(0)  # a child that a cell has forked and that did not end
         kernel.post_handler_hook()
-        for stream in streams:
-            stream.drain()
-            stream.flush()
-        failed = None if may_fail or client.reply.get("status") != "error" else error_of(source, client)
+        failed = client.refused or None
+        if client.reply.get("status") == "error" and not may_fail:
+            failed = failed or error_of(source, client)
         executed.append([len(executed), client.count, client.outputs])
         channel.answer({"failed": failed, "executed": executed if client.updated else executed[-1:]})
         if failed is not None:
@@ -310,10 +336,10 @@ def main() -> None:
     kernel.shell.profile_dir.check_dirs()
     kernel.session.pid = os.getpid()
     client = Client(zmq.Context())
-    streams = make_streams(kernel, client)
+    make_streams(kernel, client)
     kernel.io_loop = IOLoop.current()
     channel.answer(None)
-    kernel.io_loop.add_callback(run_cells, kernel, channel, client, streams)
+    kernel.io_loop.add_callback(run_cells, kernel, channel, client)
     kernel.io_loop.start()
     os._exit(0)  # an earlier cell has left the kernel
 
