@@ -210,6 +210,7 @@ def make_streams(kernel: Any, client: Client) -> None:
         publisher.pub_socket = thread.background_socket
     sys.stdout, sys.stderr = streams = [Stream(kernel.session, thread, name) for name in ("stdout", "stderr")]
     kernel._stdout, kernel._stderr = streams
+    kernel._initialize_thread_hooks()
 
 
 def make_kernel() -> Any:
@@ -220,8 +221,6 @@ def make_kernel() -> Any:
     from ipykernel.zmqshell import ZMQInteractiveShell  # type: ignore[import-not-found,unused-ignore]
     from IPython.utils.text import LSString, SList  # type: ignore[import-not-found,unused-ignore]
     from traitlets.config import Config  # type: ignore[import-not-found,unused-ignore]
-
-    del sys.modules["debugpy"]
 
     def executed(shell: Any, command: str, depth: int) -> Any:
         return subprocess.run(
@@ -246,7 +245,11 @@ def make_kernel() -> Any:
     sys.argv = [f"{launcher}_launcher.py", "-f", connection, "--HistoryManager.hist_file=:memory:"]
     config = Config({"IPKernelApp": {"connection_file": connection}, "HistoryManager": {"hist_file": ":memory:"}})
     app: Any = IPKernelApp.instance(config=config)
-    kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log)
+    hooks = IPythonKernel._initialize_thread_hooks
+    IPythonKernel._initialize_thread_hooks = lambda kernel: None  # they keep the streams, which are yet to come
+    kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log, user_ns=None)
+    IPythonKernel._initialize_thread_hooks = hooks
+    del sys.modules["debugpy"]
     app.kernel, app.shell = kernel, kernel.shell
     app.init_extensions()
     app.configure_tornado_logger()
