@@ -80,7 +80,7 @@ def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fi
     """Run all cells of a solution; the first error ends it. Blocks, at worst for cells x ``cell_seconds``.
     Gives the last cell with outputs, and no other cell.
 
-    Raises UsageProblem without IPython or below the minimum of protection, SandboxFault if nothing could be run.
+    Raises UsageProblem without ipykernel or below the minimum of protection, SandboxFault if nothing could be run.
     """
     if solution.problem:
         return Execution(False, error=solution.problem)
