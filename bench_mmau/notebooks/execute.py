@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from bench_mmau.notebooks.cells import Solution
 from bench_mmau.notebooks.outputs import last_with_output, whole
 
 _RUNNER = Path(__file__).with_name("runner.py")
-_NEEDED = "ipykernel"
 _ENVIRONMENT = {  # as a kernel has it
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # figures become pictures
     "TERM": "xterm-color",
@@ -193,11 +192,15 @@ def _script() -> sandbox.Script:
 
 
 def check_packages() -> None:
-    """Raises UsageProblem if the package that runs the cells is not installed."""
-    if find_spec(_NEEDED) is None:
+    """Raises UsageProblem without the kernel that runs the cells."""
+    try:
+        found = version("ipykernel")
+    except PackageNotFoundError:
+        found = "none"
+    if not found.startswith("6."):
         raise UsageProblem(
-            "the Apple MMAU notebooks need ipykernel, at least 6.29 and below 7; install it, or the extra"
-            " agentgauge[notebooks], and run again"
+            f"the Apple MMAU notebooks need ipykernel 6, and the installed version is {found}; install"
+            " 'ipykernel>=6.29,<7', or the extra agentgauge[notebooks], and run again"
         )
 
 

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,20 @@ def test_a_closed_data_folder_is_a_usage_problem(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(UsageProblem, match="chmod"):
         run_cells([code("1")], ExecutionSettings(data=tmp_path))
+
+
+@pytest.mark.parametrize("found", ["7.1.0", None])
+def test_another_kernel_is_a_usage_problem(found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if found is None:
+            raise PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(execute, "version", version)
+    with pytest.raises(
+        UsageProblem, match=f"need ipykernel 6, and the installed version is {found or 'none'}; install"
+    ):
+        run_cells([code("1")], ExecutionSettings())
 
 
 # -- cells that mean harm
