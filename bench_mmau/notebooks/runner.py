@@ -23,12 +23,11 @@ import json
 import logging
 import os
 import re
-import select
 import site
 import subprocess
 import sys
-import termios
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,8 +66,7 @@ _BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metad
 class Client:
     """The outputs of the cell that runs, of what the kernel publishes. Stands where its socket would be."""
 
-    def __init__(self, context: Any) -> None:
-        self.context = context  # of the streams' own signals, which stay in this process
+    def __init__(self) -> None:
         self._own = os.getpid()
         self._cell = ""  # the id of its request
         self.outputs: list[dict[str, Any]] = []
@@ -169,47 +167,69 @@ class Channel:
 
 
 def make_streams(kernel: Any, client: Client) -> None:
-    """Publish what cells print, and what is written to their descriptors by child processes and libraries."""
+    """Publish what cells print, and what is written to their descriptors by child processes and libraries.
+
+    A kernel has threads that publish what was printed 0.2 s ago. Here that is done before the next text is taken in:
+    the messages are the same, and those of one run as those of another.
+    """
     from ipykernel import iostream  # type: ignore[import-not-found,unused-ignore]
+    from tornado.log import gen_log  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
+    publisher: Any = iostream.IOPubThread
     base: Any = iostream.OutStream
-    thread: Any = iostream.IOPubThread
 
-    class Stream(base):  # type: ignore[misc,unused-ignore]
-        def __init__(self, *given: Any, **named: Any) -> None:
-            self._reading = threading.Lock()
-            super().__init__(*given, **named)
+    class Publisher(publisher):  # type: ignore[misc,unused-ignore]
+        def _setup_event_pipe(self) -> None:
+            """It is never started, and then sends at once."""
 
-        def take(self) -> None:
-            """Write what lies in the pipe behind the descriptor."""
+    class OutStream(base):  # type: ignore[misc,unused-ignore]
+        def __init__(self, name: str, number: int) -> None:
+            super().__init__(kernel.session, thread, name, watchfd=False)
+            self.due: float | None = None  # when what is here is to be published
+            self._original_stdstream_copy = os.dup(number)  # the one that fileno() gives
+            self._file, self._read, self._reading = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600), 0, threading.Lock()
+            fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
+            os.dup2(self._file, number)
+
+        def _take(self) -> None:
+            """Take in what came through the descriptor."""
+            if os.getpid() != self._master_pid or self.closed:
+                return
+            now = time.monotonic()
+            for stream in sorted((one for one in streams if one.due and one.due <= now), key=lambda one: one.due):
+                stream._flush()
             with self._reading:
-                size = int.from_bytes(fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4)), "little")
-                if size:
-                    super().write(os.read(self._fid, size).decode("utf-8", "replace"))
-
-        def _watch_pipe_fd(self) -> None:
-            while select.select([self._fid], [], []) and self._should_watch:
-                self.take()
+                content = os.pread(self._file, os.fstat(self._file).st_size - self._read, self._read)
+                self._read += len(content)
+                if content:
+                    super().write(content.decode("utf-8", "replace"))
 
         def write(self, text: str) -> int:
-            if self._should_watch and os.getpid() == self._master_pid:
-                self.take()  # what was written there before comes first
+            self._take()
             written: int = super().write(text)
             return written
 
         def flush(self) -> None:
-            if self._should_watch and os.getpid() == self._master_pid:
-                self.take()
+            self._take()
             super().flush()
 
-    Stream.__name__ = Stream.__qualname__ = "OutStream"
-    thread = thread(client)
-    thread.start()
+        def _schedule_flush(self) -> None:
+            self.due = self.due or time.monotonic() + self.flush_interval
+
+        def _flush(self) -> None:
+            self.due = None
+            try:
+                super()._flush()
+            except Exception:
+                gen_log.error("Uncaught exception in ZMQStream callback", exc_info=True)
+
+    thread = Publisher(client)
     kernel.iopub_thread, kernel.iopub_socket = thread, thread.background_socket
-    for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
-        publisher.pub_socket = thread.background_socket
-    sys.stdout, sys.stderr = streams = [Stream(kernel.session, thread, name) for name in ("stdout", "stderr")]
-    kernel._stdout, kernel._stderr = streams
+    for hook in (kernel.shell.displayhook, kernel.shell.display_pub):
+        hook.pub_socket = thread.background_socket
+    streams: list[Any] = []
+    streams += [OutStream("stdout", 1), OutStream("stderr", 2)]
+    sys.stdout, sys.stderr = kernel._stdout, kernel._stderr = streams
     kernel._initialize_thread_hooks()
 
 
@@ -327,7 +347,6 @@ def error_of(source: str, client: Client) -> str:
 
 
 def main() -> None:
-    import zmq  # type: ignore[import-not-found,unused-ignore]
     from tornado.ioloop import IOLoop  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     channel = Channel()
@@ -338,7 +357,7 @@ def main() -> None:
     os.makedirs(kernel.shell.profile_dir.location, exist_ok=True)
     kernel.shell.profile_dir.check_dirs()
     kernel.session.pid = os.getpid()
-    client = Client(zmq.Context())
+    client = Client()
     make_streams(kernel, client)
     kernel.io_loop = IOLoop.current()
     channel.answer(None)
