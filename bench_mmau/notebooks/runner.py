@@ -21,6 +21,7 @@ import fcntl
 import importlib
 import json
 import logging
+import math
 import os
 import re
 import site
@@ -193,24 +194,22 @@ def make_streams(kernel: Any, client: Client) -> None:
 
         def _take(self) -> None:
             """Take in what came through the descriptor."""
-            if os.getpid() != self._master_pid or self.closed:
-                return
-            now = time.monotonic()
-            for stream in sorted((one for one in streams if one.due and one.due <= now), key=lambda one: one.due):
-                stream._flush()
             with self._reading:
-                content = os.pread(self._file, os.fstat(self._file).st_size - self._read, self._read)
+                found = os.fstat(self._file)
+                content = os.pread(self._file, found.st_size - self._read, self._read)
                 self._read += len(content)
                 if content:
                     super().write(content.decode("utf-8", "replace"))
+                    came = time.monotonic() - max(time.time() - found.st_mtime, 0)
+                    self.due = min(self.due or math.inf, came + self.flush_interval)
 
         def write(self, text: str) -> int:
-            self._take()
+            catch_up()
             written: int = super().write(text)
             return written
 
         def flush(self) -> None:
-            self._take()
+            catch_up()
             super().flush()
 
         def _schedule_flush(self) -> None:
@@ -222,6 +221,16 @@ def make_streams(kernel: Any, client: Client) -> None:
                 super()._flush()
             except Exception:
                 gen_log.error("Uncaught exception in ZMQStream callback", exc_info=True)
+
+    def catch_up() -> None:
+        if os.getpid() != thread._master_pid:
+            return
+        waiting = [stream for stream in streams if not stream.closed]
+        for stream in waiting:
+            stream._take()
+        for stream in sorted((one for one in waiting if one.due), key=lambda one: one.due):
+            if stream.due <= time.monotonic():
+                stream._flush()
 
     thread = Publisher(client)
     kernel.iopub_thread, kernel.iopub_socket = thread, thread.background_socket
