@@ -65,7 +65,7 @@ _BODY = b"<IDS|MSG>"  # what a message's parts begin with; header, parent, metad
 
 
 class Client:
-    """The outputs of the cell that runs, of what the kernel publishes. Stands where its socket would be."""
+    """The outputs of the cell that runs, of what the kernel publishes. Stands where the kernel's sockets would be."""
 
     def __init__(self) -> None:
         self._own = os.getpid()
@@ -81,8 +81,7 @@ class Client:
 
     def begin(self, cell: str) -> None:
         self._cell, self.outputs, self.count, self.reply = cell, [], None, {}
-        self.updated = self._clear_first = False
-        self.refused = ""
+        self.updated, self._clear_first, self.refused = False, False, ""
         self._left = {"stdout": MOST_TEXT, "stderr": MOST_TEXT}
 
     def send_multipart(self, parts: list[Any], *args: Any, **kwargs: Any) -> None:
@@ -133,19 +132,6 @@ class Client:
         self.outputs.append(output)
         if display_id:
             self._shown.setdefault(display_id, []).append(output)
-
-
-class Replies:
-    """Where the kernel's replies to requests would leave it."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def send_multipart(self, parts: list[Any], *args: Any, **kwargs: Any) -> None:
-        self._client.send_multipart(parts)
-
-    def flush(self, *args: Any) -> None:
-        pass
 
 
 class Channel:
@@ -245,7 +231,7 @@ def make_streams(kernel: Any, client: Client) -> None:
 def make_kernel() -> Any:
     """A kernel that publishes nothing yet, with the settings and arguments that nbclient gives it."""
     sys.modules["debugpy"] = None  # type: ignore[assignment]  # it takes long, and would need a socket
-    from ipykernel.ipkernel import IPythonKernel  # type: ignore[import-not-found,unused-ignore]
+    from ipykernel import ipkernel  # type: ignore[import-not-found,unused-ignore]
     from ipykernel.kernelapp import IPKernelApp  # type: ignore[import-not-found,unused-ignore]
     from ipykernel.zmqshell import ZMQInteractiveShell  # type: ignore[import-not-found,unused-ignore]
     from IPython.utils.text import LSString, SList  # type: ignore[import-not-found,unused-ignore]
@@ -274,10 +260,11 @@ def make_kernel() -> Any:
     sys.argv = [f"{launcher}_launcher.py", "-f", connection, "--HistoryManager.hist_file=:memory:"]
     config = Config({"IPKernelApp": {"connection_file": connection}, "HistoryManager": {"hist_file": ":memory:"}})
     app: Any = IPKernelApp.instance(config=config)
-    hooks = IPythonKernel._initialize_thread_hooks
-    IPythonKernel._initialize_thread_hooks = lambda kernel: None  # they keep the streams, which are yet to come
-    kernel = IPythonKernel.instance(parent=app, session=app.session, shell_class=Shell, log=app.log, user_ns=None)
-    IPythonKernel._initialize_thread_hooks = hooks
+    kernels: Any = ipkernel.IPythonKernel
+    hooks = kernels._initialize_thread_hooks
+    kernels._initialize_thread_hooks = lambda kernel: None  # they keep the streams, which are yet to come
+    kernel = kernels.instance(parent=app, session=app.session, shell_class=Shell, log=app.log, user_ns=None)
+    kernels._initialize_thread_hooks = hooks
     del sys.modules["debugpy"]
     app.kernel, app.shell = kernel, kernel.shell
     app.init_extensions()
@@ -322,7 +309,7 @@ def improve() -> bool:
 
 async def run_cells(kernel: Any, channel: Channel, client: Client) -> None:
     """Run one cell after the other; the sandbox ends this process after the last answer."""
-    own, replies = os.getpid(), Replies(client)
+    own = os.getpid()
     executed: list[list[Any]] = []
     while True:
         for _ in range(_TURNS):
@@ -332,7 +319,7 @@ async def run_cells(kernel: Any, channel: Channel, client: Client) -> None:
         client.begin(request["header"]["msg_id"])
         kernel.set_parent([], request, channel="shell")
         kernel.pre_handler_hook()
-        await kernel.execute_request(replies, [], request)
+        await kernel.execute_request(client, [], request)
         if os.getpid() != own:
             os._exit(0)  # a child that a cell has forked and that did not end
         kernel.post_handler_hook()
@@ -370,7 +357,14 @@ def main() -> None:
     make_streams(kernel, client)
     kernel.io_loop = IOLoop.current()
     channel.answer(None)
-    kernel.io_loop.add_callback(run_cells, kernel, channel, client)
+
+    async def serve() -> None:
+        try:
+            await run_cells(kernel, channel, client)
+        finally:
+            os._exit(1)  # the kernel has failed
+
+    kernel.io_loop.add_callback(serve)
     kernel.io_loop.start()
     os._exit(0)  # an earlier cell has left the kernel
 
