@@ -38,7 +38,7 @@ TRANSLATED = {
 # What processes in a sandbox import: they cannot keep its bytecode, so each would compile it anew. pip compiles all
 # files, which takes longer than the installation; uv compiles none.
 IN_SANDBOX = (
-    ("pandas", "IPython.core.interactiveshell", "docx", "pptx", "openpyxl", "pypdf", "pypdfium2", "av", "z3"),
+    ("pandas", "ipykernel.kernelapp", "docx", "pptx", "openpyxl", "pypdf", "pypdfium2", "av", "z3"),
     (
         "sympy",
         "matplotlib.pyplot",

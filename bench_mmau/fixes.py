@@ -48,6 +48,7 @@ class Fixes:
     any_cells: bool = False  # Q27: a source may be one text, the reply one cell or a notebook; all else holds no cells
     any_metadata: bool = False  # 7.2: a cell may lack metadata; metadata and tags of an unusual kind count as none
     own_output: bool = False  # Q28: only what the model's own cells print is shown to the QA model
+    whole_outputs: bool = False  # 7.2, 7.3: pieces of one stream, and of a picture that is a list, are put together
     flat_answers: bool = False  # Q30: answers that are no list of texts, or no JSON that Python decodes, are none
 
 

@@ -210,7 +210,8 @@ async def _answered(case: Case, solution: cells.Solution, execution: execute.Exe
     record = case.sample.payload
     found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
     try:
-        messages = qa.request(record, solution, execution, sees=True)  # or the case is not planned
+        fixes = fixes_of(case.settings.scoring)
+        messages = qa.request(record, solution, execution, sees=True, fixes=fixes)  # or the case is not planned
     except StopsOnReply as stop:
         return {**found, "stops": stop.reason}
     if messages is not None:

@@ -20,11 +20,13 @@ import contextlib
 import faulthandler
 import io
 import json
+import multiprocessing.managers  # noqa: F401  # loaded, as in the reference's process, before functions are removed
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 TYPE_CHECKING = False  # as typing has it; importing that module takes time
@@ -123,6 +125,7 @@ def prepare(path: list[str], *, with_numpy: bool) -> None:
     """Prepare the process, before any program is known. ``with_numpy``: load numpy, as the reference's process does
     before it removes functions that numpy needs."""
     sys.path += path
+    tempfile.gettempdir()  # known from now on; to look for it takes functions that are removed
     if with_numpy:
         with contextlib.suppress(ImportError):
             import numpy  # noqa: F401

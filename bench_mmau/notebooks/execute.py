@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.cells import Solution
-from bench_mmau.notebooks.outputs import last_with_output
+from bench_mmau.notebooks.outputs import last_with_output, whole
 
 _RUNNER = Path(__file__).with_name("runner.py")
-_NEEDED = ("IPython", "matplotlib_inline")
 _ENVIRONMENT = {  # as a kernel has it
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # figures become pictures
     "TERM": "xterm-color",
@@ -37,7 +36,7 @@ _SYSTEM = tuple(
     for name in ("/bin", "/usr/bin", "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo")
 )  # programs for ``!ls`` and the like, fonts for figures, time zones
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_SHOWN = 4000  # characters of an error that are kept, its end
+_SHOWN = 100_000  # characters of an error that are kept, its end
 
 
 _LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
@@ -80,13 +79,13 @@ def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fi
     """Run all cells of a solution; the first error ends it. Blocks, at worst for cells x ``cell_seconds``.
     Gives the last cell with outputs, and no other cell.
 
-    Raises UsageProblem without IPython or below the minimum of protection, SandboxFault if nothing could be run.
+    Raises UsageProblem without ipykernel or below the minimum of protection, SandboxFault if nothing could be run.
     """
     if solution.problem:
         return Execution(False, error=solution.problem)
     found = run_cells(solution.cells, where or ExecutionSettings(), fixes=fixes)
-    start = len(solution.given) if fixes.own_output else 0
-    return Execution(found.success, last_with_output(found.cells, start) if found.success else None, found.error)
+    last = last_with_output(found.cells, len(solution.given) if fixes.own_output else 0) if found.success else None
+    return Execution(found.success, whole(last) if last and fixes.whole_outputs else last, found.error)
 
 
 def given(record: Mapping[str, Any]) -> Execution:
@@ -193,12 +192,15 @@ def _script() -> sandbox.Script:
 
 
 def check_packages() -> None:
-    """Raises UsageProblem if a package that runs the cells is not installed."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
+    """Raises UsageProblem without the kernel that runs the cells."""
+    try:
+        found = version("ipykernel")
+    except PackageNotFoundError:
+        found = "none"
+    if not found.startswith("6."):
         raise UsageProblem(
-            f"the Apple MMAU notebooks need {' and '.join(missing)}; install ipython and matplotlib-inline, then run"
-            " again"
+            f"the Apple MMAU notebooks need ipykernel 6, and the installed version is {found}; install"
+            " 'ipykernel>=6.29,<7', or the extra agentgauge[notebooks], and run again"
         )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench_mmau.fixes import PARITY, Fixes
+
 IMAGES = ("image/jpeg", "image/png", "image/gif")  # in this order within an output; others are no images
 PLOTLY = "application/vnd.plotly.v1+json"
 _HTML = "text/html"
@@ -44,9 +46,23 @@ def last_with_output(cells: Sequence[Any], start: int = 0) -> Mapping[str, Any] 
     return None
 
 
-def organise(cell: Mapping[str, Any] | None, *, image_expected: bool, render: Render | None = None) -> Shown:
+def whole(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The cell, with the pieces in which a stream came put together (strict)."""
+    found: list[dict[str, Any]] = []
+    for output in cell["outputs"]:
+        last = found[-1] if found else {}
+        if output["output_type"] == "stream" == last.get("output_type") and output["name"] == last["name"]:
+            found[-1] = {**output, "text": last["text"] + output["text"]}
+        else:
+            found.append(output)
+    return {**cell, "outputs": found}
+
+
+def organise(
+    cell: Mapping[str, Any] | None, *, image_expected: bool, render: Render | None = None, fixes: Fixes = PARITY
+) -> Shown:
     """The cell as the QA model sees it. Where an image is expected, streams and errors are dropped; else the cell is
-    unchanged.
+    unchanged. A picture that is no text, such as a list of lines, is what Python prints of it.
 
     Raises what ``render`` (default ``plotly_picture``) raises for a Plotly figure.
     """
@@ -54,18 +70,18 @@ def organise(cell: Mapping[str, Any] | None, *, image_expected: bool, render: Re
         return Shown(cell)
     images: list[str] = []
     outputs = [
-        {**output, "data": _without_images(output["data"], images, render or plotly_picture)}
+        {**output, "data": _without_images(output["data"], images, render or plotly_picture, fixes)}
         for output in cell["outputs"]
         if "data" in output
     ]
     return Shown({**cell, "outputs": outputs}, tuple(images))
 
 
-def _without_images(data: Mapping[str, Any], images: list[str], render: Render) -> dict[str, Any]:
+def _without_images(data: Mapping[str, Any], images: list[str], render: Render, fixes: Fixes) -> dict[str, Any]:
     left = dict(data)
     for kind in IMAGES:
         if kind in left:
-            left[kind] = _placed(images, kind, _joined(left[kind]))
+            left[kind] = _placed(images, kind, (_joined if fixes.whole_outputs else str)(left[kind]))
     if PLOTLY in left:
         left[PLOTLY] = _placed(images, "image/png", render(left[PLOTLY]))
         left.pop(_HTML, None)

@@ -37,6 +37,7 @@ def request(
     *,
     sees: bool,
     render: Render | None = None,
+    fixes: Fixes = PARITY,
 ) -> list[Message] | None:
     """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
 
@@ -49,7 +50,7 @@ def request(
     if image_expected(record) and not sees:
         return list(solution.messages)
     try:
-        shown = organise(execution.last_cell, image_expected=image_expected(record), render=render)
+        shown = organise(execution.last_cell, image_expected=image_expected(record), render=render, fixes=fixes)
     except NoPicture as error:
         raise NotScorable(record_id(record), str(error)) from error
     except NoFigure as error:

@@ -170,6 +170,11 @@ def test_comparison_is_symmetric_and_knows_itself(one: str, two: str) -> None:
         ("import psutil", 0.0, 0.0),
         ("from __future__ import annotations\nprint(int(input()) ** 2)", 1.0, 1.0),
         ("raise KeyboardInterrupt", 0.0, 0.0),
+        ("import multiprocessing\nwith multiprocessing.Lock():\n    print(int(input()) ** 2)", 1.0, 1.0),
+        ("import multiprocessing\nmultiprocessing.Process().start()\nprint(int(input()) ** 2)", 0.0, 0.0),
+        ("import tempfile\nwith tempfile.TemporaryFile():\n    print(int(input()) ** 2)", 1.0, 1.0),
+        ("import tempfile\nwith tempfile.NamedTemporaryFile():\n    print(int(input()) ** 2)", 1.0, 1.0),
+        ("import tempfile\nwith tempfile.TemporaryDirectory():\n    print(int(input()) ** 2)", 0.0, 0.0),
     ],
 )
 def test_parity_and_strict_runs(code: str, parity: float, strict: float, where: ExecutionSettings) -> None:

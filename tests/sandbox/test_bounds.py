@@ -147,12 +147,13 @@ time.sleep(0.3)
     "room that is only reserved": (
         "for n in range(12): os.posix_fallocate(os.open(str(n), os.O_RDWR | os.O_CREAT), 0, PIECE)\ntime.sleep(0.3)"
     ),
+    "the place of shared memory": "for n in range(12): os.close(piece(f'/dev/shm/{n}'))\ntime.sleep(0.3)",
     "a closed folder": (
         "os.mkdir('d')\nfor n in range(12): os.close(piece(f'd/{n}'))\nos.chmod('d', 0); time.sleep(0.3)"
     ),
     "other places": (
         """
-for place in ('/tmp', '/dev/shm', '/var/tmp', '/run', '/', '/dev'):
+for place in ('/tmp', '/var/tmp', '/run', '/', '/dev'):
     try:
         piece(place + '/x')
     except OSError:
@@ -199,6 +200,19 @@ def test_the_kernel_keeps_the_size_of_the_folder(confined: Confined) -> None:
     answer = confined(code, disk_bytes=DISK)
     assert answer["status"] in ("output", "ok")
     assert int(answer["stdout"] or 0) <= DISK
+
+
+def test_processes_share_locks_and_nothing_of_that_stays(confined: Confined, place: Path) -> None:
+    """``/dev/shm`` is the program's own, empty at first, and within the limit of its folder."""
+    code = (
+        "import multiprocessing, os\nassert os.listdir('/dev/shm') == []\nopen('/dev/shm/x', 'w').write('x')\n"
+        "with multiprocessing.Lock(): print(os.listdir('.'), os.statvfs('/dev/shm')[:6] == os.statvfs('.')[:6])"
+    )
+    for _ in range(2):
+        answer = confined(code)
+        assert (answer["status"], answer["stdout"]) == ("ok", "[] True\n"), answer
+    assert list((place / "work").iterdir()) == []
+    assert not Path("/dev/shm/x").exists()
 
 
 def test_what_comes_out_of_the_folder_is_plain(confined: Confined, place: Path) -> None:

@@ -13,6 +13,7 @@ import os
 import resource
 
 from . import landlock, linux, mounts, ports, seccomp
+from .folder import SHARED
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ def run_as_first(
         try:
             for number, descriptor in enumerate(connections.program if stdin is None else [stdin]):
                 os.dup2(descriptor, number)
-            _confine(spec, report, readable, listed, devices, uid=uid, alone=alone)
+            writable = [spec["folder"], SHARED] if mount_ns else [spec["folder"]]
+            _confine(spec, report, (readable, listed, writable, devices), uid=uid, alone=alone)
             report.send("start", "")
         except BaseException as error:
             refuse(report, error)
@@ -158,14 +160,13 @@ def unshared(flag: int) -> bool:
 def _confine(
     spec: Spec,
     report: Report,
-    readable: Iterable[str],
-    listed: Iterable[str],
-    devices: Iterable[str],
+    paths: tuple[Iterable[str], Iterable[str], Iterable[str], Iterable[str]],
     *,
     uid: int | None,
     alone: bool,
 ) -> None:
-    """Process T: give up rights in the order in which each step still has the right to happen."""
+    """Process T: give up rights in the order in which each step still has the right to happen. ``paths``: those of
+    ``landlock.restrict``."""
     os.setsid()
     os.chdir(spec["folder"])
     if uid is not None:
@@ -183,7 +184,7 @@ def _confine(
     report.send("layer", "no_new_privs")
     found, network = 0, bool(spec["network"] or spec["ports"])
     if "landlock" not in spec["refuse"]:
-        found = landlock.restrict(readable, listed, [spec["folder"]], devices, network=network)
+        found = landlock.restrict(*paths, network=network)
         if found:
             report.send("layer", "landlock")
             if found >= landlock.FIRST_WITH_TCP and not network:

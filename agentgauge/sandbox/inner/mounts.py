@@ -9,6 +9,7 @@ import errno
 import os
 
 from . import linux
+from .folder import SHARED
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def build_root(
     """Exchange the root directory for a new one. Call in a mount namespace of its own, made private.
 
     ``read_only`` holds pairs of a place on the host and the place where it appears, in the order of mounting; where the
-    first is empty, so is what appears. ``folder`` appears where it is. ``many``: the root serves many programs, one
-    after the other: ``folder`` is a new place, to mount over, and the host's /proc stays until ``open_own_proc`` is
-    called for each.
+    first is empty, so is what appears. ``folder`` and ``SHARED``, which ``Folder`` has mounted, appear where they are.
+    ``many``: the root serves many programs, one after the other: these two are new places, to mount over, and the
+    host's /proc stays until ``open_own_proc`` is called for each.
     """
     os.umask(0o022)
     base = next(path for path in _BASES if os.path.isdir(path))
@@ -67,8 +68,11 @@ def build_root(
     if many:
         _bind("/proc", "/proc", _NOSUID | _NODEV)
         os.makedirs(folder)
+        os.makedirs(SHARED)
     else:
         _bind(folder, folder, _NOSUID | _NODEV)
+        if os.path.isdir(_OLD + SHARED):
+            _bind(SHARED, SHARED, _NOSUID | _NODEV)
     for target in emptied:  # not earlier: places within them had to be made
         _restrict_mount(target, _RDONLY | _NOSUID | _NODEV, 0)
     linux.umount(_OLD, _DETACH)
