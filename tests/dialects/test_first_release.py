@@ -18,9 +18,9 @@ from agentgauge.core.chat import ChatReply, ChatRequest, Sampling
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Sample, Scoring
 from bench_wild.data import build_session
-from bench_wild.prompts import ORIGINAL, Sending, offered_tools, opening
+from bench_wild.prompts import ORIGINAL, Release, Sending, offered_tools, opening
 from bench_wild.run import run_task
-from bench_wild.score import Evaluator, score_task
+from bench_wild.score import score_task
 from tests.dialects.first_release.session import SESSION, TOOLS, final
 from tests.wild.scoring import node
 from tests.wild.test_run import Scripted, log
@@ -109,7 +109,7 @@ def test_llama_loses_a_text_with_the_words_of_a_call_and_so_the_task(tmp_path: P
 
 
 @pytest.mark.parametrize("evaluator", ["2026", "2025"])
-def test_the_report_says_why_a_request_was_not_sent(evaluator: Evaluator, tmp_path: Path) -> None:
+def test_the_report_says_why_a_request_was_not_sent(evaluator: Release, tmp_path: Path) -> None:
     result, _ = solved("llama", "en", 0, tmp_path, FAMILIES["llama"]["en"][0]["replies"][0])
     session = build_session(SESSION)
     score = score_task(session, session.tasks[0], result, evaluator=evaluator)
