@@ -19,7 +19,7 @@ _DESCRIPTION = ("description", "task", "任务描述", "任务", "描述")
 
 
 async def first_task(state: DialogueState, wanted: TaskType) -> None:
-    """The first task of a dialogue. Raises DialogueFails where the reply holds none."""
+    """The first task of a dialogue. Raises DialogueError where the reply holds none."""
     agents = FIRST_TASKS[wanted]
     agent = state.chance.choice(agents) if len(agents) > 1 else agents[0]
     more = {}
