@@ -129,6 +129,8 @@ def test_what_is_no_json_is_none(text: str) -> None:
         ("```\nAgent: in a bare fence\n```", "Agent: in a bare fence"),
         ("Agent:\n```md\n# inside\n```", "Agent: # inside"),
         ("Agent：```markdown\n好\n```", "Agent： 好"),
+        ("Agent Assistant:\n```markdown\n# inside\n```", "Agent Assistant: # inside"),
+        ("Agent助手：\n```markdown\n好\n```", "Agent助手： 好"),
         ("Agent: see\n```python\n1\n```", "Agent: see\n```python\n1\n```"),
         ("Agent:\n```python\n1\n```", "Agent:\n```python\n1\n```"),
         ("```\na\n```\nand\n```\nb\n```", "```\na\n```\nand\n```\nb\n```"),
