@@ -251,6 +251,13 @@ def test_a_later_task_begins_with_a_switch_and_is_one_of_the_22_variants() -> No
     assert seen == set(KINDS) and len(seen) == 22
 
 
+@pytest.mark.parametrize("key", ["Task Description", "任务描述", "description"])
+def test_a_task_of_several_tools_is_read_with_the_originals_prompts_too(key: str) -> None:
+    written = fence({"Task 1": {"Task Difficulty": "hard", key: "both tides?", "Overall Plan": "think"}})
+    dialogue = Stage([written, plan(CHAT), "Agent: Yes."]).play("MT")
+    assert dialogue.messages[0]["content"] == "User: both tides?"
+
+
 def test_several_tools_are_wanted_serially_in_parallel_or_both() -> None:
     seen = set()
     for seed in range(30):
