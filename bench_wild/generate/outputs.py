@@ -15,6 +15,9 @@ from bench_wild.generate.ledger import Ledger
 ENDINGS = ("_train_origin.jsonl", "_train.jsonl", "_train_fetch_data.jsonl")
 """Endings of the files after the prefix: the raw transcripts, the clean ones, the requests."""
 
+_NAMES = {"checker_planner": "llm_parallel_checker", "user_chat": "user_ask"}
+"""The original's names of agents that its prompts name otherwise."""
+
 
 def write_outputs(folder: Path, prefix: str, ledger: Ledger) -> list[Path]:
     """Write all finished dialogues in the order of their sequences; ``dialogues.jsonl`` and the list of failures get
@@ -44,9 +47,19 @@ def _rows(dialogue: Dialogue, kept: list[KeptRequest]) -> Iterator[list[Json]]:
     about = {"tools": dialogue.tools, "env_info": dialogue.env_info}
     yield [{**about, "messages": dialogue.messages}]
     yield [{**about, "messages": kept_messages(dialogue)[0]}]
-    yield [
-        {"task": one.task, **about, "messages": one.messages(dialogue.messages), "answer": one.answer} for one in kept
-    ]
+    yield [_request(dialogue, one) for one in kept]
+
+
+def _request(dialogue: Dialogue, one: KeptRequest) -> dict[str, Json]:
+    """A line of the third file. The original writes the first task's request without the time, and small talk's without
+    the pseudo tools."""
+    return {
+        "task": _NAMES.get(one.task, one.task),
+        "tools": dialogue.tools[:-2] if one.task == "user_chat" else dialogue.tools,
+        "env_info": dialogue.env_info if one.switch else None,
+        "messages": one.messages(dialogue.messages),
+        "answer": one.answer,
+    }
 
 
 def _place(name: str) -> list[int]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.types import Json
-from bench_wild.generate.dialogue.dialogue import fenced_json, speaker, without_mark
+from bench_wild.generate.dialogue.dialogue import fenced_json, strict_json, without_mark
+from bench_wild.generate.dialogue.dialogue_state import DialogueError
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
 # what may be repeated is bounded: a model that writes "callcallcall..." without end must not hold the others up
@@ -66,13 +67,13 @@ class Verdict:
 
 
 def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: bool) -> Verdict:
-    """The rules. ``content`` is the planner's message with its mark; ``tools`` has the pseudo tools; ``after_tool``
-    says that the plan follows a tool's result."""
-    if speaker(content) != "planner":
-        return Verdict(format="the text does not begin with Planner:")
-    plan = fenced_json(without_mark(content))
+    """The rules. ``content`` is the planner's message; ``tools`` has the pseudo tools; ``after_tool`` says that the
+    plan follows a tool's result. Raises DialogueError for a plan without Thought or Plan."""
+    plan = strict_json(content)
     if not isinstance(plan, dict):
-        return Verdict(format="there is no JSON object behind Planner:")
+        return Verdict(format="there is no ```json fence with a JSON object")
+    if missing := next((name for name in ("Thought", "Plan") if plan.get(name) is None), ""):
+        raise DialogueError("incomplete plan", f"the planner wrote a plan without {missing}")
     actions = plan.get("Action_List")
     if not isinstance(actions, list) or not all(_is_action(action) for action in actions):
         return Verdict(format="Action_List is no list of objects with a name and arguments")
@@ -87,7 +88,7 @@ def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: 
 
 def needs_judge(content: str) -> bool:
     """Whether a model must judge a plan that keeps the rules: it has several actions, or mentions their order."""
-    plan = fenced_json(without_mark(content))
+    plan = strict_json(content)
     return len(plan["Action_List"]) > 1 or bool(_ORDER.search(_story(plan)))
 
 
@@ -100,7 +101,7 @@ def read_judgement(reply: str) -> tuple[str, bool] | None:
 
 
 def _story(plan: Mapping[str, Json]) -> str:
-    return f"{plan.get('Thought', '')}\n{plan.get('Plan', '')}"
+    return f"{plan['Thought']}\n{plan['Plan']}"
 
 
 def _without_names(text: str, tools: Sequence[Mapping[str, Any]]) -> str:
@@ -125,7 +126,7 @@ def _calls(
     for name in dict.fromkeys(names):
         if _tool(name, tools) is None:
             yield f"there is no tool {name}"
-    if len(names) > 1:
+    if len(set(names)) > 1:
         yield from (f"{name} must stand alone in Action_List" for name in dict.fromkeys(names) if name in PSEUDO)
     for action in actions:
         if action["name"] == PREPARE and after_tool and action["arguments"].get("answer_type") == "chat":
@@ -161,8 +162,8 @@ def _asked(arguments: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> 
     if tool is None:
         yield f"{ASK} names {about!r}, which is no tool"
         return
-    if not isinstance(missing, list) or not missing:
-        yield f"{ASK} names no missing parameters"
+    if not isinstance(missing, list):
+        yield f"{ASK} names no list of missing parameters"
         return
     for name in missing:
         if name not in required(tool):

@@ -41,13 +41,19 @@ ROLES: Mapping[Language, Mapping[Speaker, str]] = {
 """The speakers' names in marks and switch messages."""
 
 MARKS: Mapping[Language, Mapping[Speaker, str]] = {
-    language: {who: name + (":" if language == "en" else "：") for who, name in names.items()}
+    language: {
+        who: name + (":" if language == "en" and not who.startswith("checker") else "：") for who, name in names.items()
+    }
     for language, names in ROLES.items()
 }
 """What a message of a speaker begins with. Either colon is understood everywhere."""
 
-SWITCH: Mapping[Language, str] = {"en": "Now switch the role to ", "zh": "现在切换角色为"}
-"""What a switch message begins with; the role's name follows."""
+SWITCH: Mapping[Language, str] = {"en": "Switch to the role of ", "zh": "切换角色为"}
+"""What a switch message begins with; the role's name follows. Readers of the original's files know such a message by
+``Switch`` and ``切换角色为``."""
+
+_SWITCHES = (*SWITCH.values(), "Now switch the role to ", "现在切换角色为")
+"""Those of dialogues that earlier versions wrote, too."""
 
 Message = Mapping[str, str]
 """``role`` and ``content``."""
@@ -90,8 +96,11 @@ class Dialogue:
         return cls(**{**given, "sequence": tuple(value["sequence"]), "turns": turns})
 
 
-_SPEAKERS = {name: who for names in ROLES.values() for who, name in names.items()}
-_MARK = re.compile(r"(\w+)[:：]")
+_SPEAKERS: Mapping[str, Speaker] = {
+    **{name: who for names in ROLES.values() for who, name in names.items()},
+    **dict.fromkeys(("Agent Assistant", "Agent助手"), "agent"),  # as the original's prompts call it
+}
+_MARK = re.compile(r"(\w+(?: Assistant)?)[:：]")
 
 
 def speaker(content: str) -> Speaker | None:
@@ -106,14 +115,15 @@ def without_mark(content: str) -> str:
 
 
 def is_switch(content: str) -> bool:
-    return content.startswith(tuple(SWITCH.values()))
+    return content.startswith(_SWITCHES)
 
 
 def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
     """The messages that ``_train.jsonl`` keeps, and the half-open range of each task in them (wild spec 9.6).
 
     Switch and checker messages are removed; a checker's "no" also removes the message before it, which it rejected. The
-    switch message identifies a checker, because a model may write any speaker's mark.
+    switch message identifies a checker, because a model may write any speaker's mark; and what follows a switch message
+    is none, whatever a model writes.
     """
     kept: list[dict[str, str]] = []
     ranges: list[tuple[int, int]] = []
@@ -121,7 +131,7 @@ def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[
         start, switched = len(kept), ""
         for message in dialogue.messages[turn.start : turn.end]:
             content = message["content"]
-            if message["role"] == "user" and is_switch(content):
+            if not switched and is_switch(content):
                 switched = content
                 continue
             if not switched.endswith(_CHECKERS):
@@ -139,11 +149,21 @@ def is_accepted(content: str) -> bool:
     return isinstance(found, dict) and found.get("correct") == "yes"
 
 
+def strict_json(text: str) -> Any:
+    """The JSON value of the first fence that is labelled ``json``; None for anything else. The checkers read plans and
+    results so, as the original's do."""
+    found = _FENCED.search(text)
+    with suppress(ValueError, RecursionError):
+        return _JSON.decode(found[1]) if found else None
+    return None
+
+
 def fenced_json(text: str) -> Any:
-    """The whole text where it is JSON, else the JSON value at the beginning of the first fence; None for neither."""
+    """The whole text where it is JSON, else the JSON value at the beginning of the first fence, one that is labelled
+    ``json`` before others; None for neither."""
     with suppress(ValueError, RecursionError):
         return _JSON.decode(text)
-    _, fence, rest = text.partition("```")
+    _, fence, rest = text.partition("```json" if "```json" in text else "```")
     with suppress(ValueError, RecursionError):
         return _JSON.raw_decode(_LABEL.sub("", rest, count=1))[0] if fence else None
     return None
@@ -155,6 +175,7 @@ def _refuse(word: str) -> Any:
 
 _JSON = json.JSONDecoder(parse_constant=_refuse)
 _LABEL = re.compile(r"(?:json)?\s*", re.IGNORECASE)
+_FENCED = re.compile(r"```json(.+?)```", re.DOTALL)
 
 
 def fence(value: Any) -> str:

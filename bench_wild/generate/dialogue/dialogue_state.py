@@ -25,7 +25,7 @@ _WEEKDAYS = {
     "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     "zh": ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
 }
-_NOW = {"en": "current time", "zh": "当前时间"}
+_NOW = {"en": "Current Time", "zh": "当前时间"}
 _SECONDS = 366 * 24 * 60 * 60  # of 2024
 
 
@@ -88,10 +88,13 @@ class DialogueState:
         self.messages.pop()
 
     def add_message(self, who: Speaker, content: str) -> None:
-        self.messages.append({"role": "user" if who == "user" else "assistant", "content": content})
+        """Store a message with the original's role: of the first task, of the tools and of switch messages it is
+        ``user``, of all others ``assistant``, also of the user's later words."""
+        role = "user" if who == "tool" or not self.messages else "assistant"
+        self.messages.append({"role": role, "content": content})
 
     def add_user_message(self, text: str) -> None:
-        """The user's message, with the mark of the language if the model did not write it. Raises DialogueFails for an
+        """The user's message, with the mark of the language if the model did not write it. Raises DialogueError for an
         empty one."""
         if speaker(text) != "user":
             text = MARKS[self.language]["user"] + " " * (self.language == "en") + text
@@ -111,13 +114,15 @@ class DialogueState:
         _, end, answer = reply.partition("</think>")
         return answer.strip() if end and reply.lstrip().startswith("<think>") else reply.strip()
 
-    def keep(self, agent: str, prompt: str, answer: str, *, role: str = "system") -> None:
-        """Store a request. Call this before the next message is added, because the last message must be the request's
-        switch."""
+    def request(self, agent: str, prompt: str, answer: str, *, role: str = "system") -> KeptRequest:
+        """A request that may be kept. Call this before the next message is added, because the last message must be the
+        request's switch."""
         switch = self.messages[-1]["content"] if self.messages else ""
-        self.kept.append(
-            KeptRequest(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
-        )
+        return KeptRequest(agent, prompt, role if switch else "user", max(0, len(self.messages) - 1), switch, answer)
+
+    def keep(self, agent: str, prompt: str, answer: str) -> None:
+        """Keep a request. Call this before the next message is added."""
+        self.kept.append(self.request(agent, prompt, answer))
 
     def slots(self, **more: str) -> dict[str, str]:
         """The values that every prompt may show."""

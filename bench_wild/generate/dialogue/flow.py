@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bench_wild.generate.dialogue import users
 from bench_wild.generate.dialogue.dialogue import Dialogue, TaskType, Turn
@@ -13,11 +14,12 @@ from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK, PREPARE
 
 ROUNDS = 100
-"""At most so many rounds in a task. A task that is not done then stays unfinished."""
+"""At most so many rounds in a task: a plan is one, what is done by it another. A task that is not done then stays
+unfinished."""
 
 
 async def play(state: DialogueState, sequence: Sequence[TaskType], seed: int) -> Dialogue:
-    """A whole dialogue. Raises DialogueFails, and the Fault of an endpoint."""
+    """A whole dialogue. Raises DialogueError, and the Fault of an endpoint."""
     turns: list[Turn] = []
     for number, wanted in enumerate(sequence):
         start, kind = len(state.messages), "first"
@@ -33,20 +35,21 @@ async def play(state: DialogueState, sequence: Sequence[TaskType], seed: int) ->
 async def _solve(state: DialogueState) -> None:
     """One task, from the user's words to the answer. A message whose speaker is not recognised ends it, as in the
     original."""
+    planned: list[dict[str, Any]] = []
     for _ in range(ROUNDS):
-        if state.last in ("user", "tool", "checker_tool"):
-            actions = await plan(state)
-            first = actions[0]
-            if first["name"] == ASK:
-                await speak(state, "agent_ask")
-            elif first["name"] == PREPARE:
-                await speak(
-                    state, "agent_answer" if first["arguments"]["answer_type"] == "tool" else "agent_answer_chat"
-                )
-                return
-            else:
-                await simulate(state, actions)
-        elif state.last == "agent":
+        last = state.last
+        actions, planned = planned, []
+        if last in ("user", "tool", "checker_tool"):
+            planned = await plan(state)
+        elif last == "agent":
             await users.reply_to_question(state)
-        else:
+        elif last != "planner" or not actions:
             return
+        elif actions[0]["name"] == ASK:
+            await speak(state, "agent_ask")
+        elif actions[0]["name"] == PREPARE:
+            kind = actions[0]["arguments"]["answer_type"]
+            await speak(state, "agent_answer" if kind == "tool" else "agent_answer_chat")
+            return
+        else:
+            await simulate(state, actions)

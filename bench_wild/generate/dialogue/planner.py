@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench_wild.generate.dialogue.checker import Verdict, check_plan, needs_judge, read_judgement
-from bench_wild.generate.dialogue.dialogue import MARKS, fence, fenced_json, without_mark
+from bench_wild.generate.dialogue.dialogue import MARKS, fence, strict_json
 from bench_wild.generate.dialogue.dialogue_state import DialogueError, DialogueState
 from bench_wild.labels import ASK
 
@@ -16,7 +16,7 @@ JUDGEMENTS = 5
 
 
 async def plan(state: DialogueState) -> list[dict[str, Any]]:
-    """The accepted list of actions, ``{"name", "arguments", ...}``. Raises DialogueFails when three plans were
+    """The accepted list of actions, ``{"name", "arguments", ...}``. Raises DialogueError when three plans were
     refused."""
     after_tool = state.last == "tool"
     prompt = state.texts.prompt("planner", state.slots())
@@ -24,18 +24,17 @@ async def plan(state: DialogueState) -> list[dict[str, Any]]:
     for _ in range(ATTEMPTS):
         state.switch("planner")
         reply = await state.ask("planner", prompt, role="user")
-        state.keep("planner", prompt, reply, role="user")
+        request = state.request("planner", prompt, reply, role="user")
         state.add_message("planner", reply)
         state.switch("checker_planner")
-        place = len(state.kept) - 1
         verdict = check_plan(reply, state.tools, after_tool=after_tool)
         if verdict.accepted and needs_judge(reply):
             verdict = await _judge(state, verdict)
         if verdict.accepted:
             state.drop_switch()
-            actions: list[dict[str, Any]] = fenced_json(without_mark(reply))["Action_List"]
+            state.kept.append(request)  # behind its judgement
+            actions: list[dict[str, Any]] = strict_json(reply)["Action_List"]
             return actions
-        del state.kept[place]  # the judgement behind it stays
         state.add_message("checker_planner", f"{MARKS[state.language]['checker_planner']}\n{fence(verdict.to_json())}")
     raise DialogueError("plan refused", f"{ATTEMPTS} plans in a row were refused, the last because {verdict.why()}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from bench_wild.generate.dialogue.dialogue import MARKS, fence, fenced_json, speaker, without_mark
+from bench_wild.generate.dialogue.dialogue import MARKS, fence, strict_json
 from bench_wild.generate.dialogue.dialogue_state import DialogueError, DialogueState
 
 _FENCE = re.compile(r"```(?:markdown|md)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
@@ -15,7 +15,7 @@ async def speak(state: DialogueState, agent: Literal["agent_ask", "agent_answer"
     """A question, a summary of results, or an answer out of its own knowledge.
 
     The text stays as it was written, but for a Markdown fence around it: one that does not begin with the agent's mark
-    is not recognised afterwards. Raises DialogueFails for an empty one.
+    is not recognised afterwards. Raises DialogueError for an empty one.
     """
     state.switch("agent")
     prompt = state.texts.prompt(agent, state.slots())
@@ -23,13 +23,13 @@ async def speak(state: DialogueState, agent: Literal["agent_ask", "agent_answer"
     text = without_fence(reply)
     if not text:
         raise DialogueError("empty reply", f"{agent} wrote nothing")
-    state.keep(agent, prompt, reply)
+    state.keep(agent, prompt, text)
     state.add_message("agent", text)
 
 
 def without_fence(text: str) -> str:
     """A text without the Markdown fence around all of it, or around everything after its mark. Fences inside stay."""
-    mark = re.match(r"\s*Agent\s*[:：]\s*", text)
+    mark = re.match(r"\s*Agent(?: Assistant|助手)?\s*[:：]\s*", text)
     body = text[mark.end() :] if mark else text
     whole = _FENCE.fullmatch(body.strip())
     if whole is None or "```" in whole[1]:
@@ -42,7 +42,7 @@ ATTEMPTS = 3
 
 
 async def simulate(state: DialogueState, actions: list[dict[str, Any]]) -> None:
-    """Results for all actions of a list. Raises DialogueFails when three replies were refused."""
+    """Results for all actions of a list. Raises DialogueError when three replies were refused."""
     prompt = state.texts.prompt("tool", state.slots())
     problem = ""
     for _ in range(ATTEMPTS):
@@ -62,12 +62,10 @@ async def simulate(state: DialogueState, actions: list[dict[str, Any]]) -> None:
 
 def check_results(reply: str, actions: int) -> str:
     """Why the simulated results cannot be accepted; empty if they can."""
-    if speaker(reply) != "tool":
-        return "the text does not begin with Tool:"
-    found = fenced_json(without_mark(reply))
+    found = strict_json(reply)
     observations = found.get("Observation_List") if isinstance(found, dict) else None
     if not isinstance(observations, list):
-        return "there is no JSON object with an Observation_List behind Tool:"
+        return "there is no ```json fence whose object has an Observation_List"
     if len(observations) != actions:
         return f"there are {len(observations)} observations for {actions} actions"
     return ""

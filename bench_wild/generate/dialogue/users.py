@@ -14,12 +14,12 @@ from bench_wild.generate.dialogue.toolset import as_text
 ANSWERS = 0.75
 """The share of questions that the user answers; the user evades the others."""
 
-_DESCRIPTION = ("description", "task", "任务描述", "任务", "描述")
+_DESCRIPTION = ("description", "Task Description", "task", "任务描述", "任务", "描述")
 """Where a task of several tools keeps its text, in the order in which they are looked for."""
 
 
 async def first_task(state: DialogueState, wanted: TaskType) -> None:
-    """The first task of a dialogue. Raises DialogueFails where the reply holds none."""
+    """The first task of a dialogue. Raises DialogueError where the reply holds none."""
     agents = FIRST_TASKS[wanted]
     agent = state.chance.choice(agents) if len(agents) > 1 else agents[0]
     more = {}

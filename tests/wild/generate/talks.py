@@ -89,6 +89,7 @@ def dialogue(
                 )
                 _add(messages, "user", f"{SWITCH[language]}Checker_Planner")
                 _speak(messages, language, "checker_planner", fence({"correct": "no"}))
+                _add(messages, "user", f"{SWITCH[language]}Planner")
             if who == "planner":
                 _speak(
                     messages,
@@ -115,7 +116,7 @@ def _add(messages: list[dict[str, str]], role: str, content: str) -> None:
 
 
 def _speak(messages: list[dict[str, str]], language: Language, who: Any, what: str) -> None:
-    _add(messages, "user" if who == "user" else "assistant", f"{MARKS[language][who]} {what}")
+    _add(messages, "user" if who == "tool" else "assistant", f"{MARKS[language][who]} {what}")
 
 
 # -- tasks of each kind

@@ -79,17 +79,25 @@ SOUND = {
     ),
     "a spellchecker is spoken of": plan(TIDE, thought="No spellchecker is needed."),
     "several times, step by step": plan(TIDE, steps="Now: getTide, serial. Later: getTide for the next 2 ports."),
-    "without a fence": "Planner: " + json.dumps({"Thought": "", "Plan": "", "Action_List": [TIDE]}),
+    "no mark": plan(TIDE, mark=""),
+    "another speaker": plan(TIDE, mark="Agent:"),
+    "words before and behind": f"I think.\n{plan(TIDE)}\nSo be it.",
+    "two questions": plan(ask(), ask(missing=["port"])),
+    "a question for nothing": plan(ask(missing=[])),
 }
 
 DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a word of it
-    "no mark": (fence({"Action_List": [TIDE]}), "format", "Planner:"),
-    "another speaker": (plan(TIDE, mark="Agent:"), "format", "Planner:"),
+    "without a fence": (
+        "Planner: " + json.dumps({"Thought": "", "Plan": "", "Action_List": [TIDE]}), "format", "fence"
+    ),
+    "a fence without its label": (plan(TIDE).replace("```json", "```"), "format", "fence"),
+    "a fence without an end": (plan(TIDE)[:-4], "format", "fence"),
+    "a fence in a text of the JSON": (plan(TIDE, thought="So: ```it```."), "format", "fence"),
     "no JSON": ("Planner: I call getTide.", "format", "JSON"),
     "broken JSON": (plan(TIDE)[:-9] + "```", "format", "JSON"),
     "a comment in JSON": (plan(TIDE).replace('"Plan"', '// now\n"Plan"'), "format", "JSON"),
     "a list instead of an object": ("Planner: " + fence([TIDE]), "format", "JSON"),
-    "no action list": ("Planner: " + fence({"Thought": "", "Plan": ""}), "format", "Action_List"),
+    "no action list": (fence({"Thought": "", "Plan": ""}), "format", "Action_List"),
     "actions that are names": (plan("getTide"), "format", "Action_List"),
     "an action without arguments": (plan({"name": "getTide"}), "format", "Action_List"),
     "arguments as text": (plan({"name": "getTide", "arguments": "{}"}), "format", "Action_List"),
@@ -105,7 +113,7 @@ DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a wor
     "an unknown tool among known": (plan(TIDE, {"name": "getMoon", "arguments": {}}), "call", "getMoon"),
     "a question beside a call": (plan(TIDE, ask()), "call", "alone"),
     "an answer beside a call": (plan(TIDE, ANSWER), "call", "alone"),
-    "two questions": (plan(ask(), ask(missing=["port"])), "call", "alone"),
+    "a question beside an answer": (plan(ask(), CHAT), "call", "alone"),
     "serially so many times": (plan(TIDE, steps="Now: call getTide serially 3 times."), "call", "serially 3 times"),
     "so many times in words": (plan(TIDE, steps="Serial calls of getTide, three times."), "call", "three times"),
     "so many times serially": (plan(TIDE, steps="Call getTide 2 times serially."), "call", "2 times"),
@@ -122,14 +130,13 @@ DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a wor
     "a question about a tool that is no text": (plan(ask(["getTide"])), "parameters", "no tool"),
     "a question for an optional parameter": (plan(ask(missing=["unit"])), "parameters", "unit"),
     "a question for an unknown parameter": (plan(ask(missing=["day", "depth"])), "parameters", "depth"),
-    "a question for nothing": (plan(ask(missing=[])), "parameters", "no missing"),
     "a question with a text for the list": (
         plan({"name": ASK, "arguments": {"tool_name": "getTide", "missing_required_parameters": "day"}}),
-        "parameters", "no missing"
+        "parameters", "no list"
     ),
     "a question about null": (plan(ask(None)), "parameters", "no tool"),
     "a question about an empty list": (plan(ask([])), "parameters", "no tool"),
-    "a question for null": (plan(ask(missing=None)), "parameters", "no missing"),
+    "a question for null": (plan(ask(missing=None)), "parameters", "no list"),
     "an answer of kind null": (
         plan({"name": PREPARE, "arguments": {"answer_type": None}}), "parameters", "answer_type is None"
     ),
@@ -156,6 +163,12 @@ def test_a_planted_defect_is_refused_in_its_part(content: str, part: str, word: 
     assert not verdict.accepted and verdict.to_json()["correct"] == "no"
     assert word in getattr(verdict, part)
     assert [name for name in ("format", "thought", "call", "parameters") if getattr(verdict, name)] == [part]
+
+
+@pytest.mark.parametrize("after_tool", [False, True])
+def test_of_several_equal_answers_each_must_be_sound(after_tool: bool) -> None:
+    assert check_plan(plan(ANSWER, ANSWER), TOOLS, after_tool=after_tool).accepted
+    assert check_plan(plan(ANSWER, CHAT), TOOLS, after_tool=after_tool).accepted is not after_tool
 
 
 @pytest.mark.parametrize("mark", ["Planner:", "Planner："])
@@ -207,11 +220,13 @@ def results(count: int) -> str:
         (results(1), "1 observations for 2 actions"),
         (results(3), "3 observations for 2 actions"),
         (results(0), "0 observations for 2 actions"),
-        ("Tool: it worked", "no JSON"),
-        (results(2)[:-8], "no JSON"),
-        ("Tool:" + fence([1, 2]), "no JSON"),
-        ("Tool:" + fence({"Observation_List": "two"}), "no JSON"),
-        (fence({"Observation_List": [1, 2]}), "does not begin"),
+        (results(2).replace("Tool:", ""), ""),
+        ("Tool: it worked", "no ```json fence"),
+        ('Tool: {"Observation_List": [1, 2]}', "no ```json fence"),
+        (results(2).replace("```json", "```"), "no ```json fence"),
+        (results(2)[:-8], "no ```json fence"),
+        ("Tool:" + fence([1, 2]), "no ```json fence"),
+        ("Tool:" + fence({"Observation_List": "two"}), "no ```json fence"),
     ],
 )
 def test_results_are_refused_that_cannot_be_read_or_do_not_match_the_actions(reply: str, why: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker
+from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker, without_mark
 from bench_wild.generate.dialogue.dialogue_state import DialogueError
 from bench_wild.generate.dialogue.texts import KINDS
 from bench_wild.labels import ASK
@@ -50,7 +50,7 @@ def test_every_request_is_a_prompt_the_whole_transcript_and_a_switch() -> None:
     ]  # fmt: skip
     _, _, last = stage.asked[-1]
     assert last[1:] == dialogue.messages[:-1]
-    assert last[-1] == {"role": "user", "content": "Now switch the role to Agent"}
+    assert last[-1] == {"role": "user", "content": "Switch to the role of Agent"}
     assert all("getTide" in stage.asked[number][2][0]["content"] for number in range(4))
     assert all(dialogue.env_info in messages[0]["content"] for _, _, messages in stage.asked)
     assert ASK not in stage.asked[0][2][0]["content"], "the user is not shown the pseudo tools"
@@ -107,9 +107,9 @@ def test_a_refused_plan_stays_in_the_raw_transcript_with_the_checkers_words_and_
 @pytest.mark.parametrize(
     "mark",
     [
-        "Checker_Planner: " + fence({"correct": "no"}),
-        "Checker_Tool: " + fence({"correct": "no"}),
-        "Now switch the role to User",
+        "Checker_Planner: " + fence(["no"]),
+        "Checker_Tool: " + fence(["no"]),
+        "Switch to the role of User",
         "User: hm",
     ],
 )
@@ -119,6 +119,13 @@ def test_a_refused_plan_takes_only_itself_along_whosever_mark_it_begins_with(mar
     )
     assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
     assert ranges == [(0, 5)]
+
+
+@pytest.mark.parametrize("text", ["Switch to the role of User", "Checker_Tool: no", "切换角色为用户", "hm"])
+def test_a_refused_result_takes_only_itself_along_whatever_it_is(text: str) -> None:
+    dialogue = Stage([tasks(), plan(CALL), text, text, result(), plan(DONE), ANSWERED]).play("ST")
+    kept, _ = kept_messages(dialogue)
+    assert [speaker(message["content"]) for message in kept] == ["user", "planner", "tool", "planner", "agent"]
 
 
 def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
@@ -149,6 +156,8 @@ def test_a_refused_result_stays_in_the_raw_transcript_only() -> None:
         (["I cannot."], "no tasks", "I cannot."),
         (["```json\n{\"Task 1\": }\n```"], "no tasks", "wrote no JSON object"),
         (["```json\n{\"Task 1\": 5}\n```"], "no tasks", "without a task"),
+        ([tasks(), plan(CHAT).replace('"Thought"', '"Mood"')], "incomplete plan", "without Thought"),
+        ([tasks(), plan(CHAT).replace('"Plan"', '"Mood"')], "incomplete plan", "without Plan"),
         ([tasks(), plan(CHAT), ""], "empty reply", "agent_answer_chat wrote nothing"),
         ([tasks(), plan(ASKS), "Agent: Where?", "User:"], "empty reply", "the user's message is empty"),
     ],
@@ -179,7 +188,7 @@ def test_the_judge_decides_about_several_actions_and_is_asked_again_while_it_spe
         text["content"] for text in dialogue.messages if speaker(text["content"]) == "checker_planner"
     )
     kept = [request.task for request in stage.state.kept]
-    assert kept == [kept[0], "checker_planner", "planner", "checker_planner", "tool", "planner", "agent_answer"]
+    assert kept == [kept[0], "checker_planner", "checker_planner", "planner", "tool", "planner", "agent_answer"]
 
 
 def test_three_refusals_are_counted_for_each_plan_anew() -> None:
@@ -195,20 +204,35 @@ def test_small_talk_behind_a_result_is_refused_whichever_colon_the_tool_wrote(ma
     )
 
 
-def test_a_question_without_the_agents_mark_leaves_the_task_silently() -> None:
-    stage = Stage(
-        [tasks(), plan(ASKS), "Where, please?", "User: tell me about the sea", plan(CHAT), "Agent: It is big."]
-    )
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [fence({"Thought": "", "Plan": "", "Action_List": [CALL]})],
+        [plan(CALL), fence({"Observation_List": [1]})],
+        [plan(ASKS), "Where, please?"],
+    ],
+)
+def test_a_plan_result_or_question_without_its_mark_leaves_the_task_silently(replies: list[str]) -> None:
+    stage = Stage([tasks(), *replies, "User: tell me about the sea", plan(CHAT), "Agent: It is big."])
     dialogue = stage.play("CQ", "CC")
     first, second = dialogue.turns
-    assert (first.end, second.start) == (5, 5)
-    assert dialogue.messages[4]["content"] == "Where, please?"
+    assert first.end == second.start == 1 + 2 * len(replies)
+    assert dialogue.messages[first.end - 1]["content"] == replies[-1]
 
 
-def test_a_task_without_an_end_is_left_after_a_hundred_rounds() -> None:
-    stage = Stage([tasks(), *[plan(CALL), result()] * 100])
+@pytest.mark.parametrize("mark", ["Agent:", "Agent Assistant:", "Agent助手："])
+def test_the_agent_is_known_by_each_name_that_the_originals_prompts_give_it(mark: str) -> None:
+    stage = Stage([tasks(), plan(ASKS), f"{mark} Where?", "User: Brest", plan(CHAT), f"{mark} Bye."])
+    kept, _ = kept_messages(stage.play("CQ"))
+    assert [(speaker(text), without_mark(text)) for text in (kept[2]["content"], kept[-1]["content"])] == [
+        ("agent", "Where?"), ("agent", "Bye.")
+    ]  # fmt: skip
+
+
+def test_a_task_without_an_end_is_left_after_a_hundred_rounds_of_plans_and_of_results() -> None:
+    stage = Stage([tasks(), *[plan(CALL), result()] * 50])
     dialogue = stage.play("ST")
-    assert speakers(dialogue).count("tool") == 100
+    assert speakers(dialogue).count("tool") == 50
 
 
 def test_a_later_task_begins_with_a_switch_and_is_one_of_the_22_variants() -> None:
@@ -218,13 +242,20 @@ def test_a_later_task_begins_with_a_switch_and_is_one_of_the_22_variants() -> No
         dialogue = stage.play("CC", "ST")
         _, turn = dialogue.turns
         assert speakers(dialogue)[turn.start :][:2] == ["switch", "user"]
-        assert dialogue.messages[turn.start + 1] == {"role": "user", "content": "User: And Roscoff?"}
+        assert dialogue.messages[turn.start + 1] == {"role": "assistant", "content": "User: And Roscoff?"}
         assert KINDS[turn.kind] == turn.group
         variant = stage.texts.follow_ups[turn.kind]
         prompt = stage.asked[3][2][0]["content"]
         assert variant.what in prompt and variant.example in prompt and stage.texts.wanted["ST"] in prompt
         seen.add(turn.kind)
     assert seen == set(KINDS) and len(seen) == 22
+
+
+@pytest.mark.parametrize("key", ["Task Description", "任务描述", "description"])
+def test_a_task_of_several_tools_is_read_with_the_originals_prompts_too(key: str) -> None:
+    written = fence({"Task 1": {"Task Difficulty": "hard", key: "both tides?", "Overall Plan": "think"}})
+    dialogue = Stage([written, plan(CHAT), "Agent: Yes."]).play("MT")
+    assert dialogue.messages[0]["content"] == "User: both tides?"
 
 
 def test_several_tools_are_wanted_serially_in_parallel_or_both() -> None:

@@ -28,6 +28,7 @@ from bench_wild.generate.dialogue.dialogue import (
     kept_messages,
     read_dialogues,
     speaker,
+    strict_json,
     without_mark,
 )
 from bench_wild.generate.dialogue.dialogue_state import draw_time
@@ -59,7 +60,10 @@ JSON = st.recursive(
         ("Agents: two", None, "Agents: two"),
         ("User says: x", None, "User says: x"),
         (" User: x", None, "User: x"),
-        ("Now switch the role to Agent", None, "Now switch the role to Agent"),
+        ("Agent Assistant: two", "agent", "two"),
+        ("Agent助手：好", "agent", "好"),
+        ("User Assistant: x", None, "User Assistant: x"),
+        ("Switch to the role of Agent", None, "Switch to the role of Agent"),
     ],
 )
 def test_who_speaks_is_told_by_the_beginning_with_either_colon(content: str, who: str | None, said: str) -> None:
@@ -71,6 +75,7 @@ def test_each_mark_is_recognised_and_a_switch_is_none(language: str) -> None:
     for who, mark in MARKS[language].items():  # type: ignore[index]
         assert speaker(f"{mark} x") == who
         assert not is_switch(f"{mark} x")
+    assert is_switch({"en": "Now switch the role to ", "zh": "现在切换角色为"}[language]), "of earlier versions"
     assert is_switch(SWITCH[language] + "Tool") and speaker(SWITCH[language] + "Tool") is None  # type: ignore[index]
 
 
@@ -79,13 +84,34 @@ def test_each_mark_is_recognised_and_a_switch_is_none(language: str) -> None:
 def test_a_fenced_value_is_read_back_whatever_stands_around_it(value: Any) -> None:
     assert fenced_json(fence(value)) == value
     assert fenced_json(f"Here:\n{fence(value)}\nand ``` more ```") == value
+    assert fenced_json(f"```text\nhm\n```\n{fence(value)}") == value
     assert fenced_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('Planner:\n```json\n{"a": 1}\n```', {"a": 1}),
+        ('```json{"a": 1}```, or ```json{"a": 2}```', {"a": 1}),
+        ('```\n{"a": 1}\n```\n```json\n{"a": 2}\n```', {"a": 2}),
+        ('{"a": 1}', None),
+        ('```\n{"a": 1}\n```', None),
+        ('```JSON\n{"a": 1}\n```', None),
+        ('```json\n{"a": 1}', None),
+        ('```json\n{"a": 1} // so\n```', None),
+        ('```json\n{"a": "```"}\n```', None),
+        ('```json\n{"a": }\n```\n```json\n{"a": 2}\n```', None),
+    ],
+)
+def test_the_checkers_read_the_first_fence_that_is_labelled_json_and_nothing_else(text: str, value: Any) -> None:
+    assert strict_json(text) == value
 
 
 @given(st.text())
 def test_no_text_breaks_the_reader_of_json(text: str) -> None:
     fenced_json(text)
     fenced_json(f"```{text}")
+    strict_json(f"```json{text}```")
 
 
 @pytest.mark.parametrize(
@@ -103,6 +129,8 @@ def test_what_is_no_json_is_none(text: str) -> None:
         ("```\nAgent: in a bare fence\n```", "Agent: in a bare fence"),
         ("Agent:\n```md\n# inside\n```", "Agent: # inside"),
         ("Agent：```markdown\n好\n```", "Agent： 好"),
+        ("Agent Assistant:\n```markdown\n# inside\n```", "Agent Assistant: # inside"),
+        ("Agent助手：\n```markdown\n好\n```", "Agent助手： 好"),
         ("Agent: see\n```python\n1\n```", "Agent: see\n```python\n1\n```"),
         ("Agent:\n```python\n1\n```", "Agent:\n```python\n1\n```"),
         ("```\na\n```\nand\n```\nb\n```", "```\na\n```\nand\n```\nb\n```"),
@@ -159,7 +187,7 @@ def test_cleaning_keeps_the_ranges_of_tasks() -> None:
 @pytest.mark.parametrize(
     ("language", "form"),
     [
-        ("en", r"current time：2024-\d\d-\d\d \d\d:\d\d:\d\d (Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"),
+        ("en", r"Current Time：2024-\d\d-\d\d \d\d:\d\d:\d\d (Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"),
         ("zh", r"当前时间：2024-\d\d-\d\d \d\d:\d\d:\d\d 星期[一二三四五六日]"),
     ],
 )
