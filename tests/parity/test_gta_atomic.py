@@ -29,7 +29,7 @@ from bench_gta.atomic.score import e2e_values, step_values
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.similarity import cosine, similarity, trigram_vector
 from tests.every import every
-from tests.parity.golden import cases, close, listed, load, needs, parameters
+from tests.parity.golden import cases, close, listed, load, needs, parameters, vector
 
 pytestmark = needs("gta_atomic")
 
@@ -262,20 +262,26 @@ def prompts(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
-@needs("gta_atomic", "messages_step.json")
-def test_loading(root: str, prompts: Path) -> None:
-    samples = data_set("messages_step.json", root, prompts)
-    for sample, expected in zip(samples.values(), golden("messages_step.json")["loaded"], strict=True):
-        loaded = data.resolve(sample)
-        found = {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer}
-        assert found == filled(expected, root), sample.id
-        assert data.resolve(sample, ROOT_TOKEN).dialogs == expected["dialogs"], sample.id
+@every("case", cases("gta_atomic", "messages_step.json", "loaded"))
+def test_loading(case: dict[str, Any], root: str, prompts: Path) -> None:
+    place = golden("messages_step.json")["loaded"].index(case)
+    sample = list(data_set("messages_step.json", root, prompts).values())[place]
+    loaded = data.resolve(sample)
+    found = {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer}
+    assert found == filled(case, root)
+    assert data.resolve(sample, ROOT_TOKEN).dialogs == case["dialogs"]
+
+
+def stored_prediction(key: str) -> Any:
+    """The entry of the prediction file for a sample: entries are named by the sample's position, whatever its key."""
+    content = golden("messages_step.json")
+    return content["predictions"][str(list(content["dataset"]).index(key))]
 
 
 @every("case", cases("gta_atomic", "messages_step.json", "samples"))
 def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     sample = data_set("messages_step.json", root, prompts)[case["sample"]]
-    expected = golden("messages_step.json")["predictions"][case["sample"]]
+    expected = stored_prediction(case["sample"])
     case = filled(case, root)
     model = ScriptedModel(case["replies"])
     output = asyncio.run(run_step(new_case(sample, model, prompts)))
@@ -284,6 +290,7 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(with_placeholders(output, {root: ROOT_TOKEN})) == without_messages(expected)
 
 
+@vector("gta_atomic", "messages_step.json", "score")
 @needs("gta_atomic", "messages_step.json")
 def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
@@ -318,6 +325,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(drop_thoughts(stored["prediction"])) == without_messages(run["prediction_2024"])
 
 
+@vector("gta_atomic", "messages_e2e.json", "score")
 @needs("gta_atomic", "messages_e2e.json")
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
     task, values = EndToEnd(), []
