@@ -8,6 +8,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from agentgauge.core.config import Prices
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tools import Tool, ToolOutput
-from agentgauge.core.types import Record, Scoring
+from agentgauge.core.types import Record, Score, Scoring
 from agentgauge.model import endpoint
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
@@ -31,7 +32,12 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api
 from agentgauge.model.transport.base import Answer, Outgoing
+from agentgauge.model.wire import read_reply, request_body
+from agentgauge.run.external_agent import chat_form
+from agentgauge.run.external_agent.answer import read_answer
 from agentgauge.run.solve import Planned, Solver
+from agentgauge.sandbox import SandboxResult
+from agentgauge.short_form.task import ShortTask, short_task
 from agentgauge.store import RunFolder
 from bench_wild.prompts import Sending
 from bench_wild.task import Wild
@@ -305,10 +311,26 @@ def odd_texts(dialect: str) -> Iterator[str]:
             yield from (written.replace(part, json.dumps(one)) for one in TYPES)
 
 
-def settings(chance: random.Random) -> Iterator[Setting]:
-    """Every benchmark with every scoring, natively and in each dialect."""
+class Talks:
+    """A task in the short form, with a tool."""
+
+    async def run(self, case):
+        return await case.converse("?", tools=[{"name": "OCR", "description": "", "parameters": {"type": "object"}}])
+
+    def score(self, sample, answer):
+        return Score(answer.text == "So.")
+
+
+def short(folder: Path) -> ShortTask:
+    (folder / "talks.jsonl").write_text('{"id": "one"}\n', encoding="utf-8")
+    return short_task(Talks, "talks", data=str(folder / "talks.jsonl"))
+
+
+def settings(chance: random.Random, folder: Path) -> Iterator[Setting]:
+    """Every benchmark with every scoring, natively and in each dialect, and a task in the short form."""
     wilds: list[Task] = [Wild("en", "2025", sending=Sending(release="2025")), Wild("en", "2025"), Wild("zh")]
-    for task in [task for name, task in known_tasks().items() if not name.startswith("tests")] + wilds:
+    known = [task for name, task in known_tasks().items() if not name.startswith("tests")]
+    for task in [*known, *wilds, short(folder)]:
         for dialect in task.dialects:
             for scoring in SCORINGS:
                 yield Setting(planned(task, chance), dialect, scoring)
@@ -338,13 +360,36 @@ def check_fields(setting: Setting, count: int, chance: random.Random, folder: Pa
 @pytest.mark.parametrize("part", range(2))
 def test_no_field_breaks_a_case(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{SEED} {part}")
-    for setting in settings(chance):
+    for setting in settings(chance, tmp_path):
         check_fields(setting, 1 if setting.dialect != "native" else 4, chance, tmp_path, monkeypatch)
+
+
+def test_no_field_breaks_the_endpoint_of_an_agent(tmp_path: Path) -> None:
+    """What the agent gets is a completion whose calls name functions; what it sends is refused in words, or can be
+    sent on; its answer is one, or its problem is told."""
+    spec, body = resolve("m", url="http://127.0.0.1:9/v1", environ={}), whole("OCR", "So.", random.Random(1))
+    for path, value in ((path, value) for path in places(body) if path not in NO_FIELDS for value in TYPES):
+        one = json.loads(odd(copy.deepcopy(body), path, copy.deepcopy(value)).content)
+        reply = read_reply(one, spec)
+        assert isinstance(reply, ChatReply), one
+        for made in (chat_form.completion(reply, "m", 1), *chat_form.chunks(reply, "m", 1, usage=True)):
+            json.dumps(made, allow_nan=False)
+        calls = chat_form.completion(reply, "m", 1)["choices"][0]["message"].get("tool_calls", [])
+        assert all(isinstance(call["function"]["name"], str) and call["id"] for call in calls), one
+        message = one["choices"][0]["message"]
+        with suppress(chat_form.Refused):
+            asked = chat_form.read_body(
+                json.dumps({"messages": [{"role": "user", "content": "?"}, message]}).encode(), "m"
+            )
+            json.dumps(request_body(spec, ChatRequest(asked.messages, asked.tools)), allow_nan=False)
+        (tmp_path / "answer.json").write_text(json.dumps(message), encoding="utf-8")
+        answered, problem = read_answer(tmp_path, SandboxResult("ok", "", "", "", 0, 1.0, ()))
+        assert isinstance(answered.text, str) and "\n" not in problem
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("part", range(8))
 def test_none_of_many_fields_breaks_a_case(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{SEED} many {part}")
-    for setting in list(settings(chance))[part::8]:
+    for setting in list(settings(chance, tmp_path))[part::8]:
         check_fields(setting, 10_000, chance, tmp_path, monkeypatch)
