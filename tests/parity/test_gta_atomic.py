@@ -151,6 +151,9 @@ def test_tool_metadata_survives_a_round_trip(name: str) -> None:
 # -- react_parse.json
 
 
+needs_tools = needs("gta_atomic", "toolmeta.json")
+
+
 def react() -> React:
     return React(FREE.call_protocol, FREE.parameter_description, FREE.no_action, FREE.invalid_action)
 
@@ -168,6 +171,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@needs_tools
 @pytest.mark.parametrize("case", cases("gta_atomic", "react_parse.json"))
 def test_reading_a_reply(case: dict[str, Any], root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # relative paths must not exist by accident
@@ -262,6 +266,7 @@ def prompts(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
+@needs_tools
 @every("case", cases("gta_atomic", "messages_step.json", "loaded"))
 def test_loading(case: dict[str, Any], root: str, prompts: Path) -> None:
     place = golden("messages_step.json")["loaded"].index(case)
@@ -278,6 +283,7 @@ def stored_prediction(key: str) -> Any:
     return content["predictions"][str(list(content["dataset"]).index(key))]
 
 
+@needs_tools
 @every("case", cases("gta_atomic", "messages_step.json", "samples"))
 def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     sample = data_set("messages_step.json", root, prompts)[case["sample"]]
@@ -291,7 +297,7 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
 
 
 @vector("gta_atomic", "messages_step.json", "score")
-@needs("gta_atomic", "messages_step.json")
+@needs("gta_atomic", "messages_step.json", "toolmeta.json")
 def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
     task, scores = StepByStep(), []
@@ -314,6 +320,7 @@ def play(run: Mapping[str, Any], root: str, prompts: Path) -> tuple[Any, Scripte
     return output, model, tools
 
 
+@needs_tools
 @every("run", cases("gta_atomic", "messages_e2e.json", "runs"))
 def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     output, model, tools = play(run, root, prompts)
@@ -326,7 +333,7 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
 
 
 @vector("gta_atomic", "messages_e2e.json", "score")
-@needs("gta_atomic", "messages_e2e.json")
+@needs("gta_atomic", "messages_e2e.json", "toolmeta.json")
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
     task, values = EndToEnd(), []
     for run in golden("messages_e2e.json")["runs"]:

@@ -202,6 +202,7 @@ def renamed(value: Any) -> Any:
 # -- aggregation_cases.json
 
 
+@needs("wild", "sessions.json")
 @every("case", cases("wild", "aggregation_cases.json", WHOLE))
 def test_aggregation(case: Mapping[str, Any]) -> None:
     of_sessions = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from agentgauge.model.providers import Quirks
 from agentgauge.model.replay import fitted
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
+from bench_wild.data import resolve
 from bench_wild.labels import NOT_EXPECTED
 from bench_wild.prompts import Release, Sending
+from bench_wild.release2025.csv_rows import row
 from bench_wild.run import FAILED, run_task
 from bench_wild.task import Wild
 from tests.wild.test_run import Scripted, sample
@@ -45,7 +48,10 @@ def run(
     model = Scripted(*map(received, messages), received({"content": None}))
     case = Case(sample(place), 1, 0, CaseSettings("native", scoring), model, None, Path())
     output = asyncio.run(run_task(case, Sending(release=release)))
-    Wild("en", release).score(sample(place), output, scoring, "")  # any outcome can be scored and explained
+    # any outcome can be scored, explained and written in both releases' layouts
+    score = Wild("en", release).score(sample(place), output, scoring, "")
+    sending, tolerant = Sending(release=release), scoring == "strict"
+    json.dumps(row(*resolve(sample(place)), output, score, sending=sending, tolerant=tolerant))
     return output, model
 
 
