@@ -227,6 +227,8 @@ def _received(message: Mapping[str, Any], content: Any) -> dict[str, Any]:
 def _filled(call: Any) -> Any:
     if not isinstance(call, Mapping):
         return call
+    if call.get("type") == "custom":  # whose function is a field like any other to the clients
+        return {"id": None, "custom": None, **call}
     filled = {**_CALL_FIELDS, **call}
     if isinstance(function := filled["function"], Mapping):
         filled["function"] = {**_FUNCTION_FIELDS, **function}

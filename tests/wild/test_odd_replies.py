@@ -125,6 +125,8 @@ def test_strict_scoring_reads_texts(content: Any, text: str) -> None:
         ([[]], NOT_READ, NOT_READ),
         ([{"function": None}], NOT_READ, NOT_READ),
         ([{"function": "f"}], NOT_READ, NOT_READ),
+        ([{"type": "custom", "function": {"name": "bookTable"}}], NOT_READ + "'arguments'", NOT_READ + "'arguments'"),
+        ([{"type": "custom", "custom": {"name": "f"}}], NOT_READ + "'function'", NOT_READ + "'function'"),
         ([{"function": {"name": ["bookTable"]}}], NOT_EXPECTED, NOT_EXPECTED),
         ([{"function": {"name": {"a": 1}}}], NOT_EXPECTED, NOT_EXPECTED),
         ([{"function": {"name": 5}}], NOT_EXPECTED, NOT_EXPECTED),
