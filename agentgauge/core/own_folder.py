@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -15,20 +16,23 @@ from types import TracebackType
 class OwnFolder:
     """A new folder in the system's temporary folder, until ``close`` or the end of the process.
 
-    The process holds a lock on it, which the kernel releases also after kill -9: the next folder of the same kind
-    removes those that no process holds any more. Where the file system has no locks they stay.
+    The process holds a lock on it, which the kernel releases also after kill -9: the next process that makes a folder
+    of the same kind removes those that no process holds any more. Where the file system has no locks they stay.
     """
 
     def __init__(self, kind: str) -> None:
         """``kind``: a word of its name. Raises OSError."""
         prefix = f"agentgauge-{kind}-"
-        _remove_left(prefix)
+        _remove_left(Path(tempfile.gettempdir()), prefix)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:  # another process took it for one that was left, and has removed it
+                continue
             if _lock(self._lock) is not False and self.path.exists():
                 return
-            os.close(self._lock)  # another process has taken it for one that was left
+            os.close(self._lock)  # another process is about to remove it
 
     def close(self) -> None:
         remove_tree(self.path)
@@ -41,9 +45,10 @@ class OwnFolder:
         self.close()
 
 
-def _remove_left(prefix: str) -> None:
-    """Remove the folders of this user's processes that have ended."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+@cache
+def _remove_left(where: Path, prefix: str) -> None:
+    """Remove the folders of this user's processes that have ended, once in a process."""
+    for folder in where.glob(f"{prefix}*-*"):
         try:
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # another user's, or it has just been removed

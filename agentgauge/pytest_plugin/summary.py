@@ -58,9 +58,11 @@ def sum_up(state: RunState, exitstatus: int) -> int:
             why_missing=state.why_missing,
         )
     except Exception as error:
-        if isinstance(error, OSError | UsageProblem) or not mistake_behind(error):
+        # what a resumed run holds may be of another version, and says so
+        mistake = error.__cause__ if isinstance(error, UsageProblem) and not settings.resume else error
+        if mistake is None or isinstance(mistake, OSError | UsageProblem) or not mistake_behind(mistake):
             raise
-        what = f"no summary, because code of the benchmark failed: {sentence_of(error)}"
+        what = f"no summary, because code of the benchmark failed: {sentence_of(mistake)}"
         advice = f"correct it, then score the stored answers with --rescore={folder.path}"
         raise UsageProblem(f"{what}; {advice}") from error
     status = _judge(state, exitstatus)

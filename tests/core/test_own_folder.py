@@ -90,3 +90,19 @@ def test_a_folder_that_another_process_has_just_taken_for_a_left_one_is_made_ane
     with OwnFolder("view") as folder:
         assert not os.path.samestat(folder.stat(), os.fstat(taken[0]))
     os.close(taken[0])
+
+
+def test_a_folder_that_another_process_has_removed_at_once_is_made_anew(temporary, monkeypatch):
+    made = tempfile.mkdtemp
+    removed: list[str] = []
+
+    def interrupted(**options):
+        path = made(**options)
+        if not removed:
+            removed.append(path)
+            Path(path).rmdir()
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    with OwnFolder("view") as folder:
+        assert removed and folder.is_dir() and str(folder) not in removed

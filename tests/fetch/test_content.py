@@ -157,7 +157,7 @@ def test_names_of_a_server_do_not_steer_the_terminal(site: Site, place: Place) -
     site.release(REPO, "v0.1.0", {"\x1b[2Jwiped\r.txt": b"x"})
     outcome, out, err = fetch(site, place)
     assert outcome == 4
-    assert "but ?[2Jwiped?.txt" in out
+    assert "but \u241b[2Jwiped\u240d.txt" in out
     assert "HTTP 404" in one_sentence(err)
 
 

@@ -99,9 +99,9 @@ def finished(tmp_path_factory, url) -> Project:
     [
         ("run", 0o500, "run cannot be used (Permission denied): give this user access to it"),
         ("run", 0o000, "run/several.json cannot be used (Permission denied)"),
-        ("run/run.json", 0o000, "run/run.json cannot be used (Permission denied)"),
+        ("run/run.json", 0o000, "run/run.json cannot be read (Permission denied); it must be a file that you may read"),
         ("run/planned.json", 0o000, "run/planned.json cannot be used (Permission denied)"),
-        ("run/records.jsonl", 0o000, "run/records.jsonl cannot be used (Permission denied)"),
+        ("run/records.jsonl", 0o000, "run/records.jsonl cannot be read (Permission denied); it must be a file"),
         ("run/records", 0o500, "run/records cannot be used (Permission denied)"),
     ],
 )

@@ -343,7 +343,7 @@ def test_a_folder_that_is_not_the_user_s_alone_is_not_used(
         store.keep(KEYS[number], answer(number))
         assert store.find(KEYS[number]) is None
     (logged,) = caplog.messages
-    assert str(folder) in logged and "set cache_mb = 0 in [tools]" in logged
+    assert str(folder) in logged and "cache_mb = 0 in [tools]" in logged
 
 
 def test_a_write_that_fails_is_logged_once_and_leaves_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
