@@ -28,6 +28,7 @@ from bench_wild.metrics import (
     task_values,
 )
 from bench_wild.prompts import Release, convert_tools
+from bench_wild.release2025.azure import narrowed
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
 
@@ -92,6 +93,11 @@ def situated(score: Score, session: Session, task: WildTask, messages: int) -> S
     return replace(score, values={**score.values, **situation_values(types, messages, score.values["task" + DONE])})
 
 
+def as_asked(session: Session, result: Mapping[str, Json]) -> Session:
+    """The session with the tools that the earlier evaluator scores: as the requests of its release left them."""
+    return replace(session, tools=tuple(narrowed(session.tools))) if result.get("release") == "2025" else session
+
+
 def score_soft(
     session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool
 ) -> Score:
@@ -106,6 +112,7 @@ def score_soft(
 def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] | None) -> Score:
     if output is None:
         return Score(False, _soft_values(session, task, None), (BROKEN,), "there is no result", session.id)
+    session = as_asked(session, output)
     steps = read_steps(output["inference_log"])
     correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
     score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)

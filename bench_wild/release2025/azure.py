@@ -29,6 +29,21 @@ def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**_copy(tool), "function": _function(tool["function"])} for tool in tools]
 
 
+def narrowed(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools as a request leaves them in the data, which is then scored: of a type that names several, such as
+    ``string|null``, the first."""
+    found: list[dict[str, Any]] = _copy(tools)
+    for tool in found:
+        schemas = list(tool["function"].get("parameters", {}).get("properties", {}).values())
+        while schemas:
+            if isinstance(schema := schemas.pop(), dict):
+                if isinstance(schema.get("type"), str):
+                    schema["type"] = schema["type"].split("|")[0]
+                members = schema.get("properties")
+                schemas += [*(members.values() if isinstance(members, dict) else ()), schema.get("items")]
+    return found
+
+
 def _function(function: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = _copy(function)
     if "parameters" in function:
