@@ -258,7 +258,7 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
     if xlam and len(replies) == len(task.answer_list) - 1 and replies and replies[0].calls:
         # xLAM 1 gives no final answer, so that upstream lets its tasks pass without one
         correct = correct or replies[0].calls[0].name == task.answer_list[0].name
-    optimal = str(line.get("predict_is_optimal")) == "True"
+    optimal = line.get("predict_is_optimal") == "True"
     return task, score_soft(session, task, replies, action_correct=correct, optimal=optimal)
 
 

@@ -69,8 +69,9 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
 
 
 def read_calls(calls: Json) -> Iterator[Call]:
-    """Calls as they came; a name that is no text is empty, and arguments that are missing are null."""
-    for call in calls if isinstance(calls, list) else ():
+    """Calls as they came; a name that is no text is empty, and arguments that are missing are null. A number or a
+    boolean in place of the list is a call that cannot be read."""
+    for call in calls if isinstance(calls, list) else [None] if isinstance(calls, int | float) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         function = function if isinstance(function, Mapping) else {}
         name = function.get("name")

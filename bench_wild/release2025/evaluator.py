@@ -110,7 +110,7 @@ def _score_calls(
     made: dict[str, list[tuple[int, int, Call]]] = {}
     for place, reply in enumerate(replies):
         for number, call in enumerate(reply.calls):
-            if not isinstance(call.name, str):
+            if call.unnamed or not isinstance(call.name, str):
                 raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
             made.setdefault(call.name, []).append((place, number, call))
     if len(made) != len(wanted):

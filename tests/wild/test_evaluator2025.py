@@ -401,6 +401,8 @@ NAMELESS = {"function": {"arguments": "{}"}}
         ([[{"function": True}], None], "function name hallucination", "TypeError"),
         ([[{"function": "rename"}], None], "function name hallucination", "TypeError"),
         ([[None]], "function name hallucination", "TypeError"),
+        ([0, None], "function name hallucination", "TypeError"),
+        ([{}, None], "redundant tool calling", ""),
         ([[{"function": {"name": "get"}}, {"function": None}]], "function name hallucination", "TypeError"),
     ],
 )

@@ -254,6 +254,14 @@ def test_calls_that_lack_something_are_wrong_and_not_damaged(data: Path, tmp_pat
     assert not sample["passed"]
 
 
+@pytest.mark.parametrize(("optimal", "share"), [("True", 100), ("False", 0), (True, 0), (None, 0)])
+def test_whether_a_path_is_optimal_is_a_text(data: Path, tmp_path: Path, optimal: Any, share: float) -> None:
+    """As upstream, whose files say so in a text."""
+    replies: list[Any] = [[call("read", bed="B1"), call("read", bed="B2")], [call("plant", bed="B1", rows=3.0)], ANSWER]
+    line = prediction(1, replies, predict_is_optimal=optimal)
+    assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Optimal"] == share
+
+
 def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
     out = lines(tmp_path / "p.jsonl", prediction(0, [READ]), {"id": IDS[0], "idx": 9, "predict_result": []})
     with pytest.raises(DataProblem, match=r"line 2: the prediction has an unknown shape"):
