@@ -237,7 +237,7 @@ def test_two_published_files_leave_out_what_was_not_answered(
         prediction(0, [READ, ANSWER]),
         prediction(1, [], predict_label="error") | {"predict_result": [NO_REPLY]},
         prediction(1, ["no"], predict_label="error"),  # a second line of a task is left out all the same
-        prediction(2, ["time out"], predict_label="error"),
+        prediction(2, [], predict_label="error") | {"predict_result": [{"error": "time out"}]},  # without fields
         prediction(3, [[("filter_by_prompt", "{}")]], predict_label="error"),
         prediction(0, ["I will not."], predict_label="error", id=IDS[1]),
     )
