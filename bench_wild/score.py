@@ -28,7 +28,7 @@ from bench_wild.metrics import (
     task_values,
 )
 from bench_wild.prompts import Release, convert_tools
-from bench_wild.release2025.azure import narrowed
+from bench_wild.release2025.azure import as_asked
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
 
@@ -91,11 +91,6 @@ def situated(score: Score, session: Session, task: WildTask, messages: int) -> S
     """The score with the counters for the tables by sequence of types and by number of messages."""
     types = [one.type for one in session.tasks[: task.position + 1]]
     return replace(score, values={**score.values, **situation_values(types, messages, score.values["task" + DONE])})
-
-
-def as_asked(session: Session, result: Mapping[str, Json]) -> Session:
-    """The session with the tools that the earlier evaluator scores: as the requests of its release left them."""
-    return replace(session, tools=tuple(narrowed(session.tools))) if result.get("release") == "2025" else session
 
 
 def score_soft(

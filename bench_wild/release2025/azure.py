@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from agentgauge.core.types import Json
+from bench_wild.data import Session
 
 _KEPT = ("parameters", "properties", "description", "type", "example_value", "enum", "items")
 """Keywords that a property keeps. ``required``, ``default``, ``anyOf`` and ``additionalProperties`` are not among
@@ -27,6 +31,11 @@ _TYPES = {
 def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools with normalised parameters. The result shares nothing with ``tools``."""
     return [{**_copy(tool), "function": _function(tool["function"])} for tool in tools]
+
+
+def as_asked(session: Session, result: Mapping[str, Json]) -> Session:
+    """The session with the tools that the earlier evaluator scores: as the requests of its release left them."""
+    return replace(session, tools=tuple(narrowed(session.tools))) if result.get("release") == "2025" else session
 
 
 def narrowed(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -18,9 +18,9 @@ from bench_wild.data import Session, WildTask, sample_id
 from bench_wild.labels import FIRST_TURN, UNKNOWN_SUBTYPE
 from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES
 from bench_wild.prompts import ORIGINAL, Sending, messages_of
+from bench_wild.release2025.azure import as_asked
 from bench_wild.release2025.evaluator import Reply, judge_softly
 from bench_wild.run import with_inputs
-from bench_wild.score import as_asked
 from bench_wild.steps import CORRECT, ERROR, read_steps
 
 FILE = "data_with_details.csv"
