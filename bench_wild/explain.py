@@ -69,14 +69,14 @@ def _argument_label(outcome: str) -> str:
 def _action_label(step: Step, offered: Collection[str]) -> str:
     wanted = [Counter(call.name for call in group) for group in step.candidates]
     came = Counter(call.name for call in step.calls)
+    if step.reason.startswith("parse"):
+        return "unreadable_call"
     if not step.calls:
         if not step.content:
             return "empty_reply"
         if looks_like_call(step.content):
             return "unreadable_call"
         return "stopped_early" if step.place else "no_call"
-    if step.reason.startswith("parse"):
-        return "unreadable_call"
     if any(name not in offered for name in came):
         return "unknown_tool"
     if wanted and all(names.keys() == {ASK} for names in wanted):

@@ -44,7 +44,7 @@ Result = dict[str, Any]
 class Answer:
     """A reply of the model in OpenAI's format, from any dialect."""
 
-    content: str | None
+    content: Json  # a text, null, or whatever came instead
     tool_calls: Sequence[Mapping[str, Any]] | None  # as received; what a server left out of a call is null
     reasoning: str | None = None
     seconds: float = 0.0
@@ -149,7 +149,12 @@ async def _solve(
     log = _Log(_new_result(task, sending.release), GraphMatcher(graph), task)
     while True:
         answer = await ask(tuple(messages), tools)
-        more = _calls(log, answer, shown, tolerant) if answer.tool_calls else _text(log, answer, tolerant)
+        if sending.release == "2026" and isinstance(answer.tool_calls, int | float):  # upstream asks for their number
+            raise _SessionError(f"object of type {type(answer.tool_calls).__name__!r} has no len()")
+        if answer.tool_calls:
+            more = _calls(log, answer, shown, tolerant)
+        else:
+            more = _text(log, answer, tolerant, sending.release)
         if more is None:
             break
         messages += more
@@ -167,10 +172,11 @@ def _new_result(task: WildTask, release: Release) -> Result:
     return {"action_name_label": "error", "is_optimal": False, "inference_log": log, **lists, **other}
 
 
-def _text(log: _Log, answer: Answer, tolerant: bool) -> list[Message] | None:
-    """A reply without calls: what is said next, or None where the task is over."""
+def _text(log: _Log, answer: Answer, tolerant: bool, release: Release) -> list[Message] | None:
+    """A reply without calls: what is said next, or None where the task is over. Any content is a text that is not null
+    or empty; the earlier release takes an empty list, 0 and false for empty, too."""
     matcher, content = log.matcher, answer.content
-    if content is None or content == "":
+    if content is None or content == "" or (release == "2025" and not content):
         log.wrong(log.asked(answer), answer.refused or EMPTY)
         return None
     if matcher.over:
@@ -333,7 +339,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
         seconds = round(time.monotonic() - clock, 3)
         written.append(reply.words)
         reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply
-        return answer_of(reply, len(written), tolerant=tolerant, seconds=seconds)
+        return answer_of(reply, len(written), written=format is not None, tolerant=tolerant, seconds=seconds)
 
     return await solve(session, task, ask, sending=sending, tolerant=tolerant, quoted=bool(first_form))
 
@@ -352,19 +358,21 @@ async def _within(most: int, case: Case, sent: RenderedRequest, usual: Sampling)
     return reply if usage.completion_tokens <= left else await put(case, sent, replace(usual, max_tokens=left))
 
 
-def answer_of(reply: ChatReply, number: int, *, tolerant: bool = False, seconds: float = 0.0) -> Answer:
+def answer_of(
+    reply: ChatReply, number: int, *, written: bool = False, tolerant: bool = False, seconds: float = 0.0
+) -> Answer:
     """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
 
-    ``number`` counts a task's replies, to name calls of a dialect, which have no ids. ``tolerant`` reads the message as
-    the other benchmarks do: calls that name a function, with ids made up and arguments as text, and a refusal for a
-    text.
+    ``number`` counts a task's replies, to name calls that were ``written`` in a text, which have no ids. ``tolerant``
+    reads the message as the other benchmarks do: calls that name a function, with ids made up and arguments as text,
+    and a refusal for a text.
     """
     message, usage = reply.message, reply.usage
-    content, calls = reply.content, message.get("tool_calls")
+    content, calls = (reply.received or message)["content"], message.get("tool_calls")
     if tolerant:
         calls = [replace(call, arguments=completed(call.arguments)).to_wire() for call in reply.tool_calls]
         content, calls = reply.words or None, calls or None
-    if tolerant or reply.received is None:
+    if tolerant or written:
         calls = calls and [
             {**call, "id": call["id"] or MadeId(f"call_{number}_{place}")} for place, call in enumerate(calls)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -59,13 +60,18 @@ def _step(place: int, entry: Mapping[str, Json]) -> Step:
         place,
         output["current_action_name_label"],
         output.get("error_reason") or "",
-        output.get("content"),
+        _shown(output.get("content")),
         tuple(read_calls(output.get("tool_calls"))),
         tuple(
             tuple(Call(one["name"], one["arguments"]) for one in group["action"]) for group in (answer or {}).values()
         ),
         answer is not None,
     )
+
+
+def _shown(content: Json) -> str | None:
+    """The content of a reply as a text, for people to read."""
+    return content if isinstance(content, str | None) else json.dumps(content, ensure_ascii=False)
 
 
 def read_calls(calls: Json) -> Iterator[Call]:

@@ -3,11 +3,12 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
+from tests import vectors
 from tests.ray_cluster import Cluster, shared_cluster
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -18,6 +19,7 @@ MARKERS = {
     "e2e": "starts processes: pytest inside pytest, servers, sandboxes",
     "slow": "a file that takes seconds",
     "faults": "the long form of a fault test; `make faults` runs it, `make test` does not",
+    "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
 # Markers of whole folders; in the others, files and tests name their own.
 FOLDERS = {
@@ -66,6 +68,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("faults")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    vectors.mark_report(item, report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many golden vectors of each file held, where tests have read some."""
+    for line in vectors.lines(report for reports in terminalreporter.stats.values() for report in reports):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

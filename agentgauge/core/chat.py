@@ -106,7 +106,8 @@ class ChatReply:
     reasoning: str | None = None  # what a thinking model's server gives apart from the text
     model: str = field(default="", compare=False)  # the model's name as the endpoint reports it; empty: it reports none
     received: Mapping[str, Any] | None = None
-    """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content."""
+    """What ``message`` returns, where the other fields cannot express it: calls without ids, a null content. Its
+    ``content`` is as it came, be it no text."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What else the endpoint's message holds, under the names that it came with: thinking, signatures. It is sent back
     with the message. Has ``content`` only where that came in parts that are not all texts."""
@@ -125,9 +126,11 @@ class ChatReply:
 
     @property
     def _plain(self) -> dict[str, Any]:
-        """The message without ``extra``: a content in parts is joined to one text."""
+        """The message without ``extra``: a content in parts is joined to one text, one of another kind is an empty
+        text."""
         if self.received is not None:
-            return dict(self.received)
+            content = self.received.get("content")
+            return {**self.received, "content": content if isinstance(content, str | None) else self.text}
         message: dict[str, Any] = {"content": self.text or (None if self.tool_calls else "")}
         if self.reasoning is not None:
             message["reasoning_content"] = self.reasoning

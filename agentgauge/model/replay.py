@@ -55,7 +55,10 @@ _MISSING = tuple(
 _THINKING = re.compile("reasoning|think|thought|signature|extra_content")
 _SETTING = re.compile("effort|budget|summary|tokens|mode|level|config|enable")
 """In the name of a request's own field, which is no thinking of a message."""
-_BAD_ID = re.compile(r"tool[_ ]call[_ ]ids?\b.*\blength (?:of )?9\b", re.IGNORECASE | re.DOTALL)
+_BAD_ID = re.compile(
+    r"tool[_ ]call[_ ]ids?\b.*\blength (?:of )?9\b|tool_call(?:s\[\d+\]\.|_)id\b.{0,80}\bempty",
+    re.IGNORECASE | re.DOTALL,
+)
 _BAD_TEXT = re.compile(
     r"\b(?:text|content)\b.{0,80}\b(?:non-?empty|non-whitespace|(?:not|cannot|can't|is|are) (?:be )?(?:empty|blank))"
     r"|\bnon-?empty content|\bempty text|parts must not be empty|at least one (?:content element|parts field)",
@@ -156,7 +159,7 @@ def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list
 
     - A message of the assistant without any content is left out, and so are its fields without a value.
     - Every call of the conversation has an id of its own, which its result has, too. Ids that the endpoint has given
-      stay where they are unique; others become nine letters and digits.
+      stay where they are unique, or empty; others become nine letters and digits.
     - Arguments are the text of a JSON object: servers parse those of earlier calls.
     - Names of functions that are not on offer have letters that every endpoint accepts.
     """
@@ -170,7 +173,9 @@ def fitted(request: ChatRequest, quirks: Quirks, needs: Needs = Needs()) -> list
 
 
 def _has_content(message: Message) -> bool:
-    return message.get("role") != "assistant" or any(message.get(name) for name in message if name != "role")
+    if message.get("role") != "assistant" or message.get("content") not in (None, ""):
+        return True
+    return any(message.get(name) for name in message if name != "role")
 
 
 def _fitted(message: Message, offered: set[str], needs: Needs) -> dict[str, Any]:
@@ -198,11 +203,15 @@ def _fitted(message: Message, offered: set[str], needs: Needs) -> dict[str, Any]
     kept["tool_calls"] = [_fitted_call(call, offered, needs) for call in calls]
     if needs.signature:
         first = kept["tool_calls"][0]
-        extra = first.get("extra_content") or {}
-        google = extra.get("google") or {}
+        extra = _mapping(first.get("extra_content"))
+        google = _mapping(extra.get("google"))
         if not google.get("thought_signature"):
             first["extra_content"] = {**extra, "google": {**google, "thought_signature": _SIGNATURE}}
     return kept
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _fitted_call(call: Mapping[str, Any], offered: set[str], needs: Needs) -> dict[str, Any]:
@@ -252,6 +261,8 @@ def _with_ids(messages: Sequence[Message], needs: Needs) -> Iterator[Message]:
 
 
 def _id(given: object, taken: set[str], needs: Needs, place: str) -> str:
+    if given == "" and not needs.short_ids:
+        return ""
     id = given if isinstance(given, str) else ""
     is_made = isinstance(given, MadeId) or (needs.short_ids and not _ID.fullmatch(id))
     number = 0

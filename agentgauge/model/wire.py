@@ -136,7 +136,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         usage=usage_of(data, spec.prices),
         model=model_name(data.get("model")),
     )
-    received = _received(message, None if content is None else text)
+    received = _received(message, text if isinstance(content, str) else clean_all(content))
     if received != reply.message:
         reply = replace(reply, received=received)
     if is_blocked and not (text or reply.tool_calls):
@@ -213,8 +213,8 @@ def read_tool_calls(calls: object) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
-def _received(message: Mapping[str, Any], content: str | None) -> dict[str, Any]:
-    """What ``ChatReply.message`` describes. The published clients read absent fields of a call as null."""
+def _received(message: Mapping[str, Any], content: Any) -> dict[str, Any]:
+    """What ``ChatReply.received`` describes. The published clients read absent fields of a call as null."""
     received: dict[str, Any] = {"content": content}
     for name in ("reasoning_content", "tool_calls"):
         if (value := message.get(name)) is not None:
@@ -227,6 +227,8 @@ def _received(message: Mapping[str, Any], content: str | None) -> dict[str, Any]
 def _filled(call: Any) -> Any:
     if not isinstance(call, Mapping):
         return call
+    if call.get("type") == "custom":  # whose function is a field like any other to the clients
+        return {"id": None, "custom": None, **call}
     filled = {**_CALL_FIELDS, **call}
     if isinstance(function := filled["function"], Mapping):
         filled["function"] = {**_FUNCTION_FIELDS, **function}

@@ -147,8 +147,8 @@ def _replies(tools: Sequence[Mapping[str, Any]], task: WildTask, result: Mapping
     for place, step in enumerate(steps):
         output = result["inference_log"][step.key]["inference_output"]
         calls = copy.deepcopy(output["tool_calls"])
-        for number, call in enumerate(calls or ()):
-            if (place, number) in verdict.decoded:
-                call["function"]["arguments"] = verdict.decoded[place, number]
+        for (reply, number), arguments in verdict.decoded.items():
+            if reply == place:
+                calls[number]["function"]["arguments"] = arguments
         found.append({"step": step.place, "content": output["content"], "tool_calls": calls})
     return found

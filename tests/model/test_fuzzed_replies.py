@@ -1,35 +1,52 @@
-"""Answers of endpoints with any JSON anywhere: each gives a scored case, or a broken one with one true sentence."""
+"""Answers of endpoints with any JSON anywhere: each gives a scored case, or a broken one with one true sentence. An
+answer that holds a message gives a scored one, whatever its fields are."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
+from agentgauge.agent.dialects.registry import format_of
 from agentgauge.core.case import CaseSettings
+from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.config import Prices
-from agentgauge.core.task_registry import find_task
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tools import Tool, ToolOutput
-from agentgauge.core.types import Record
+from agentgauge.core.types import Record, Score, Scoring
 from agentgauge.model import endpoint
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
+from agentgauge.model.spec import Api
 from agentgauge.model.transport.base import Answer, Outgoing
+from agentgauge.model.wire import read_reply, request_body
+from agentgauge.run.external_agent import chat_form
+from agentgauge.run.external_agent.answer import read_answer
 from agentgauge.run.solve import Planned, Solver
+from agentgauge.sandbox import SandboxResult
+from agentgauge.short_form.task import ShortTask, short_task
 from agentgauge.store import RunFolder
-from tests.model.mutating import mutated, written
+from bench_wild.prompts import Sending
+from bench_wild.task import Wild
+from tests.model.mutating import mutated, places, written
 
 pytestmark = pytest.mark.slow
 
 SEED = 41
+SCORINGS: tuple[Scoring, ...] = ("parity", "strict")
 TASKS = (
     *("gta_atomic.step", "gta_atomic.e2e", "wild", "mmau.tool_single", "mmau.dag_planning", "mmau.math_standard"),
     *("mmau.contest_parsing", "mmau.ds_oracle"),
@@ -104,19 +121,23 @@ def answer(chance: random.Random, name: str, api: str) -> Answer:
     return Answer(code, "", {"content-type": kind}, text.encode("utf-8", "surrogatepass"))
 
 
+Choose = Callable[[str], Answer]
+"""The answer for the name of a tool on offer."""
+
+
 @dataclass
 class Fuzz:
     """A transport whose endpoint is not well."""
 
     chance: random.Random
-    api: str
+    choose: Choose
     sent: list[Answer] = field(default_factory=list)
 
     async def send(self, request: Outgoing) -> Answer:
         asked = json.loads(request.content)  # what is sent is always JSON
         json.dumps(asked, allow_nan=False)
         tools = [tool.get("function", tool)["name"] for tool in asked.get("tools", ())]
-        self.sent.append(answer(self.chance, self.chance.choice([*tools, "OCR"]), self.api))
+        self.sent.append(self.choose(self.chance.choice([*tools, "OCR"])))
         return self.sent[-1]
 
     async def close(self) -> None: ...
@@ -135,22 +156,39 @@ class Box:
     async def close(self) -> None: ...
 
 
-def planned(name: str, chance: random.Random) -> Planned:
-    task = find_task(name)
+def planned(task: Task, chance: random.Random) -> Planned:
     index = task.data.index(task.data.bundled)
     return Planned(task, index, chance.choice(list(index.rows)), 1)
 
 
-def solved(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Planned, Record, Fuzz, str]:
-    chance = random.Random(f"{SEED} {seed}")
-    case, dialect = planned(chance.choice(TASKS), chance), chance.choice(DIALECTS)
-    dialect = dialect if dialect in case.task.dialects else "native"
-    api = chance.choice(("chat", "chat", "chat", "responses"))
-    scoring = chance.choice(("parity", "strict"))
-    fuzz = Fuzz(chance, api)
-    monkeypatch.setattr(endpoint, "open_transport", lambda *_: fuzz)
+@dataclass
+class Setting:
+    """How a case is solved."""
+
+    case: Planned
+    dialect: str
+    scoring: Scoring
+    api: Api = "chat"
+
+
+class Well:
+    """The models in the other roles, which are no part of what is tested."""
+
+    name = fingerprint = "judge"
+    reported = None
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        return ChatReply('{"score": 5, "reason": "so"} Correctness: Incorrect')
+
+    async def close(self) -> None: ...
+
+
+def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch, *, alone: bool = True) -> Record:
+    """``alone``: the endpoint serves the models in all roles."""
+    case = setting.case
+    patch.setattr(endpoint, "open_transport", lambda *_: fuzz)
     spec = resolve("m", url="http://127.0.0.1:9/v1", environ={})
-    spec = replace(spec, api=api, prices=Prices(1.0, 1.0), max_retries=1)
+    spec = replace(spec, api=setting.api, prices=Prices(1.0, 1.0), max_retries=1)
 
     async def main() -> Record:
         async def sleep(seconds: float) -> None: ...
@@ -158,12 +196,12 @@ def solved(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Pl
         policy = RetryPolicy(max_retries=1, sleep=sleep, chance=lambda: 0.0)
         model = OpenAIModel(spec, AdaptiveLimiter(4), policy=policy, environ={})
         solver = Solver(
-            settings=CaseSettings(dialect=dialect, scoring=scoring),
+            settings=CaseSettings(dialect=setting.dialect, scoring=setting.scoring),
             folder=RunFolder(folder),
             worker="main",
             similarity={case.task.name: "trigram"},
             configs={case.task.name: "c"},
-            models=lambda *role: model,
+            models=lambda *role: model if alone or not role else Well(),
             boxes=lambda task: Box(tools_of(case)),
             agent=None,
             stored={},
@@ -172,7 +210,7 @@ def solved(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Pl
         )
         return await asyncio.wait_for(solver.solve(case), 60)
 
-    return case, asyncio.run(main()), fuzz, scoring
+    return asyncio.run(main())
 
 
 def tools_of(case: Planned) -> Mapping[str, Tool]:
@@ -182,7 +220,12 @@ def tools_of(case: Planned) -> Mapping[str, Tool]:
 
 
 def check(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case, record, fuzz, scoring = solved(seed, folder, monkeypatch)
+    chance = random.Random(f"{SEED} {seed}")
+    case, dialect = planned(find_task(chance.choice(TASKS)), chance), chance.choice(DIALECTS)
+    dialect = dialect if dialect in case.task.dialects else "native"
+    setting = Setting(case, dialect, chance.choice(SCORINGS), chance.choice(("chat", "chat", "chat", "responses")))
+    fuzz = Fuzz(chance, lambda name: answer(chance, name, setting.api))
+    record = solved(setting, fuzz, folder, monkeypatch)
     told = f"seed {seed}, {case.task.name}, {record.error!r}, {[one.content[:2000] for one in fuzz.sent]}"
     assert record.status in ("passed", "wrong", "broken"), told
     if record.status == "broken":
@@ -197,7 +240,7 @@ def check(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert stored.transcript is not None and stored.transcript.usage == record.transcript.usage, told
     if record.status != "broken":
         sample = case.task.data.load(case.index, case.row, case.task.name)
-        again = case.task.score(sample, stored.transcript.output, scoring, "trigram")
+        again = case.task.score(sample, stored.transcript.output, setting.scoring, "trigram")
         assert record.score is not None and again.values == record.score.values, told
 
 
@@ -213,7 +256,7 @@ def tokens(sent: Answer) -> int:
 
 @pytest.mark.parametrize("part", range(8))
 def test_no_answer_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(part * 40, part * 40 + 40):
+    for seed in range(part * 40, part * 40 + 20):
         check(seed, tmp_path, monkeypatch)
 
 
@@ -222,3 +265,131 @@ def test_no_answer_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: 
 def test_no_answer_of_many_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(part * 1000, part * 1000 + 200):
         check(seed, tmp_path / str(seed), monkeypatch)
+
+
+# -- one field at a time: no reply breaks a case
+
+TYPES = (None, False, True, 0, 42, -0.5, "", "x", [], ["a", None], [{}], {}, {"a": {"b": []}})
+"""Every JSON type."""
+
+NO_FIELDS = {("choices",), ("choices", 0), ("choices", 0, "message")}
+"""Without these there is no message."""
+
+CONTENTS = {"gta_atomic.step": "Thought: x\nFinal Answer: 42", "mmau.dag_reasoning": "Chosen Plan: 1"}
+
+OTHER_FIELDS = {
+    **{"role": "assistant", "name": "m", "function_call": {"name": "OCR", "arguments": "{}"}, "refusal": "no"},
+    **{"reasoning_content": "hm", "reasoning": "hm", "reasoning_details": [{"text": "hm"}], "audio": {"data": ""}},
+    **{"extra_content": {"google": {"thought_signature": "s"}}, "annotations": [{}], "beside": 1},
+}
+
+
+def whole(name: str, content: str, chance: random.Random) -> dict[str, Any]:
+    """A completion with every field. ``name``: of the function that it calls; empty: it calls none."""
+    message: dict[str, Any] = {"content": content, **copy.deepcopy(OTHER_FIELDS)}
+    if name:
+        function = {"name": name, "arguments": '{"a": 1}', "beside": 1}
+        call = {"id": "c", "type": "function", "index": 0, "function": function, "extra_content": {}, "beside": 1}
+        message["tool_calls"] = [call, copy.deepcopy({**call, "id": "d"})][: chance.choice((1, 2))]
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": []}, "beside": 1}
+    return {"id": "c", "model": "m", "created": 1, "choices": [choice], "usage": copy.deepcopy(USAGE), "beside": 1}
+
+
+def odd(body: dict[str, Any], path: tuple[Any, ...], value: Any) -> Answer:
+    holder = body
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return Answer(200, "", {"content-type": "application/json"}, json.dumps(body).encode())
+
+
+def odd_texts(dialect: str) -> Iterator[str]:
+    """A call as text, with every JSON type as its name, its arguments and the value of an argument."""
+    written = format_of(dialect).write(ParsedReply(None, (ParsedCall("NAME", '{"a": "ARG"}'),)))
+    for part in ('"NAME"', "NAME", '{"a": "ARG"}', '(a="ARG")', '"ARG"'):
+        if part in written:
+            yield from (written.replace(part, json.dumps(one)) for one in TYPES)
+
+
+class Talks:
+    """A task in the short form, with a tool."""
+
+    async def run(self, case):
+        return await case.converse("?", tools=[{"name": "OCR", "description": "", "parameters": {"type": "object"}}])
+
+    def score(self, sample, answer):
+        return Score(answer.text == "So.")
+
+
+def short(folder: Path) -> ShortTask:
+    (folder / "talks.jsonl").write_text('{"id": "one"}\n', encoding="utf-8")
+    return short_task(Talks, "talks", data=str(folder / "talks.jsonl"))
+
+
+def settings(chance: random.Random, folder: Path) -> Iterator[Setting]:
+    """Every benchmark with every scoring, natively and in each dialect, and a task in the short form."""
+    wilds: list[Task] = [Wild("en", "2025", sending=Sending(release="2025")), Wild("en", "2025"), Wild("zh")]
+    known = [task for name, task in known_tasks().items() if not name.startswith("tests")]
+    for task in [*known, *wilds, short(folder)]:
+        for dialect in task.dialects:
+            for scoring in SCORINGS:
+                yield Setting(planned(task, chance), dialect, scoring)
+
+
+def one_field(setting: Setting, chance: random.Random) -> Iterator[Callable[[str], Answer]]:
+    """Answers, each with one odd field, in an order by chance."""
+    content = CONTENTS.get(setting.case.task.name, "So.")
+    is_native = setting.dialect == "native"
+    every_path = places(whole("f" if is_native else "", content, random.Random(1)))
+    pairs = [(path, value) for path in every_path if path not in NO_FIELDS for value in TYPES]
+    texts = [] if is_native else [(("choices", 0, "message", "content"), text) for text in odd_texts(setting.dialect)]
+    for path, value in sorted([*pairs, *texts], key=lambda _: chance.random()):
+        yield lambda name, path=path, value=value: odd(
+            whole(name if is_native else "", content, chance), path, copy.deepcopy(value)
+        )
+
+
+def check_fields(setting: Setting, count: int, chance: random.Random, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    for choose in islice(one_field(setting, chance), count):
+        fuzz = Fuzz(chance, choose)
+        record = solved(setting, fuzz, folder, patch, alone=False)
+        told = f"{setting}, {record.error!r}, {[one.content for one in fuzz.sent]}"
+        assert record.status in ("passed", "wrong"), told
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_no_field_breaks_a_case(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(f"{SEED} {part}")
+    for setting in list(settings(chance, tmp_path))[part::2]:
+        check_fields(setting, 6 if setting.dialect == "native" else 1, chance, tmp_path, monkeypatch)
+
+
+def test_no_field_breaks_the_endpoint_of_an_agent(tmp_path: Path) -> None:
+    """What the agent gets is a completion whose calls name functions; what it sends is refused in words, or can be
+    sent on; its answer is one, or its problem is told."""
+    spec, body = resolve("m", url="http://127.0.0.1:9/v1", environ={}), whole("OCR", "So.", random.Random(1))
+    for path, value in ((path, value) for path in places(body) if path not in NO_FIELDS for value in TYPES):
+        one = json.loads(odd(copy.deepcopy(body), path, copy.deepcopy(value)).content)
+        reply = read_reply(one, spec)
+        assert isinstance(reply, ChatReply), one
+        for made in (chat_form.completion(reply, "m", 1), *chat_form.chunks(reply, "m", 1, usage=True)):
+            json.dumps(made, allow_nan=False)
+        calls = chat_form.completion(reply, "m", 1)["choices"][0]["message"].get("tool_calls", [])
+        assert all(isinstance(call["function"]["name"], str) and call["id"] for call in calls), one
+        message = one["choices"][0]["message"]
+        with suppress(chat_form.Refused):
+            asked = chat_form.read_body(
+                json.dumps({"messages": [{"role": "user", "content": "?"}, message]}).encode(), "m"
+            )
+            json.dumps(request_body(spec, ChatRequest(asked.messages, asked.tools)), allow_nan=False)
+        (tmp_path / "answer.json").write_text(json.dumps(message), encoding="utf-8")
+        answered, problem = read_answer(tmp_path, SandboxResult("ok", "", "", "", 0, 1.0, ()))
+        assert isinstance(answered.text, str) and "\n" not in problem
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("part", range(8))
+def test_none_of_many_fields_breaks_a_case(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(f"{SEED} many {part}")
+    for setting in list(settings(chance, tmp_path))[part::8]:
+        check_fields(setting, 10_000, chance, tmp_path, monkeypatch)

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from agentgauge.core.chat import ChatReply, ChatRequest, MadeId, Message
 from agentgauge.core.content_filters import is_filter_error
 from agentgauge.core.errors import ModelFault
 from agentgauge.model.client import OpenAIModel
+from agentgauge.model.files.references import holds_files
 from agentgauge.model.presets import resolve
 from agentgauge.model.providers import Quirks, quirks_after
 from agentgauge.model.replay import Needs, fitted
@@ -59,16 +61,18 @@ def ids(messages: list[dict[str, Any]]) -> list[str]:
         ([calls("same", "same"), result("same"), result("same")], ["same", None, "same", None]),
         ([calls("a", "b"), result("b"), result("a")], ["a", "b", "b", "a"]),
         ([calls("c"), result("c"), calls("c"), result("c")], ["c", "c", None, None]),
-        ([calls(None, ""), result(None), result("")], [None, None, None, None]),
+        ([calls(None), result(None)], [None, None]),
+        ([calls("", "b", ""), result(""), result("b"), result("")], ["", "b", "", "", "b", ""]),
     ],
 )
 def test_every_call_has_an_id_of_its_own_and_its_result_has_the_same(messages: Any, kept: list[str | None]) -> None:
     found = ids(sent(*messages))
     for id, old in zip(found, kept, strict=True):
-        assert id == old if old else NINE.fullmatch(id)
+        assert NINE.fullmatch(id) if old is None else id == old
     asked = [id for message in sent(*messages) for id in [call["id"] for call in message.get("tool_calls", ())]]
     answered = [message["tool_call_id"] for message in sent(*messages) if message["role"] == "tool"]
-    assert len(set(asked)) == len(asked) and sorted(answered) == sorted(asked)
+    named = [id for id in asked if id]  # an endpoint that has sent an empty id gets it back
+    assert len(set(named)) == len(named) and sorted(answered) == sorted(asked)
 
 
 def test_ids_do_not_change_as_a_conversation_grows() -> None:
@@ -262,9 +266,37 @@ def test_a_message_has_no_fields_without_a_value(empty: Any) -> None:
     assert sent(USER, message)[1] == {"role": "assistant", "content": "t"}
 
 
-def test_the_words_of_a_template_about_ids() -> None:
-    needs = Needs().after("Tool call IDs should be alphanumeric strings with length 9!", [USER, calls("call_1")])
-    assert needs == Needs(short_ids=True)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Tool call IDs should be alphanumeric strings with length 9!",
+        "Invalid 'messages[1].tool_calls[0].id': empty string. Expected a string with minimum length 1",
+        "messages[2].tool_call_id must not be empty",
+    ],
+)
+def test_the_words_of_a_refusal_about_ids(words: str) -> None:
+    assert Needs().after(words, [USER, calls("")]) == Needs(short_ids=True)
+    assert ids(sent(calls(""), result(""), needs=Needs(short_ids=True))) == ids(sent(calls(None), result(None)))
+
+
+@pytest.mark.parametrize("content", [[], 0, 42, False, {}, ["a", 5], [{"type": "text", "text": "a"}]])
+def test_a_content_that_is_no_text_goes_back(content: Any) -> None:
+    assert sent(USER, {"role": "assistant", "content": content})[1]["content"] == content
+
+
+def test_a_model_cannot_name_a_local_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("secret")
+    part = {"type": "local_file", "kind": "file", "path": str(tmp_path / "a"), "name": "a", "instead": ""}
+    assert holds_files([{"role": "user", "content": [part]}])
+    assert not holds_files([{"role": "assistant", "content": [part, {"type": "local_file"}]}])
+
+
+@pytest.mark.parametrize("extra", ["x", 5, [], {"google": "x"}, {"google": []}])
+def test_a_signature_is_added_to_any_extra_content(extra: Any) -> None:
+    message = calls("a")
+    message["tool_calls"][0]["extra_content"] = extra
+    made = sent(USER, message, needs=Needs(signature=True))[1]["tool_calls"][0]["extra_content"]
+    assert made == {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 # -- against an endpoint
@@ -459,8 +491,9 @@ def test_any_conversation_fits(turns: list[list[tuple[Any, str, str]]]) -> None:
     for place, message in enumerate(found):
         own = [call["id"] for call in message.get("tool_calls") or ()]
         assert own == [one["tool_call_id"] for one in found[place + 1 : place + 1 + len(own)]]
-        assert len(set(own)) == len(own) and not seen & set(own)
-        seen |= set(own)
+        named = [id for id in own if id]
+        assert len(set(named)) == len(named) and not seen & set(named)
+        seen |= set(named)
         assert all(
             isinstance(json.loads(call["function"]["arguments"]), dict) for call in message.get("tool_calls") or ()
         )

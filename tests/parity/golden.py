@@ -131,11 +131,31 @@ def cases(benchmark: str, name: str, key: str = "cases") -> list[Any]:
 
 
 def parameters(benchmark: str, name: str, labelled: list[tuple[str, Any]]) -> list[Any]:
-    """Labelled values of a file as test parameters; where there are none, one that is skipped with the reason."""
+    """Labelled values of a file as test parameters, which are counted as its vectors; where there are none, one that is
+    skipped with the reason."""
     if labelled:
-        return [pytest.param(value, id=label) for label, value in labelled]
+        places = _places(benchmark, name)
+        return [
+            pytest.param(value, id=label, marks=vector(benchmark, name, places.get(_identity(value), label)))
+            for label, value in labelled
+        ]
     reason = _lacks(benchmark, name) or f"{benchmark}/{name} holds no case for this test"
     return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=reason))]
+
+
+def vector(benchmark: str, name: str, place: str = "whole") -> pytest.MarkDecorator:
+    """The mark of a test that holds a case of a file, or a file that describes one whole."""
+    return pytest.mark.vector(f"{benchmark}/{name}", place)
+
+
+def _places(benchmark: str, name: str) -> dict[int, str]:
+    """Identity of each case of a file's lists → its place, so that several tests of one case count once."""
+    keys = VECTORS[benchmark][name]
+    return {id(case): f"{key}[{n}]" for key in keys for n, case in enumerate(listed(benchmark, name, key))}
+
+
+def _identity(value: Any) -> int:
+    return id(value[-1] if isinstance(value, tuple) else value)
 
 
 def needs(benchmark: str, *names: str) -> pytest.MarkDecorator:

@@ -24,7 +24,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool
 from tests.every import every
 from tests.parity.canned_tools import body_of, canned_tools, picture
-from tests.parity.golden import cases, golden_folder, listed, load, needs, parameters
+from tests.parity.golden import cases, golden_folder, listed, load, needs, parameters, vector
 from tests.tools.ray_server import on_ray
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
@@ -55,6 +55,7 @@ def _exchanges(*kinds: str, field: str = "kind") -> list[Any]:
 # --- the document --------------------------------------------------------------------------------------------------
 
 
+@vector("agentlego", "openapi.json")
 def test_document_is_the_original_one() -> None:
     assert write_document(list(TOOLS.values()), title=DOCUMENT["info"]["title"]) == DOCUMENT
 
@@ -166,6 +167,7 @@ def _raw(response: Mapping[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("exchange", _exchanges("remote_tool_call"))
+@vector("agentlego", "input_files.json")
 def test_client_calls_as_the_original(exchange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, out = tmp_path / "files", tmp_path / "out"
     files.mkdir()

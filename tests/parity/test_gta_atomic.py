@@ -29,7 +29,7 @@ from bench_gta.atomic.score import e2e_values, step_values
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.similarity import cosine, similarity, trigram_vector
 from tests.every import every
-from tests.parity.golden import cases, close, listed, load, needs, parameters
+from tests.parity.golden import cases, close, listed, load, needs, parameters, vector
 
 pytestmark = needs("gta_atomic")
 
@@ -151,6 +151,9 @@ def test_tool_metadata_survives_a_round_trip(name: str) -> None:
 # -- react_parse.json
 
 
+needs_tools = needs("gta_atomic", "toolmeta.json")
+
+
 def react() -> React:
     return React(FREE.call_protocol, FREE.parameter_description, FREE.no_action, FREE.invalid_action)
 
@@ -168,6 +171,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@needs_tools
 @pytest.mark.parametrize("case", cases("gta_atomic", "react_parse.json"))
 def test_reading_a_reply(case: dict[str, Any], root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # relative paths must not exist by accident
@@ -262,20 +266,28 @@ def prompts(tmp_path: Path) -> Path:
     return tmp_path / "prompts"
 
 
-@needs("gta_atomic", "messages_step.json")
-def test_loading(root: str, prompts: Path) -> None:
-    samples = data_set("messages_step.json", root, prompts)
-    for sample, expected in zip(samples.values(), golden("messages_step.json")["loaded"], strict=True):
-        loaded = data.resolve(sample)
-        found = {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer}
-        assert found == filled(expected, root), sample.id
-        assert data.resolve(sample, ROOT_TOKEN).dialogs == expected["dialogs"], sample.id
+@needs_tools
+@every("case", cases("gta_atomic", "messages_step.json", "loaded"))
+def test_loading(case: dict[str, Any], root: str, prompts: Path) -> None:
+    place = golden("messages_step.json")["loaded"].index(case)
+    sample = list(data_set("messages_step.json", root, prompts).values())[place]
+    loaded = data.resolve(sample)
+    found = {"dialogs": loaded.dialogs, "resources": loaded.resources, "gt_answer": loaded.gt_answer}
+    assert found == filled(case, root)
+    assert data.resolve(sample, ROOT_TOKEN).dialogs == case["dialogs"]
 
 
+def stored_prediction(key: str) -> Any:
+    """The entry of the prediction file for a sample: entries are named by the sample's position, whatever its key."""
+    content = golden("messages_step.json")
+    return content["predictions"][str(list(content["dataset"]).index(key))]
+
+
+@needs_tools
 @every("case", cases("gta_atomic", "messages_step.json", "samples"))
 def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     sample = data_set("messages_step.json", root, prompts)[case["sample"]]
-    expected = golden("messages_step.json")["predictions"][case["sample"]]
+    expected = stored_prediction(case["sample"])
     case = filled(case, root)
     model = ScriptedModel(case["replies"])
     output = asyncio.run(run_step(new_case(sample, model, prompts)))
@@ -284,7 +296,8 @@ def test_step_by_step(case: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(with_placeholders(output, {root: ROOT_TOKEN})) == without_messages(expected)
 
 
-@needs("gta_atomic", "messages_step.json")
+@vector("gta_atomic", "messages_step.json", "score")
+@needs("gta_atomic", "messages_step.json", "toolmeta.json")
 def test_score_of_a_step_by_step_run(root: str, prompts: Path) -> None:
     samples = data_set("messages_step.json", root, prompts)
     task, scores = StepByStep(), []
@@ -307,6 +320,7 @@ def play(run: Mapping[str, Any], root: str, prompts: Path) -> tuple[Any, Scripte
     return output, model, tools
 
 
+@needs_tools
 @every("run", cases("gta_atomic", "messages_e2e.json", "runs"))
 def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     output, model, tools = play(run, root, prompts)
@@ -318,7 +332,8 @@ def test_end_to_end(run: dict[str, Any], root: str, prompts: Path) -> None:
     assert without_messages(drop_thoughts(stored["prediction"])) == without_messages(run["prediction_2024"])
 
 
-@needs("gta_atomic", "messages_e2e.json")
+@vector("gta_atomic", "messages_e2e.json", "score")
+@needs("gta_atomic", "messages_e2e.json", "toolmeta.json")
 def test_score_of_an_end_to_end_run(root: str, prompts: Path) -> None:
     task, values = EndToEnd(), []
     for run in golden("messages_e2e.json")["runs"]:

@@ -6,6 +6,7 @@ definitions.
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -186,12 +187,20 @@ def test_messages_and_steps_of_a_user_turn(case: dict[str, Any]) -> None:
 # -- prediction_records.json
 
 
+def error_of(type: str, msg: str) -> Any:
+    """The step of an exception, whose text is not always its message: that of a KeyError is in quotes."""
+    error = getattr(builtins, type, Exception)(msg)
+    return error_step(type, str(error))
+
+
+@pytest.mark.parametrize(("type", "text"), [("KeyError", "'a'"), ("ValueError", "a"), ("APIError", "a")])
+def test_the_step_of_an_exception(type: str, text: str) -> None:
+    assert error_of(type, "a")["content"] == f"[AgentInferencerError] {type}: {text}"
+
+
 @pytest.mark.parametrize("case", cases("gta_workflow", "prediction_records.json"))
 def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -> None:
-    turns = [
-        [error_step(turn["__raise__"]["type"], turn["__raise__"]["msg"])] if isinstance(turn, dict) else turn
-        for turn in case["turns"]
-    ]
+    turns = [[error_of(**turn["__raise__"])] if isinstance(turn, dict) else turn for turn in case["turns"]]
     found = predictions.record(case["dialogs"], turns, case.get("full_tree"))
     assert found == case["expected"]["record"]
     assert (found["origin_prompt"] if found else []) == case["expected"]["queries"]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgauge.core.errors import DataProblem
+from bench_mmau import data
+from bench_mmau.data import CONTESTS
 from bench_mmau.fixes import STRICT
 from bench_mmau.run import response_records
 from bench_mmau.tool_use.replies import (
@@ -42,18 +47,29 @@ def shown(message: Message) -> dict[str, Any]:
     return {"content": message.content, "tool_calls": calls}
 
 
-def flattened(responses: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The samples of each record as our response files keep them, with ``n_responses`` for a single one too. An id with
-    a colon loses its samples to the text before it [Q19]; our data has no such id."""
-    key = "id" if "id" in responses[0] else "deliverable_id"
+def _key(record: Mapping[str, Any]) -> str:
+    return "id" if "id" in record else "deliverable_id"
+
+
+def written(case: Mapping[str, Any], folder: Path) -> None:
+    """Our response file has the line of each record with all its samples; a single sample has no list. A file with an
+    id that has a colon, of which the original mixes up the samples [Q19], is refused before anything is sent."""
+    records: dict[str, list[Mapping[str, Any]]] = {}
+    for one in case["args"]["responses"]:
+        records.setdefault(one[_key(one)].rpartition(":::")[0], []).append(one)
+    if any(":" in id for id in records):
+        lines = "".join(json.dumps({"id": id, "messages": []}) + "\n" for id in records if ":" in id)
+        (folder / f"{CONTESTS.shown}.jsonl").write_text(lines, encoding="utf-8")
+        with pytest.raises(DataProblem, match="colon"):
+            data.index(folder, CONTESTS, ())
+        return
     found = []
-    for first in responses:
-        name, _, number = first[key].partition(":::")
-        if number == "0":
-            mine = [one["response"] for one in responses if one[key].split(":")[0] == name]
-            line = response_records({**first, key: name}, {"responses": mine or [first["response"]]})
-            found.append({**line, "response": first["response"], "n_responses": mine})
-    return found
+    for id, samples in records.items():
+        if samples[0][_key(samples[0])].endswith(":::0"):  # without its first sample a case is broken and has no line
+            replies = {"responses": [one["response"] for one in samples]}
+            line = response_records({**samples[0], _key(samples[0]): id}, replies)
+            found.append({**line, "n_responses": line.get("n_responses", [line["response"]])})
+    assert found == case["expected"]
 
 
 def building_block(op: str, args: Mapping[str, Any]) -> Any:
@@ -62,8 +78,6 @@ def building_block(op: str, args: Mapping[str, Any]) -> Any:
     match op:
         case "gen.repeat":
             return repeated(args["requests"], args["n"])
-        case "gen.flatten":
-            return flattened(args["responses"])
         case "gen.format_target":
             return shown(format_target(args["message"]))
         case "mmau.aggregate":
@@ -72,7 +86,10 @@ def building_block(op: str, args: Mapping[str, Any]) -> Any:
 
 
 @every("case", cases("mmau", "generation_parts.json"))
-def test_building_block(case: Mapping[str, Any]) -> None:
+def test_building_block(case: Mapping[str, Any], tmp_path: Path) -> None:
+    if case["op"] == "gen.flatten":
+        written(case, tmp_path)
+        return
     met(case, lambda: building_block(case["op"], case["args"]), *REFUSED, within=EXACT)
 
 

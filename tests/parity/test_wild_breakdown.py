@@ -11,8 +11,9 @@ from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.score import score_task
 from tests.parity.golden import listed, load, needs
 from tests.parity.test_wild_score import result_of, sessions
+from tests.parity.wild_runs import RUNS
 
-pytestmark = needs("wild", "earlier_release_scores.json")
+pytestmark = needs("wild", *RUNS, "earlier_release_scores.json")
 
 
 def tables() -> dict[str, Breakdown]:

@@ -15,7 +15,8 @@ from bench_wild.matching.matcher import GraphMatcher
 from bench_wild.prompts import convert_tools
 from bench_wild.run import FAILED, Answer, solve, with_inputs
 from tests.every import every
-from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
+from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters, vector
+from tests.parity.wild_runs import RUNS
 
 pytestmark = needs("wild")
 
@@ -105,6 +106,7 @@ def results() -> list[dict[str, Any]]:
     return [{**task, "id": session["id"]} for session in sessions for task in session["tasks"]]
 
 
+@needs("wild", *RUNS)
 @every("case", of_tasks("expected_messages.json", listed("wild", "expected_messages.json", WHOLE)))
 def test_messages(case: Mapping[str, Any]) -> None:
     id, position = case["id"], case["task_idx"]
@@ -120,6 +122,7 @@ def steps_of(result: Mapping[str, Any]) -> dict[str, Any]:
     return {key: step for key, step in result["inference_log"].items() if key.startswith("step_")}
 
 
+@needs("wild", *RUNS)
 @every("expected", of_tasks("expected_results.json", results()))
 def test_inference(expected: Mapping[str, Any]) -> None:
     id, position = expected["id"], expected["task_idx"]
@@ -152,7 +155,8 @@ def candidates(step: Mapping[str, Any]) -> list[list[tuple[str, str]]]:
     return [sorted((call["name"], call["arguments"]) for call in group["action"]) for group in groups]
 
 
-@needs("wild", "record_shapes.json")
+@vector("wild", "record_shapes.json")
+@needs("wild", *RUNS, "record_shapes.json")
 def test_result_line() -> None:
     expected = copy.deepcopy(load("wild", "record_shapes.json")["result_line"])
     session = build_session(RECORDS[expected["id"]])

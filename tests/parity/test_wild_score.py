@@ -24,13 +24,10 @@ from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
 from bench_wild.score import Verdict, judge, score_task
 from bench_wild.steps import read_steps
 from tests.every import every
-from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters
-from tests.parity.wild_runs import run_scripted, run_session, score_line
+from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters, vector
+from tests.parity.wild_runs import RUNS, run_scripted, run_session, score_line
 
 pytestmark = needs("wild")
-
-RUNS = ("sessions.json", "model_scripts.json")
-"""The sessions and the replies that the other files' results come from."""
 
 
 @lru_cache
@@ -119,6 +116,7 @@ def as_expected(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+@needs("wild", *RUNS)
 @every("expected", of_tasks("expected_results.json", results()))
 def test_verdict(expected: Mapping[str, Any]) -> None:
     session = sessions()[expected["id"]]
@@ -134,6 +132,7 @@ def test_verdict(expected: Mapping[str, Any]) -> None:
     assert bool(score.labels) == bool(score.explanation) == (not score.passed)
 
 
+@vector("wild", "expected_metrics.json")
 @needs("wild", *RUNS, "expected_metrics.json")
 def test_metric_file() -> None:
     info = load("wild", "expected_metrics.json")
@@ -156,6 +155,7 @@ def test_metric_file() -> None:
         assert columns[name].value == (pytest.approx(100 * entry[rate]) if entry[total] else None), name
 
 
+@vector("wild", "expected_metrics.json")
 @needs("wild", *RUNS, "expected_metrics.json")
 def test_original_result_file(tmp_path: Path) -> None:
     """The exported file, scored again, gives the original's metric file."""
@@ -176,6 +176,7 @@ def test_original_result_file(tmp_path: Path) -> None:
     assert len(found["samples"]) == len(results)
 
 
+@vector("wild", "record_shapes.json")
 @needs("wild", *RUNS, "record_shapes.json")
 def test_record_shapes(tmp_path: Path) -> None:
     shapes = load("wild", "record_shapes.json")
@@ -201,6 +202,7 @@ def renamed(value: Any) -> Any:
 # -- aggregation_cases.json
 
 
+@needs("wild", "sessions.json")
 @every("case", cases("wild", "aggregation_cases.json", WHOLE))
 def test_aggregation(case: Mapping[str, Any]) -> None:
     of_sessions = []
@@ -329,6 +331,7 @@ def soft(id: str, position: int) -> SoftVerdict:
     )
 
 
+@needs("wild", *RUNS)
 @every("expected", of_tasks("earlier_release_scores.json", listed("wild", "earlier_release_scores.json", "tasks")))
 def test_soft_verdict(expected: Mapping[str, Any]) -> None:
     task = sessions()[expected["id"]].tasks[expected["task_idx"]]
@@ -345,6 +348,7 @@ def test_soft_verdict(expected: Mapping[str, Any]) -> None:
         assert verdict.progress == expected["progress_steps"]
 
 
+@vector("wild", "earlier_release_scores.json", "aggregate")
 @needs("wild", *RUNS, "earlier_release_scores.json")
 def test_soft_totals() -> None:
     expected = load("wild", "earlier_release_scores.json")["aggregate"]

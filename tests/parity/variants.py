@@ -106,10 +106,11 @@ def _atomic(files: Files, keep: Keep) -> Files:
     step, end = files["messages_step.json"], files["messages_e2e.json"]
 
     kept = [sample for sample in step["dataset"] if sample in keep(list(step["dataset"]))]
+    predictions = {key: step["predictions"][str(place)] for place, key in enumerate(step["dataset"])}
     values = [
         step_values(
-            step["predictions"][key]["prediction"],
-            step["predictions"][key]["gold"],
+            predictions[key]["prediction"],
+            predictions[key]["gold"],
             step["dataset"][key]["gt_answer"],
             stub,
             PARITY,
@@ -118,7 +119,8 @@ def _atomic(files: Files, keep: Keep) -> Files:
     ]
     changed["messages_step.json"] = {
         **step,
-        **{name: {key: step[name][key] for key in kept} for name in ("dataset", "predictions")},
+        "dataset": {key: step["dataset"][key] for key in kept},
+        "predictions": {str(place): predictions[key] for place, key in enumerate(kept)},
         "loaded": [loaded for key, loaded in zip(step["dataset"], step["loaded"], strict=True) if key in kept],
         "samples": [sample for sample in step["samples"][::-1] if sample["sample"] in kept],
         "score": step_metrics(values, "parity"),

@@ -12,6 +12,9 @@ from bench_wild.run import Answer, solve
 from bench_wild.score import Verdict, judge
 from bench_wild.steps import CORRECT, ERROR, Call
 
+RUNS = ("sessions.json", "model_scripts.json")
+"""The sessions and the replies that the other files' results come from."""
+
 SECONDS, PROMPT_TOKENS, COMPLETION_TOKENS = 0.5, 100, 10
 """Of every scripted reply, by the golden README."""
 

@@ -241,7 +241,7 @@ def test_arguments_that_are_an_object_stay_one_under_parity() -> None:
         ([{"id": "c", "function": None}], "parse tool_calls failed"),
         ([{"id": "c"}], "parse tool_calls failed"),
         (["readMenu"], "parse tool_calls failed"),
-        (7, "parse tool_calls failed"),
+        (7, "session"),
         ([], "tool_calls and content are None or empty"),
     ],
     ids=[

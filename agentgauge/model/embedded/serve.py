@@ -117,7 +117,7 @@ def completion(model: str, request: ChatRequest, reply: ChatReply, identity: str
     """The reply in the wire format."""
     ids = (call.id or f"call_{identity[:12]}_{number}" for number, call in enumerate(reply.tool_calls))
     calls = tuple(replace(call, id=id) for call, id in zip(reply.tool_calls, ids, strict=True))
-    message = {"role": "assistant", **replace(reply, tool_calls=calls).message}
+    message = {"role": "assistant", **(reply.received or replace(reply, tool_calls=calls).message)}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
     prompt = count_tokens(json.dumps([request.messages, request.tools], ensure_ascii=False))

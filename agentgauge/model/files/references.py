@@ -102,5 +102,6 @@ def _named_by_content(part: LocalFile) -> dict[str, Any]:
 
 
 def _parts(message: Message) -> list[Any]:
+    """The parts that may be files. A model's own are none: what it writes must not name a file of this machine."""
     content = message.get("content")
-    return content if isinstance(content, list) else []
+    return content if isinstance(content, list) and message.get("role") != "assistant" else []

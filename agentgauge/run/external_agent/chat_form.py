@@ -172,8 +172,9 @@ def error(why: str, code: str) -> dict[str, Any]:
 
 
 def _message(reply: ChatReply, number: int) -> dict[str, Any]:
-    """Calls have an id, also where the server gave none: clients answer by it."""
+    """Calls have an id, also where the server gave none: clients answer by it. What names no function is no call."""
     message = {"role": "assistant", **reply.message, "content": reply.content, "refusal": reply.refusal}
+    message.pop("tool_calls", None)
     if reply.tool_calls:
         message["tool_calls"] = [
             {**call.to_wire(), "id": call.id or f"call_{number}_{place}"} for place, call in enumerate(reply.tool_calls)
