@@ -242,9 +242,10 @@ def _earlier(
 
 def _unanswered(replies: Sequence[Mapping[str, Json]]) -> bool:
     """Whether an endpoint gave up, filtered the prompt, or sent nothing in the end."""
-    text, last = json.dumps(replies), replies[-1]
-    nothing = last["content"] is None and last["tool_calls"] is None
-    return nothing or "time out" in text or "filter_by_prompt" in text
+    text = json.dumps(replies)
+    if "time out" in text:
+        return True
+    return (replies[-1]["content"] is None and replies[-1]["tool_calls"] is None) or "filter_by_prompt" in text
 
 
 def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, xlam: bool) -> tuple[WildTask, Score]:
@@ -258,7 +259,7 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
     if xlam and len(replies) == len(task.answer_list) - 1 and replies and replies[0].calls:
         # xLAM 1 gives no final answer, so that upstream lets its tasks pass without one
         correct = correct or replies[0].calls[0].name == task.answer_list[0].name
-    optimal = str(line.get("predict_is_optimal")) == "True"
+    optimal = line.get("predict_is_optimal") == "True"
     return task, score_soft(session, task, replies, action_correct=correct, optimal=optimal)
 
 

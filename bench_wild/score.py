@@ -28,6 +28,7 @@ from bench_wild.metrics import (
     task_values,
 )
 from bench_wild.prompts import Release, convert_tools
+from bench_wild.release2025.azure import as_asked
 from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
 from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
 
@@ -106,6 +107,7 @@ def score_soft(
 def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] | None) -> Score:
     if output is None:
         return Score(False, _soft_values(session, task, None), (BROKEN,), "there is no result", session.id)
+    session = as_asked(session, output)
     steps = read_steps(output["inference_log"])
     correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
     score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)

@@ -12,11 +12,15 @@ CORRECT = "correct"
 ERROR = "error"
 
 
+STOPS: Mapping[str, str] = {"absent": "KeyError", "unreadable": "TypeError", "unhashable": "TypeError"}
+"""Why a name cannot be looked up → the exception with which the earlier evaluator stops there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     name: str
     arguments: Json  # JSON text; whatever the model gave, where that is none
-    unnamed: str = ""  # the exception with which the earlier evaluator stops where it looks for the name; mostly none
+    unnamed: str = ""  # why the earlier evaluator cannot look the name up: a key of STOPS; mostly it can
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,23 @@ def _shown(content: Json) -> str | None:
 
 
 def read_calls(calls: Json) -> Iterator[Call]:
-    """Calls as they came; a name that is no text is empty, and arguments that are missing are null."""
-    for call in calls if isinstance(calls, list) else ():
+    """Calls as they came; a name that is no text is empty, and arguments that are missing are null. A number or a
+    boolean in place of the list is a call that cannot be read."""
+    for call in calls if isinstance(calls, list) else [None] if isinstance(calls, int | float) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         function = function if isinstance(function, Mapping) else {}
         name = function.get("name")
-        unnamed = "KeyError" if "name" not in function else "TypeError" if isinstance(name, list | dict) else ""
-        yield Call(name if isinstance(name, str) else "", function.get("arguments"), unnamed)
+        yield Call(name if isinstance(name, str) else "", function.get("arguments"), _unnamed(call))
+
+
+def _unnamed(call: Json) -> str:
+    """A text or a list lacks a name as an object does, anything else is unreadable: as upstream."""
+    for key in ("function", "name"):
+        if not isinstance(call, dict | list | str):
+            return "unreadable"
+        if key not in call:
+            return "absent"
+        if not isinstance(call, dict):
+            return "unreadable"
+        call = call[key]
+    return "unhashable" if isinstance(call, dict | list) else ""

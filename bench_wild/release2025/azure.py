@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from agentgauge.core.types import Json
+from bench_wild.data import Session
 
 _KEPT = ("parameters", "properties", "description", "type", "example_value", "enum", "items")
 """Keywords that a property keeps. ``required``, ``default``, ``anyOf`` and ``additionalProperties`` are not among
@@ -27,6 +31,26 @@ _TYPES = {
 def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools with normalised parameters. The result shares nothing with ``tools``."""
     return [{**_copy(tool), "function": _function(tool["function"])} for tool in tools]
+
+
+def as_asked(session: Session, result: Mapping[str, Json]) -> Session:
+    """The session with the tools that the earlier evaluator scores: as the requests of its release left them."""
+    return replace(session, tools=tuple(narrowed(session.tools))) if result.get("release") == "2025" else session
+
+
+def narrowed(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools as a request leaves them in the data, which is then scored: of a type that names several, such as
+    ``string|null``, the first."""
+    found: list[dict[str, Any]] = _copy(tools)
+    for tool in found:
+        schemas = list(tool["function"].get("parameters", {}).get("properties", {}).values())
+        while schemas:
+            if isinstance(schema := schemas.pop(), dict):
+                if isinstance(schema.get("type"), str):
+                    schema["type"] = schema["type"].split("|")[0]
+                members = schema.get("properties")
+                schemas += [*(members.values() if isinstance(members, dict) else ()), schema.get("items")]
+    return found
 
 
 def _function(function: Mapping[str, Any]) -> dict[str, Any]:

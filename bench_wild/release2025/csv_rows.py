@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from agentgauge.core.types import Json, Score
 from bench_wild.data import Session, WildTask, sample_id
 from bench_wild.labels import FIRST_TURN, UNKNOWN_SUBTYPE
 from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES
-from bench_wild.prompts import ORIGINAL, Sending
+from bench_wild.prompts import ORIGINAL, Sending, messages_of
+from bench_wild.release2025.azure import as_asked
 from bench_wild.release2025.evaluator import Reply, judge_softly
 from bench_wild.run import with_inputs
 from bench_wild.steps import CORRECT, ERROR, read_steps
@@ -71,7 +72,9 @@ def row(
 ) -> dict[str, Json]:
     """Column → value. ``result`` is a text where the session failed; there are no messages and no replies then."""
     log: Mapping[str, Any] = {}
+    tools = session.tools
     if isinstance(result, Mapping):
+        tools = as_asked(session, result).tools
         log = with_inputs(session, task, result, sending=sending, tolerant=tolerant)["inference_log"]
     steps = [(int(key.removeprefix("step_")), step) for key, step in log.items() if key.startswith("step_")]
     replies = [(number, step["inference_output"]) for number, step in steps]
@@ -86,12 +89,12 @@ def row(
         task.type,
         str(not pseudo),
         None if pseudo else task.subtype,
-        len(sent[0]) - 1 if sent else None,  # the earlier release counts no system message
-        list(session.tools),
+        messages_of(session, task, context=sending.context) if sent else None,
+        list(tools),
         [*sent[-1][1:], *_last(replies[-1][1])] if sent else None,
         [_node(task, place) for place in range(len(task.answer_list))],
         [_expected(number, step) for number, step in steps if _right(step["inference_output"])],
-        _replies(session, task, result) if steps else [],
+        _replies(tools, task, result) if steps else [],
         int(score.values[progress[0]]) if progress else None,
         next((name for name in ERROR_CLASSES if score.values.get(f"error {name}")), None),
         CORRECT if score.passed else ERROR,
@@ -130,13 +133,13 @@ def _expected(number: int, step: Mapping[str, Any]) -> dict[str, Json]:
     return {"step": number, "answer_function_list": {**text, "action": action}}
 
 
-def _replies(session: Session, task: WildTask, result: Mapping[str, Any]) -> list[Json]:
+def _replies(tools: Sequence[Mapping[str, Any]], task: WildTask, result: Mapping[str, Any]) -> list[Json]:
     """What came in each step. Arguments are as the earlier evaluator leaves them: decoded, where it scored the call."""
     steps = read_steps(result["inference_log"])
     verdict = judge_softly(
         [Reply(step.calls) for step in steps],
         task.answer_list,
-        session.tools,
+        tools,
         action_correct=result["action_name_label"] == CORRECT,
         optimal=bool(result["is_optimal"]),
     )

@@ -19,7 +19,7 @@ from bench_wild.data import GoldNode
 from bench_wild.labels import ASK
 from bench_wild.matching.arguments import find_tool
 from bench_wild.matching.soft import ARGUMENT_CLASSES, GOOD, Unscorable, decoded, score_call
-from bench_wild.steps import Call
+from bench_wild.steps import STOPS, Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Reply:
     def read_as_calls(self) -> bool:
         """Whether the class of an action error counts its calls. One whose first call has no name is a text there: as
         upstream."""
-        return bool(self.calls) and self.calls[0].unnamed != "KeyError"
+        return bool(self.calls) and self.calls[0].unnamed != "absent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,16 @@ def _score_calls(
     made: dict[str, list[tuple[int, int, Call]]] = {}
     for place, reply in enumerate(replies):
         for number, call in enumerate(reply.calls):
-            if not isinstance(call.name, str):
+            if call.unnamed or not isinstance(call.name, str):
                 raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
             made.setdefault(call.name, []).append((place, number, call))
-    if {name: len(calls) for name, calls in made.items()} != {name: len(calls) for name, calls in wanted.items()}:
+    if len(made) != len(wanted):
         raise Unscorable("the calls are not those of the gold")
     scores: list[float] = []
     bad: list[BadCall] = []
     for name, calls in made.items():
+        if len(calls) != len(wanted.get(name, ())):  # only now, when the calls before are decoded: as upstream
+            raise Unscorable(f"the calls of {name!r} are not those of the gold")
         tool = find_tool(tools, name)
         if tool is None:
             raise Unscorable(f"there is no tool {name!r}")
@@ -148,12 +150,13 @@ def _argument_class(bad: Sequence[BadCall]) -> str | None:
 
 def _stop(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
     """The exception with which upstream stops where it looks for the class of an action error; empty: it does not."""
-    if len(gold) == 1 and gold[0].is_prepare:
-        return ""
+    if len(gold) == 1 and gold[0].is_prepare:  # of a single reply it only looks whether there is a name
+        alone = replies[0].calls[:1] if len(replies) == 1 else ()
+        return STOPS["unreadable"] if any(call.unnamed == "unreadable" for call in alone) else ""
     for reply in replies:
         for call in reply.calls if reply.read_as_calls else ():
             if call.unnamed:
-                return call.unnamed
+                return STOPS[call.unnamed]
             if not isinstance(call.name, str) or call.name not in offered:
                 break
     return ""

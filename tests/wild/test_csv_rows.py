@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from bench_wild.data import build_session
 from bench_wild.release2025.csv_rows import COLUMNS, row, write_csv
 from bench_wild.score import score_task
 from tests.docs.pages import rows, text
-from tests.wild.scoring import ANSWER, GOLD, TYPES, call, run, session
+from tests.wild.scoring import ANSWER, GOLD, TYPES, ask, call, final, node, record, run, session, tool
 
 LABELS = ("predict_label", "param_predict_label", "predict_is_optimal")
 BOTH = [call("read", bed="B1"), call("read", bed="B2")]
@@ -53,7 +54,9 @@ def test_a_row_of_a_right_task() -> None:
     roles = [message["role"] for message in found["messages"]]
     assert roles[-5:] == ["assistant", "user", "assistant", "tool", "assistant"]
     assert found["messages"][-1] == {"role": "assistant", "content": ANSWER}
-    assert found["messages"][found["messages_length"] - 1] == {"role": "user", "content": "Plant something."}
+    assert found["messages"][-6] == {"role": "user", "content": "Plant something."}
+    # as upstream, whose history has the results of one reply in one message; here the second task's are two
+    assert (found["messages_length"], len(found["messages"])) == (11, 12 + 5)
     assert "system" not in roles
     assert found["answer_list"] == [{"idx": place, **node} for place, node in enumerate(GOLD[2])]
     assert [one["step"] for one in found["answer_result"]] == [0, 1, 2]
@@ -117,6 +120,40 @@ def test_arguments_are_as_the_earlier_evaluator_leaves_them() -> None:
     ]
     wrong = row_of(0, run(0, [call("list_beds")]))["predict_result"]
     assert wrong[0]["tool_calls"][0]["function"] == {"name": "list_beds", "arguments": "{}"}
+
+
+def test_arguments_before_those_that_cannot_be_scored_are_decoded() -> None:
+    """As upstream, which finds only then that the calls are not those of the gold. Their numbers of names are equal."""
+    nodes = [node("read", bed="B1"), ask(0), node("list_beds", [0]), final(1, 2)]
+    one = build_session({**record(), "english_answer_list": [nodes, *GOLD[1:]]})
+    result = run(0, [call("read", bed="B1")], ANSWER)
+    result["inference_log"]["step_1"]["inference_output"]["tool_calls"] = [
+        {"id": "c", "function": {"name": "plant", "arguments": "{}"}}
+    ]
+    score = score_task(one, one.tasks[0], result, evaluator="2025")
+    made = row(one, one.tasks[0], result, score)["predict_result"]
+    assert [step["tool_calls"][0]["function"]["arguments"] for step in made] == [{"bed": "B1"}, "{}"]
+    assert not score.passed
+
+
+def test_of_a_type_that_names_several_the_first_is_scored() -> None:
+    """As upstream, where a request changes the tools of the data; of a run that was asked as in 2026 none does."""
+    types = {"type": "string|null"}
+    offered = [tool("read", bed=types, deep={"type": "array", "items": {"type": "object", "properties": {"a": types}}})]
+    one = build_session({**record(), "english_tools": offered})
+    earlier = {**run(0, [call("read", bed="B2 B3")], ANSWER), "release": "2025"}
+    found = {}
+    for release, result in (("2025", earlier), ("2026", run(0, [call("read", bed="B2 B3")], ANSWER))):
+        score = score_task(one, one.tasks[0], result, evaluator="2025")
+        cells = row(one, one.tasks[0], result, score)
+        properties = cells["tools"][0]["function"]["parameters"]["properties"]
+        kinds = (properties["bed"]["type"], properties["deep"]["items"]["properties"]["a"]["type"])
+        found[release] = (cells["error_type"], cells["predict_label"], *kinds)
+    assert found == {
+        "2025": ("param value error", "correct", "string", "string"),
+        "2026": ("redundant tool calling", "error", "string|null", "string|null"),
+    }
+    assert one.tools == tuple(offered)
 
 
 def test_a_pseudo_action_that_is_called_has_no_observation() -> None:

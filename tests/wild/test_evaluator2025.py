@@ -389,16 +389,41 @@ NAMELESS = {"function": {"arguments": "{}"}}
         ([[NAMELESS], None], "redundant tool calling", ""),  # two texts where one call is wanted
         ([[{"id": "1"}], None], "redundant tool calling", ""),
         ([["get"], None], "redundant tool calling", ""),
+        ([[{"function": "get"}], None], "redundant tool calling", ""),
+        ([[{"function": []}], None], "redundant tool calling", ""),
         ([[NAMELESS]], "reject tool calling", ""),
         ([[{"function": {"name": None}}], None], "function name hallucination", ""),
         ([[{"function": {"name": "get"}}, NAMELESS], None], "function name hallucination", "KeyError"),
         ([[{"function": {"name": "other"}}, NAMELESS], None], "function name hallucination", ""),  # it is not reached
         ([[{"function": {"name": ["get"]}}], None], "function name hallucination", "TypeError"),
         ([[{"function": {"name": {}}}], None], "function name hallucination", "TypeError"),
+        ([[{"function": None}], None], "function name hallucination", "TypeError"),
+        ([[{"function": True}], None], "function name hallucination", "TypeError"),
+        ([[{"function": "rename"}], None], "function name hallucination", "TypeError"),
+        ([[None]], "function name hallucination", "TypeError"),
+        ([0, None], "function name hallucination", "TypeError"),
+        ([{}, None], "redundant tool calling", ""),
+        ([[{"function": {"name": "get"}}, {"function": None}]], "function name hallucination", "TypeError"),
     ],
 )
 def test_a_call_without_a_name(replies: list[Any], error: str, stops: str) -> None:
     """As upstream: the class reads a reply whose first call has no name as a text, and stops at a later one."""
     made = [Reply(tuple(read_calls(calls))) for calls in replies]
     verdict = judge_softly(made, gold(("get", {})), GET, action_correct=False, optimal=False)
+    assert (verdict.correct, verdict.error, verdict.stops) == (False, error, stops)
+
+
+@pytest.mark.parametrize(
+    ("replies", "error", "stops"),
+    [
+        ([[{"function": None}]], "call function without reject", "TypeError"),
+        ([[NAMELESS]], "reject tool calling", ""),
+        ([[{"function": {"name": {}}}]], "call function without reject", ""),
+        ([[{"function": {"name": "get"}}, {"function": None}]], "call function without reject", ""),
+        ([None, [{"function": None}]], "call function without reject", ""),
+    ],
+)
+def test_where_no_call_is_wanted_only_a_single_reply_is_looked_at(replies: list[Any], error: str, stops: str) -> None:
+    made = [Reply(tuple(read_calls(calls))) for calls in replies]
+    verdict = judge_softly(made, gold(), GET, action_correct=False, optimal=False)
     assert (verdict.correct, verdict.error, verdict.stops) == (False, error, stops)

@@ -237,7 +237,7 @@ def test_two_published_files_leave_out_what_was_not_answered(
         prediction(0, [READ, ANSWER]),
         prediction(1, [], predict_label="error") | {"predict_result": [NO_REPLY]},
         prediction(1, ["no"], predict_label="error"),  # a second line of a task is left out all the same
-        prediction(2, ["time out"], predict_label="error"),
+        prediction(2, [], predict_label="error") | {"predict_result": [{"error": "time out"}]},  # without fields
         prediction(3, [[("filter_by_prompt", "{}")]], predict_label="error"),
         prediction(0, ["I will not."], predict_label="error", id=IDS[1]),
     )
@@ -252,6 +252,14 @@ def test_calls_that_lack_something_are_wrong_and_not_damaged(data: Path, tmp_pat
     line = {**prediction(0, [READ], predict_label="error"), "predict_result": [{"content": None, "tool_calls": [call]}]}
     (sample,) = score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["samples"]
     assert not sample["passed"]
+
+
+@pytest.mark.parametrize(("optimal", "share"), [("True", 100), ("False", 0), (True, 0), (None, 0)])
+def test_whether_a_path_is_optimal_is_a_text(data: Path, tmp_path: Path, optimal: Any, share: float) -> None:
+    """As upstream, whose files say so in a text."""
+    replies: list[Any] = [[call("read", bed="B1"), call("read", bed="B2")], [call("plant", bed="B1", rows=3.0)], ANSWER]
+    line = prediction(1, replies, predict_is_optimal=optimal)
+    assert score_files(data, lines(tmp_path / "p.jsonl", line), evaluator="2025")["metrics"]["Optimal"] == share
 
 
 def test_damaged_predictions_are_refused(data: Path, tmp_path: Path) -> None:
