@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agentgauge.agent.dialects.format import ParsedCall
-from agentgauge.agent.dialects.published import DATES, Dialogue, Language, Told
+from agentgauge.agent.dialects.published import Dialogue, Language, Told
 from agentgauge.core.chat import Message
 from bench_wild.data import Session, WildTask
 from bench_wild.prompts import opening
@@ -19,14 +19,12 @@ def dialogue_of(
     """``messages``: those of the running task with every result as JSON. The first ``begun`` of them began it;
     ``written`` is what the model wrote since."""
     language: Language = "zh" if session.language == "zh" else "en"
-    system, *others = messages
     texts = iter(written)
+    others = messages[1:]  # without the system message, which is the date
     history = tuple(_told(others[: begun - 2]))
     task = tuple(_told(others[begun - 2 :], texts))
     has_context = len(history) > len(running.before)
-    return Dialogue(
-        history, task, _date(str(system["content"])), language, _opened(session, running, len(history), has_context)
-    )
+    return Dialogue(history, task, running.env_info, language, _opened(session, running, len(history), has_context))
 
 
 def _opened(session: Session, running: WildTask, told: int, has_context: bool) -> tuple[int, str]:
@@ -36,11 +34,6 @@ def _opened(session: Session, running: WildTask, told: int, has_context: bool) -
         if not task.before:
             return sum(one["role"] != "tool" for one in opening(session, task)) - 2, task.env_info
     return told, running.env_info
-
-
-def _date(system: str) -> str:
-    mark = next((mark for mark in DATES.values() if mark in system), "")
-    return system.partition(mark)[2].strip() if mark else system
 
 
 def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[Told]:
