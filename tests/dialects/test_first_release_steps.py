@@ -71,6 +71,11 @@ def test_xlams_reply_in_json_without_calls_is_a_value_in_its_step(written: str, 
     assert result["inference_log"]["step_0"]["inference_output"]["content"] == written
 
 
+def test_an_empty_list_of_xlam2_is_a_question_and_goes_back_as_it_was_read(tmp_path: Path) -> None:
+    _, model = solved("xlam2", "en", 1, tmp_path, "[]", "Hm.")
+    assert ends(model, 1, 2) == [("assistant", "use  to solve user problem"), ("user", "In B4.")]
+
+
 @pytest.mark.parametrize("lacking", ["description", "parameters"])
 def test_xlams_tools_have_a_description_and_parameters(lacking: str, tmp_path: Path) -> None:
     plain = tool("read")

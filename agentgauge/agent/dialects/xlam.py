@@ -203,11 +203,10 @@ class Xlam2(Format):
         off at the beginning of a task."""
         sent: list[Message] = []
         for one in dated_once(dialogue, "en"):
-            content = one.text if one.written is None else one.written
             if one.calls:
                 sent += [calling(one, "" if one.written is None else using(call.name for call in one.calls))]
             else:
-                sent += [{"role": one.role, "content": content}]
+                sent += [{"role": one.role, "content": one.text}]
             sent += [listed(one)] if one.results else []
         return RenderedRequest(tuple(sent), tuple(tools))
 
