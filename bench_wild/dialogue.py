@@ -7,25 +7,33 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agentgauge.agent.dialects.format import ParsedCall
-from agentgauge.agent.dialects.published import DATES, Dialogue, Language, Told
+from agentgauge.agent.dialects.published import Dialogue, Language, Told
 from agentgauge.core.chat import Message
-from bench_wild.data import Session
+from bench_wild.data import Session, WildTask
+from bench_wild.prompts import opening
 
 
-def dialogue_of(session: Session, messages: Sequence[Message], opening: int, written: Sequence[str]) -> Dialogue:
-    """``messages``: those of the task with every result as JSON. The first ``opening`` of them began it; ``written`` is
-    what the model wrote since."""
+def dialogue_of(
+    session: Session, running: WildTask, messages: Sequence[Message], begun: int, written: Sequence[str]
+) -> Dialogue:
+    """``messages``: those of the running task with every result as JSON. The first ``begun`` of them began it;
+    ``written`` is what the model wrote since."""
     language: Language = "zh" if session.language == "zh" else "en"
-    system, *others = messages
     texts = iter(written)
-    history = tuple(_told(others[: opening - 2]))
-    task = tuple(_told(others[opening - 2 :], texts))
-    return Dialogue(history, task, _date(str(system["content"])), language)
+    others = messages[1:]  # without the system message, which is the date
+    history = tuple(_told(others[: begun - 2]))
+    task = tuple(_told(others[begun - 2 :], texts))
+    has_context = len(history) > len(running.before)
+    return Dialogue(history, task, running.env_info, language, _opened(session, running, len(history), has_context))
 
 
-def _date(system: str) -> str:
-    mark = next((mark for mark in DATES.values() if mark in system), "")
-    return system.partition(mark)[2].strip() if mark else system
+def _opened(session: Session, running: WildTask, told: int, has_context: bool) -> tuple[int, str]:
+    """The turn with the first words that are those of a task, and its date. Of an earlier task with messages before
+    its words the history has only the first of these messages."""
+    for task in session.tasks[: running.position] if has_context else ():
+        if not task.before:
+            return sum(one["role"] != "tool" for one in opening(session, task)) - 2, task.env_info
+    return told, running.env_info
 
 
 def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[Told]:

@@ -315,7 +315,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
         opened = opened or len(messages)
         if first_form:
             offered = session.tools if sending.schemas == "original" else tools
-            return first_form.published(dialogue_of(session, messages, opened, written), offered)
+            return first_form.published(dialogue_of(session, task, messages, opened, written), offered)
         if format:
             return format.request(messages, tools)
         return RenderedRequest(tuple(messages), tuple(tools), raw=False)

@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"(?a:[+-]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[e
 _WORD = re.compile(r"\w[\w.:/@%-]*+")
 _KEY = re.compile(r"[\w.-]+")
 _MARKS = re.compile(r"</?think>|[\[{]")
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{\]}]', re.DOTALL)
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -36,6 +37,11 @@ class NoValue(ValueError):
     def __init__(self, place: int) -> None:
         super().__init__(f"no value: the text cannot be read at character {place}")
         self.place = place
+
+
+class TooDeep(NoValue):
+    """A value nested too deep to be read, up to ``place``. What stands inside of it is not looked at, so that such a
+    text costs no more than its length."""
 
 
 class Budget:
@@ -67,19 +73,40 @@ def decode(text: str, start: int = 0, closing: tuple[str, ...] = (), *, python: 
     one of the texts ``closing``, because they show that the value was not cut off.
     """
     read_to = start
-    try:
-        if text[start : start + 1] in ("{", "["):
+    if text[start : start + 1] in ("{", "["):
+        try:
             value, end = _JSON.raw_decode(text, start)
-            check_depth(value)
-            return value, end
-    except json.JSONDecodeError as error:
-        read_to = error.pos
-    except (ValueError, RecursionError):  # deeper than Python's module goes, or a number of too many digits
-        raise NoValue(start + 1000) from None
+        except json.JSONDecodeError as error:
+            read_to = error.pos
+        except RecursionError:  # deeper than Python's module goes
+            raise TooDeep(_closed(text, start)) from None
+        except ValueError:  # a number of too many digits
+            raise NoValue(start + 1000) from None
+        else:
+            return _not_deep(value, end), end
     try:
         return _Decoder(text, closing, python).value(start, 0)
     except NoValue as error:
         raise NoValue(max(error.place, read_to)) from None
+
+
+def _not_deep(value: Json, end: int) -> Json:
+    """The value that ends at ``end``. Raises TooDeep."""
+    try:
+        check_depth(value)
+    except ValueError:
+        raise TooDeep(end) from None
+    return value
+
+
+def _closed(text: str, start: int) -> int:
+    """Behind the bracket that closes the one at ``start``; the text's end where none does."""
+    depth = 0
+    for found in _BRACKETS.finditer(text, start):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 def values_in(text: str) -> list[Json]:
@@ -100,6 +127,7 @@ def values_in(text: str) -> list[Json]:
                 found.append(value)
             except NoValue as error:
                 budget.failed(mark.start(), error.place)
+                place = error.place if isinstance(error, TooDeep) else place
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.near_json import NoValue, decode
+from agentgauge.agent.near_json import NoValue, decode, values_in
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,10 @@ def test_any_text_is_a_value_or_none(text: str) -> None:
         return
     assert 0 < end <= len(text)
     json.dumps(value)
+
+
+@pytest.mark.parametrize("depth", [300, 2000])  # deeper than what is kept, and than what Python's module reads
+def test_what_is_nested_too_deep_is_passed_over(depth: int) -> None:
+    deep = '{"a":' * depth + '{"b": "]}\\""}' + "}" * depth
+    assert values_in(f"[1] {deep} [2]") == [[1], [2]]
+    assert values_in("[1] " + "[" * 2000 + "[2]") == [[1]]

@@ -208,6 +208,42 @@ def test_speakers_names(
     assert (opening.partition("\n\n")[0], reply) == (kept, replies.get(family, said))
 
 
+@pytest.mark.parametrize("family", ["toolace", "xlam2"])
+@pytest.mark.parametrize(
+    ("task_ids", "days"),
+    [
+        ([0, 0, 0], ["20", "20", "20"]),
+        ([2, 0, 0], ["20", "21", "21"]),
+        ([2, 2, 0], ["20", "21", "22"]),
+        ([0, 2, 0], ["20", "20", "20"]),
+    ],
+)
+def test_the_date_that_stays_is_that_of_its_task(
+    family: str, task_ids: list[int], days: list[str], tmp_path: Path
+) -> None:
+    """Of a task whose words are not its first message, they are not in the history, and so is their date not."""
+    before = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}]
+    messages: list[Any] = []
+    for place, number in enumerate(task_ids):
+        said = [{"role": "user", "content": f"Task {place}"}, {"role": "assistant", "content": "Hm."}]
+        messages += [*(before if number else []), *said, "====="]
+    data = {
+        "id": "s",
+        "english_tools": TOOLS,
+        "english_task": ["Task 0", "Task 1", "Task 2"],
+        "english_answer_list": [[final("Hm.")]] * 3,
+        "english_messages": messages[:-1],
+        "task_ids": task_ids,
+        "env_info": [f"2024-05-{day} 09:12:44 星期一" for day in (20, 21, 22)],
+        "type": ["chat"] * 3,
+    }
+    for task, day in enumerate(days):
+        _, model = solved(family, "en", task, tmp_path, "Hm.", data=data)
+        texts = [one["content"] for one in model.requests[0].messages if one["role"] == "user"]
+        (dated,) = [text for text in texts if "Current Date:" in text]
+        assert dated.startswith(f"Task {int(day) - 20}\n\nCurrent Date:2024-05-{day} ")
+
+
 def test_without_context_the_date_is_on_the_task_itself(tmp_path: Path) -> None:
     _, model = solved("toolace", "en", 1, tmp_path, "Hm.", "Hm.", sending=Sending(context=False))
     assert [one["content"] for one in model.requests[0].messages[1:]] == [

@@ -61,6 +61,33 @@ def test_xlams_steps_have_what_the_model_wrote(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "thought"),
+    [('{"no_tool_calls": [1]}', {"no_tool_calls": [1]}), ('"tool_calls"', "tool_calls"), ('{"calls": []}', None)],
+)
+def test_xlams_reply_in_json_without_calls_is_a_value_in_its_step(written: str, thought: Any, tmp_path: Path) -> None:
+    result, model = solved("xlam", "en", 1, tmp_path, written, "Hm.")
+    said = steps(model, 1)[-2]
+    assert (said["thought"], said["tool_calls"]) == (written if thought is None else thought, [])
+    assert result["inference_log"]["step_0"]["inference_output"]["content"] == written
+
+
+def test_an_empty_list_of_xlam2_is_a_question_and_goes_back_as_it_was_read(tmp_path: Path) -> None:
+    _, model = solved("xlam2", "en", 1, tmp_path, "[]", "Hm.")
+    assert ends(model, 1, 2) == [("assistant", "use  to solve user problem"), ("user", "In B4.")]
+
+
+@pytest.mark.parametrize("lacking", ["description", "parameters"])
+def test_xlams_tools_have_a_description_and_parameters(lacking: str, tmp_path: Path) -> None:
+    plain = tool("read")
+    function = {name: value for name, value in plain["function"].items() if name != lacking}
+    result, model = solved("xlam", "en", 0, tmp_path, "Hm.", data=changed(tools=[{**plain, "function": function}]))
+    assert (model.requests, last(result)["error_reason"]) == (
+        [],
+        "the published code needs a description and parameters of every tool",
+    )
+
+
+@pytest.mark.parametrize(
     ("written", "reason"),
     [
         ('{"tool_calls": null}', EMPTY),

@@ -311,6 +311,14 @@ def test_tolerant_reading_of_text(family: Format) -> None:
     assert family.read(family.write(ParsedReply(None, (F,))), tolerant=True, tools=ON_OFFER).calls == (F,)
 
 
+def test_tolerant_reading_takes_calls_that_are_json_texts() -> None:
+    """Llama's list, as the published runs read it and the oracle writes it."""
+    written = LLAMA.write(ParsedReply(None, (F, G)))
+    assert written.startswith('["{\\"type') and LLAMA.read(written, tolerant=True, tools=ON_OFFER).calls == (F, G)
+    for text in ('["f", "{}", "[", "5"]', written.replace("f", "x").replace("g", "y"), f'{{"a": {written}}}'):
+        assert LLAMA.read(text, tolerant=True, tools=ON_OFFER) == ParsedReply(text)
+
+
 def test_tolerant_react_takes_a_fence() -> None:
     fenced = 'Action: f\nAction Input: ```json\n{"a": "é"}\n```'
     assert REACT.read(fenced, tolerant=True) == ParsedReply(None, (F,))
@@ -392,6 +400,7 @@ def test_any_text_is_read(family: Format, text: str) -> None:
         "<tool_call>\n" * 10_000,
         "Action:" + " " * 20_000,
         "Action: a" + "\n" * 20_000,
+        f'{{"a": "{"x" * 5_000}", "b": ' * 900 + "1" + "}" * 900,
     ],
 )
 def test_a_reply_that_repeats_itself_costs_little(family: Format, text: str) -> None:
@@ -410,7 +419,7 @@ def test_deep_nesting_is_no_crash(family: Format, text: str) -> None:
         assert family.read(text, tolerant=tolerant, tools=ON_OFFER).calls == ()
 
 
-@pytest.mark.parametrize("family", FAMILIES[:-2], ids=NAMES[:-2])
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
 def test_a_call_as_deep_as_python_can_just_read_is_no_crash(family: Format) -> None:
     """Arguments that can be read and no more be written: where that is depends on the stack, so depths are tried."""
     for depth in range(800, 1000):

@@ -64,14 +64,16 @@ def on_offer(calls: Iterable[ParsedCall], offered: Offered) -> list[ParsedCall]:
 
 
 def calls_of(value: Json, offered: Offered, *, framed: bool) -> Iterator[ParsedCall]:
-    """The calls in a value: objects with a name and arguments, also in lists and in OpenAI's wrappings.
+    """The calls in a value: objects with a name and arguments, also in lists, as JSON texts there, and in OpenAI's
+    wrappings.
 
     ``framed``: the value stands where only a call can stand. Then a call may have an unknown name, and arguments that
     are no object: both are errors of the model. Elsewhere they make it data. The schema of a tool is never a call.
     """
     if isinstance(value, list):
         for item in value:
-            yield from calls_of(item, offered, framed=framed)
+            held = text_value(item, item) if isinstance(item, str) else item
+            yield from calls_of(held, offered, framed=framed)
     if not isinstance(value, dict):
         return
     key = _name_key(value, offered)

@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.agent.dialects.call_values import Offered, offered_tools
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
 from agentgauge.agent.dialects.frames import JSON, Form, Found
-from agentgauge.agent.near_json import Budget, NoValue
+from agentgauge.agent.near_json import Budget, NoValue, TooDeep
 
 _CLOSE = "</think>"
 _SIGN = re.compile(r"\S")
@@ -110,7 +110,7 @@ class _Scan:
                 found = form.read(self.text, opening.end(), self.offered)
             except NoValue as error:
                 budget.failed(opening.start(), error.place)
-                place = max(opening.start() + 1, opening.end())
+                place = max(opening.start() + 1, opening.end(), error.place if isinstance(error, TooDeep) else 0)
                 continue
             if found.framed or found.bare:
                 self.places.append(_Place(form, found, opening.start(), self.code if self.fence else None))

@@ -45,6 +45,7 @@ class Dialogue:
     task: tuple[Told, ...]  # begins with what the user wants
     date: str  # 2024-05-20 09:12:44 Monday, the weekday in the language
     language: Language
+    opened: tuple[int, str]  # the turn with the words that began the session, and the date of their task
 
     @property
     def dated(self) -> str:
@@ -85,11 +86,12 @@ def spoken(dialogue: Dialogue, language: Language) -> list[Told]:
 
 
 def dated_once(dialogue: Dialogue, language: Language) -> list[Told]:
-    """The turns of ToolACE and xLAM-2. The date stays where it came first, behind the session's first words, unless
-    these have one."""
+    """The turns of ToolACE and xLAM-2. The date of the session's first task stays behind its words, unless these have
+    one."""
     told = spoken(dialogue, language)
-    if not any(mark in told[0].text for mark in DATES.values()):
-        told[0] = replace(told[0], text=f"{told[0].text}\n\n{dialogue.dated}")
+    place, date = dialogue.opened
+    if not any(mark in told[place].text for mark in DATES.values()):
+        told[place] = replace(told[place], text=f"{told[place].text}\n\n{DATES[dialogue.language]}{date}")
     return told
 
 

@@ -113,7 +113,7 @@ class Watt(ToolAce):
     def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date follows the prompt, and is an argument of the template, too."""
         prompt = fill(self.prompt, tools=repr(functions(tools)))
-        system = {"role": "system", "content": f"{prompt}\n\n\n{dialogue.dated}"}
+        system = {"role": "system", "content": f"{prompt}\n\n{dialogue.dated}"}
         told = [replace(one, text=unnamed(one.text, dialogue.language)) for one in dialogue.told]
         return replace(_unless_null(system, told, self._told), template={"date_string": dialogue.date})
 

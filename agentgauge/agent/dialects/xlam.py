@@ -96,12 +96,15 @@ class Xlam(Format):
         return RenderedRequest(({"role": "user", "content": content},))
 
     def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
-        """Everything is history, the question too, and non-ASCII is escaped."""
+        """Everything is history, the question too, and non-ASCII is escaped. Tools without a description or parameters
+        ended the task."""
+        if any("description" not in one or not isinstance(one.get("parameters"), Mapping) for one in functions(tools)):
+            return RenderedRequest((), refused="the published code needs a description and parameters of every tool")
         said = spoken(dialogue, "en")
         steps = [
             {
                 "step_id": number,
-                "thought": told.text,
+                "thought": _thought(told),
                 "tool_calls": _step_calls(told),
                 "next_observation": as_json(list(told.results)) if told.results else "",
                 "user_input": told.text if told.role == "user" else "",
@@ -133,8 +136,18 @@ class Xlam(Format):
 
 def _tool_calls(text: str) -> list[Json]:
     """What a reply has under ``tool_calls``, whatever it is, if it has that."""
-    value = value_of(text) if "tool_calls" in text else text
+    value = _value(text)
     return [value["tool_calls"]] if isinstance(value, dict) and "tool_calls" in value else []
+
+
+def _value(text: str) -> Json:
+    """The value of a reply in JSON that has the word, else the text."""
+    return value_of(text) if "tool_calls" in text else text
+
+
+def _thought(told: Told) -> Json:
+    """The text that was read, as the published runs had it: the value where it has the word and no calls."""
+    return told.text if told.written is None or _tool_calls(told.written) else _value(told.written)
 
 
 def _step_calls(told: Told) -> list[Json]:
@@ -190,11 +203,10 @@ class Xlam2(Format):
         off at the beginning of a task."""
         sent: list[Message] = []
         for one in dated_once(dialogue, "en"):
-            content = one.text if one.written is None else one.written
             if one.calls:
                 sent += [calling(one, "" if one.written is None else using(call.name for call in one.calls))]
             else:
-                sent += [{"role": one.role, "content": content}]
+                sent += [{"role": one.role, "content": one.text}]
             sent += [listed(one)] if one.results else []
         return RenderedRequest(tuple(sent), tuple(tools))
 
