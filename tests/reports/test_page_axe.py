@@ -63,11 +63,11 @@ def test_nothing_keeps_a_reader_out(axe, watched, page_file, scheme, width, link
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_comparison_keeps_no_reader_out(axe, watched, tmp_path, scheme, width):
-    for name, right in (("a", False), ("b", True)):
+    for name, right, scoring in (("a", False, "parity"), ("b", True, "strict")):
         written(
             tmp_path / name,
             {PLANS: {f"s{number}": [right or number == 9] for number in range(10)}},
-            ("run/scoring", name),
+            ("run/scoring", scoring),
         )
     target = tmp_path / "comparison.html"
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "html", "--output", str(target)]) == 0
