@@ -79,7 +79,8 @@ def remove_left(folder: Path) -> None:
     """Remove what ``write_whole`` has left where its process was killed, from a folder that no other process writes
     to."""
     for scratch in folder.glob(".*-????????"):
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder of that name, or another user's file: it does no harm
+            scratch.unlink()
 
 
 def append_whole(path: Path, descriptor: int, content: bytes) -> None:

@@ -26,7 +26,8 @@ def read_report(content: bytes | bytearray) -> Report:
     """
     report, at = Report(), 0
     while at < len(content):
-        end = content.find(b"\n", at) % (len(content) + 1)
+        end = content.find(b"\n", at)
+        end = len(content) if end < 0 else end
         kind, _, text = content[at:end].decode("utf-8", "replace").partition(" ")
         at = end + 1
         match kind:

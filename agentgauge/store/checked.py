@@ -407,7 +407,6 @@ _ANY = "*"
 _LACKING: Mapping[Any, Mapping[str, Any]] = {
     RunJson: {
         "configs": {},
-        "planned": 0,
         "started": None,
         "finished": None,
         "settings": {
@@ -577,7 +576,7 @@ def _place(data: Any, way: Iterable[int | str]) -> tuple[list[str], Any]:
     for part in way:
         if (isinstance(data, dict) and part in data) or (isinstance(data, list) and part in range(len(data))):
             data = data[part]  # type: ignore[index]
-            place.append(str(part))
+            place.append(str(part) or '""')
         else:
             break
     return place, data

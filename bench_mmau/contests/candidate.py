@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench_mmau.contests.execute import MOST_TEXT, ExecutionSettings, GroupRun, Outcome, run_in_pool
+from bench_mmau.contests.execute import MOST_TEXT, ExecutionSettings, GroupRun, Outcome, run_group, run_in_pool
 from bench_mmau.contests.extract import output_match
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.errors import NotScorable
@@ -118,7 +118,8 @@ def _brief(groups: Sequence[Group], group_seconds: float) -> float:
 
 
 def _run(code: str, group: Group, where: ExecutionSettings, fixes: Fixes, brief: float) -> _Judged:
-    return _judged(group, run_in_pool(code, group.inputs, where, fixes, brief, group.most_text), fixes)
+    run = partial(run_group, code, group.inputs, where, fixes, brief, group.most_text)
+    return _judged(group, run_in_pool(where.pool, run), fixes)
 
 
 def _judged(group: Group, run: GroupRun, fixes: Fixes) -> _Judged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -70,26 +70,19 @@ class GroupRun:
     reason: str = ""
 
 
-def run_in_pool(
-    code: str,
-    inputs: Sequence[str],
-    where: ExecutionSettings,
-    fixes: Fixes = PARITY,
-    brief: float = 0.0,
-    most: int = MOST_TEXT,
-) -> GroupRun:
-    """As ``run_group``, concurrently with other programs. A program that ran out of time is run once more, alone, and
-    the second run counts.
+def run_in_pool(pool: Pool, run: Callable[[], GroupRun]) -> GroupRun:
+    """``run``, a call of ``run_group``, concurrently with other programs. A program that ran out of time is run once
+    more, alone, and the second run counts.
 
     Call it in one of the pool's threads. Raises SandboxFault if nothing could be run, UsageProblem below the minimum of
     protection.
     """
-    with where.pool.beside() as place:
-        found = run_group(code, inputs, where, fixes, brief, most)
+    with pool.beside() as place:
+        found = run()
     if not (found.late and place.crowded):
         return found
-    with where.pool.alone():
-        return run_group(code, inputs, where, fixes, brief, most)
+    with pool.alone():
+        return run()
 
 
 def run_group(

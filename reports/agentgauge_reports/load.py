@@ -97,14 +97,15 @@ def load_run(
 
 @contextmanager
 def computing(task: str, *runs: Path) -> Iterator[None]:
-    """While a task's own code computes figures from the values in records: raises UsageProblem where it fails, because
-    another version wrote the values, or none did."""
+    """While a task's own code computes figures from the values in records. Raises UsageProblem where it fails: another
+    version wrote the values, or none did, or the code is wrong."""
     try:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UsageProblem(
             f"the figures of {task} in {' and '.join(map(str, runs))} cannot be computed ({type(error).__name__}:"
-            f" {error}): the scores in records.jsonl are not those of this version; run pytest --rescore=RUN"
+            f" {error}): the scores in records.jsonl are of another version, or code of the benchmark is wrong; score"
+            " them again with pytest --rescore=RUN"
         ) from error
 
 

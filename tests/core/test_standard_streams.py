@@ -98,8 +98,9 @@ def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(b"old")
     subprocess.run([sys.executable, "-c", kills_itself], check=False, timeout=60)
     assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / ".a-folder_7").mkdir()
     remove_left(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".a-folder_7", "run.json"]
 
 
 def write(target: Path, content: bytes, number: int = 0) -> None:

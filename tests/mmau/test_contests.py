@@ -299,17 +299,14 @@ def test_a_crowded_job_knows(where: ExecutionSettings) -> None:
 
 
 @pytest.mark.parametrize(("crowded", "late", "runs"), [(True, True, 2), (True, False, 1), (False, True, 1)])
-def test_who_was_late_in_a_crowd_runs_once_more(
-    crowded: bool, late: bool, runs: int, where: ExecutionSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_was_late_in_a_crowd_runs_once_more(crowded: bool, late: bool, runs: int, where: ExecutionSettings) -> None:
     answers = [GroupRun(None, late), GroupRun((Outcome("passed", "1"),), False)]
-    monkeypatch.setattr(execute, "run_group", lambda *_: answers.pop(0))
     with ExitStack() as stack:
         if crowded:
             stack.enter_context(where.pool.beside())
             release = threading.Timer(0.2, stack.pop_all().close)  # the second run waits for it
             release.start()
-        found = run_in_pool("", ["1"], where)
+        found = run_in_pool(where.pool, lambda: answers.pop(0))
     assert 2 - len(answers) == runs
     assert (found.outcomes is not None) is (runs == 2)
 

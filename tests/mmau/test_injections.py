@@ -14,6 +14,7 @@ from bench_mmau.oracle import _agrees
 from bench_mmau.task import TASKS
 from bench_mmau.tool_use.replies import Message
 
+EARLIER_TEXTS = Path(__file__).parents[1] / "run_folders" / "earlier_prompts"
 RECORD = {"id": "m1", "raw_problem": "What is 6 * 7?", "gt_answer": "42"}
 
 ANSWERS = [
@@ -77,3 +78,8 @@ def test_the_version_of_a_task_is_that_of_the_texts_that_it_uses(changed, task, 
     (tmp_path / f"mmau_{changed}.txt").write_text("{question}{answer}{ground_truth}{problem}{description}{plan}")
     (found,) = (one for one in TASKS if one.name == f"mmau.{task}")
     assert (found.prompt_version(tmp_path) == found.prompt_version(None)) is same
+
+
+def test_the_version_of_our_texts_is_that_of_runs_before_there_was_one_for_each_task() -> None:
+    """It changes with any of them but the judge's: then ``OURS`` needs another value."""
+    assert prompts.version(EARLIER_TEXTS, [prompts.JUDGE]) == prompts.OURS

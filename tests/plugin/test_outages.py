@@ -67,7 +67,7 @@ def test_a_gateway_without_its_server_gets_few_requests(tmp_path):
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
-    probes = 2 * (DOWN_SECONDS / outage.LOOK_SECONDS + 1)  # each of the two workers looks so often
+    probes = IN_FLIGHT * (DOWN_SECONDS / outage.LOOK_SECONDS + 1)  # each request that waits looks so often
     assert len(down) - 1 <= 2 * IN_FLIGHT + probes  # before them each request once or twice
 
 

@@ -192,12 +192,15 @@ def test_the_decision_stays_when_a_run_goes_on(data, blind):
     ("content", "problem"),
     [
         (
-            b'{"models": {"": {"sees": true}}}',
+            b'{"models": {"": {"name": "m", "sees": true, "why": ""}}, "pictures": {}}',
             "vision.json has no entry for the model of --judge-model; start a new run",
         ),
-        (b'{"models": {}}', "vision.json has no entry for the model of --model and --judge-model; start a new run"),
-        (b'{"models": {"": {}}}', "vision.json is damaged (KeyError('sees')); start a new run"),
-        (b'{"models', "vision.json is damaged (JSONDecodeError("),
+        (
+            b'{"models": {}, "pictures": {}}',
+            "vision.json has no entry for the model of --model and --judge-model; start a new run",
+        ),
+        (b'{"models": {"": {"name": "m", "why": ""}}, "pictures": {}}', 'it has no models."".sees; restore what'),
+        (b'{"models', "vision.json cannot be read: it is not JSON"),
     ],
 )
 def test_a_decision_that_is_not_there_is_not_made_up(tmp_path, content, problem):

@@ -129,7 +129,7 @@ def _entry(name: str, folder: Path) -> dict[str, Any]:
             if os.path.lexists(folder / file) and not (folder / file).is_file():
                 raise ValueError(f"{file} is not a plain file")
         about = _json(folder, "run.json")
-        entry |= {key: about[key] for key in ("started", "finished", "planned")}
+        entry |= {key: about[key] for key in ("started", "finished", "planned") if key in about}
         model, agent = about["settings"]["model"]["name"], about["settings"].get("agent")
         entry["model"] = f"{agent['name']} ({model})" if agent else model
         if entry["finished"] and (folder / "summary.json").exists():
