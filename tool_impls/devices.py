@@ -1,0 +1,180 @@
+"""Where models run: the processor and GPUs, their free memory, and what follows where a GPU fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
+
+if TYPE_CHECKING:
+    import torch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AUTO, CPU = "auto", "cpu"
+
+_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
+
+_NAME = re.compile(r"cpu(:\d+)?|cuda:\d+")
+_PROBE_SECONDS = 120
+_PROBE = """
+import json, torch
+cuda = torch.cuda
+print(json.dumps([(cuda.get_device_name(n), *cuda.mem_get_info(n)) for n in range(cuda.device_count())]))
+"""
+
+
+class Gpu(NamedTuple):
+    device: str  # cuda:0
+    card: str  # NVIDIA H100 80GB HBM3
+    free: int  # bytes
+    total: int  # bytes
+
+    def __str__(self) -> str:
+        return f"{self.device} ({self.card}, {_size(self.free)} of {_size(self.total)} free)"
+
+
+def has_gpu() -> bool:
+    """Whether this machine has a GPU, as far as files of its driver say; torch may still not be able to use it."""
+    return any(Path(name).exists() for name in _FILES)
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """The GPUs that torch sees. Asked in a process of its own, because torch takes seconds to import, and some 500 MB
+    of each GPU that a process asks for its memory."""
+    if not has_gpu():
+        return ()
+    try:
+        command = [sys.executable, "-c", _PROBE]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return ()  # without torch, or with one that is built for the processor
+    return tuple(Gpu(f"cuda:{number}", *one) for number, one in enumerate(found))
+
+
+def placed(wanted: str, there: Sequence[Gpu]) -> tuple[str, ...]:
+    """The devices that a setting names, each once. ``wanted``: names with commas, where ``auto`` is the GPU with the
+    most free memory, or the processor without a GPU. ``cpu:0,cpu:1`` are two processes on the processor.
+
+    Raises UsageProblem for a name that is none, or of a GPU that is not there.
+    """
+    names = [name.strip() for name in wanted.split(",") if name.strip()] or [AUTO]
+    return tuple(dict.fromkeys(_placed(name, there) for name in names))
+
+
+def _placed(name: str, there: Sequence[Gpu]) -> str:
+    if name == AUTO:
+        return max(there, key=lambda gpu: gpu.free).device if there else CPU
+    if not _NAME.fullmatch(name):
+        raise UsageProblem(f"the device {name!r} is none; accepted are auto, cpu and cuda:N, such as cuda:0")
+    if name.startswith("cuda") and name not in [gpu.device for gpu in there]:
+        seen = f"torch sees {', '.join(map(str, there))}" if there else "torch sees no GPU here"
+        raise UsageProblem(f"the device {name} is not there; {seen}; name another, or auto")
+    return name
+
+
+def kind(device: str) -> str:
+    """``cuda`` or ``cpu``."""
+    return device.partition(":")[0]
+
+
+def half(device: str) -> torch.dtype:
+    """The precision of large models: a half one on a GPU, where it takes half of the memory."""
+    import torch
+
+    if kind(device) == CPU:
+        return torch.float32
+    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+
+# -- memory that does not suffice
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error of torch, CTranslate2 or onnxruntime says that the memory of a GPU does not suffice."""
+    text = str(error).lower()
+    told = "out of memory" in text or "failed to allocate memory" in text
+    return type(error).__name__ == "OutOfMemoryError" or (isinstance(error, RuntimeError) and told)
+
+
+def in_parts(work: Callable[[Sequence[T]], Sequence[R]], values: Sequence[T], *, tool: str, device: str) -> list[R]:
+    """What ``work`` makes of the values: of all at once, or of halves where the memory of the GPU does not suffice.
+
+    Raises ToolFault where it does not suffice for one value.
+    """
+    try:
+        return list(work(values))
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        if len(values) == 1:
+            raise ToolFault(f"{tool} {_lacking(error, device)} over one call", cause="memory") from None
+    _release(device)
+    middle = len(values) // 2
+    parts = (values[:middle], values[middle:])
+    return [result for part in parts for result in in_parts(work, part, tool=tool, device=device)]
+
+
+@contextmanager
+def loading(tool: str, device: str) -> Iterator[None]:
+    """Context in which a model is loaded. Raises ToolUnavailable where the memory of the GPU does not suffice."""
+    try:
+        yield
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        _release(device)
+        advice = "name another device, smaller weights, or end what else uses the GPU"
+        raise ToolUnavailable(f"the model of {tool} {_lacking(error, device)} while it was loaded; {advice}") from None
+
+
+def _lacking(error: BaseException, device: str) -> str:
+    """``ran out of memory on cuda:0: it needed 2.00 GiB more, and 512.00 MiB were free``, as far as it is known."""
+    needed = re.search(r"Tried to allocate ([\d.]+ [KMG]iB)", str(error))
+    size = re.search(r"requested buffer of size (\d+)", str(error))
+    more = needed[1] if needed else _size(int(size[1])) if size else ""
+    left = _free(device)
+    known = [f"it needed {more} more" if more else "", f"{_size(left)} were free" if left is not None else ""]
+    told = ", and ".join(filter(None, known))
+    return f"ran out of memory on {device}" + (f": {told}," if told else "")
+
+
+def _free(device: str) -> int | None:
+    """Bytes of a GPU that are free; None where torch cannot say it."""
+    if kind(device) == CPU or "torch" not in sys.modules:
+        return None
+    import torch
+
+    free: int = torch.cuda.mem_get_info(device)[0]
+    return free
+
+
+def _release(device: str) -> None:
+    if kind(device) != CPU and "torch" in sys.modules:
+        import torch
+
+        torch.cuda.empty_cache()
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+# -- GPUs that fail
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that this process can no longer use its GPU: only another process can."""
+    text = str(error)
+    failed = "CUDA error" in text or "CUDA failed with error" in text or "CUDA failure" in text
+    return isinstance(error, RuntimeError) and failed and not lacks_memory(error)
