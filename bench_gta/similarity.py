@@ -22,14 +22,15 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from bench_gta.similarity_client import remote
+from tool_impls.published_weights import fetched
 
 Similarity = Callable[[str, str], float]  # a number from 0 to 1
 
 BACKENDS = ("trigram", "minilm", "mpnet")
 
 MPNET_VARIABLE = "AGENTGAUGE_MPNET"
-"""Environment variable with the place of all-mpnet-base-v2: a folder, or ``download`` for the Hugging Face hub (about
-440 MB)."""
+"""Environment variable with the place of all-mpnet-base-v2: a folder, its name where ``agentgauge fetch`` has brought
+it, or ``download`` for the Hugging Face hub (about 440 MB)."""
 
 _MPNET = "sentence-transformers/all-mpnet-base-v2"
 _DIMENSIONS = 64
@@ -137,12 +138,17 @@ def _minilm_model() -> str:
 def _mpnet_model() -> str:
     """What to load. Raises UsageProblem."""
     where = os.environ.get(MPNET_VARIABLE, "")
-    accepted = f"set {MPNET_VARIABLE} to a folder with all-mpnet-base-v2, or to 'download'"
+    name = _MPNET.partition("/")[2]
+    accepted = (
+        f"set {MPNET_VARIABLE} to a folder with {name}, to {name} after `agentgauge fetch {name}`, or to 'download'"
+    )
     if not _installed("sentence_transformers"):
         install = "install it with: pip install 'agentgauge[similarity]'"
         raise UsageProblem(f"the similarity mpnet is not installed; {install}, and {accepted}")
     if not where:
         raise UsageProblem(f"the similarity mpnet lacks its model; {accepted}")
+    if not Path(where).is_dir() and (found := fetched(where, Path())):
+        return str(found)
     if where != "download" and not Path(where).is_dir():
         raise UsageProblem(f"{MPNET_VARIABLE} is {where!r}, which is not a folder; {accepted}")
     return _MPNET if where == "download" else where

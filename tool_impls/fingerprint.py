@@ -17,6 +17,7 @@ from typing import Any
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
+from agentgauge.data.fetch.lock import NAME
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
 from tool_impls.options import Option
@@ -141,8 +142,8 @@ def _remembered(paths: tuple[Path, ...]) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    return (
-        [path]
-        if path.is_file()
-        else sorted(item for item in path.rglob("*") if item.is_file() and item.parent.name != "__pycache__")
-    )
+    """All but what Python made of code, and the note of ``agentgauge fetch``, which has the time of a check."""
+    if path.is_file():
+        return [path]
+    found = (item for item in path.rglob("*") if item.is_file() and item.parent.name != "__pycache__")
+    return sorted(item for item in found if item.name != NAME)

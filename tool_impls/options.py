@@ -28,8 +28,8 @@ class Option:
     ``default``: the value where the table has none; None means "not set". ``released``: another default for tools that
     should behave as the released ones (``ToolSettings.released``). ``least``: the smallest accepted number.
     ``accepted``: the accepted texts, all if empty. A path is made absolute from the settings file's folder; weights
-    too, unless nothing is there (then they may be a name on a hub). A range is read as two numbers, which are equal
-    where the table has one.
+    too, unless nothing is there. Then they become the path of fetched weights of that name, or stay a name on a hub. A
+    range is read as two numbers, which are equal where the table has one.
     """
 
     name: str
@@ -59,6 +59,10 @@ class Option:
             raise UsageProblem(f"{self.name} in [{table}] must be one of {', '.join(self.accepted)}; got {value!r}")
         if self.kind == "path" or (self.kind == "weights" and (base / value).exists()):
             return str(base / value)
+        if self.kind == "weights":
+            from tool_impls.published_weights import fetched
+
+            return str(fetched(value, base) or value)
         if self.kind == "range":
             return tuple(value) if isinstance(value, list) else (value, value)
         return float(value) if self.kind == "float" else value

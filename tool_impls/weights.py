@@ -12,7 +12,10 @@ ALLOW_DOWNLOAD = Option("allow_download", "bool", False, "let weights be a name 
 
 
 def weights_option(example: str) -> Option:
-    return Option("weights", "weights", None, f"a folder or file, or with allow_download a name such as {example}")
+    fetched = "a name of `agentgauge fetch tools`"
+    return Option(
+        "weights", "weights", None, f"a folder or file, {fetched}, or with allow_download a name such as {example}"
+    )
 
 
 def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str | None:
@@ -24,7 +27,11 @@ def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str
         return None
     if Path(given).exists():
         return Path(given)
-    return given if settings.value(table, ALLOW_DOWNLOAD) else None
+    if not settings.value(table, ALLOW_DOWNLOAD):
+        return None
+    from tool_impls.published_weights import known
+
+    return one.published if (one := known(given)) else given
 
 
 def weights_state(settings: ToolSettings, table: str, given: str | None, default: str, size: str) -> str:
@@ -32,10 +39,27 @@ def weights_state(settings: ToolSettings, table: str, given: str | None, default
     if resolve(settings, table, given) is not None:
         return READY
     if given is None:
-        ways = f"a local folder, or {default} ({size}) with allow_download = true"
-        return unavailable(f"name its weights in [tools.{table}]: {ways}")
+        return unavailable(f"name its weights in [tools.{table}]: a local folder, or {to_fetch(default, size)}")
+    return not_there(table, "weights", given)
+
+
+def to_fetch(published: str, size: str) -> str:
+    """How to get published weights, named by their name at the origin."""
+    from tool_impls.published_weights import known
+
+    one = known(published)
+    assert one is not None, "a test compares what is suggested with what is known"
+    return f"{one.name} ({size}), which `agentgauge fetch {one.name}` brings"
+
+
+def not_there(table: str, option: str, given: str) -> str:
+    """The state of a tool whose weights are neither a path nor fetched."""
+    from tool_impls.published_weights import known
+
     advice = "to fetch that name from the hub set allow_download = true"
-    return unavailable(f"weights in [tools.{table}] names nothing that exists: {given}; {advice}")
+    if one := known(given):
+        advice = f"get it with: agentgauge fetch {one.name}"
+    return unavailable(f"{option} in [tools.{table}] names nothing that exists: {given}; {advice}")
 
 
 def local(source: Path | str | None) -> tuple[Path, ...]:

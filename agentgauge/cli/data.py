@@ -1,4 +1,4 @@
-"""``agentgauge data``: lists the data sets on this machine with version and tasks; ``check`` checks one."""
+"""``agentgauge data``: lists the data sets and weights on this machine; ``check`` checks a data set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.cli.fetch import DIR_HELP, data_folder
+from agentgauge.cli import weights
+from agentgauge.cli.fetch import DIR_HELP, data_folder, shown
 from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import DataProblem, UsageProblem
@@ -21,14 +22,18 @@ def main(argv: Sequence[str]) -> int:
     if "task" in options:
         configure(options)
         return _check(options)
-    print("\n".join(overview(data_folder(options.dir))))
+    base = data_folder(options.dir)
+    print("\n".join(shown(line) for line in [*overview(base), *weights.overview(base)]))
     return 0
 
 
 def _parser() -> CommandParser:
     parser = CommandParser(
         prog="agentgauge data",
-        description="List the official data on this machine: version, source, verification, and the tasks that use it.",
+        description=(
+            "List the official data on this machine: version, source, verification, and the tasks that use it; and the"
+            " weights of tools."
+        ),
         epilog="example: agentgauge data",
     )
     parser.add_argument("--dir", type=Path, metavar="DIR", help=DIR_HELP)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from agentgauge.cli import weights
 from agentgauge.core.addresses import checked_address
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.user_home import expanded
 from agentgauge.data import find
-from agentgauge.data.fetch.dataset import find_data_set, known_data_sets
+from agentgauge.data.fetch.dataset import find_data_set
 from agentgauge.data.fetch.fetching import FetchOptions, fetch
 
 INTERRUPTED = 130
@@ -25,8 +27,15 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     base = data_folder(options.dir)
     order = FetchOptions(base, _mirror(options.mirror), options.origin, tuple(options.only or ()))
-    worst = 0
-    for data_set in [find_data_set(name) for name in dict.fromkeys(options.names)]:
+    names = list(dict.fromkeys(options.names))
+    if weights.ALL in names:
+        names.remove(weights.ALL)
+        if order.only and not names:
+            names, order = list(dict.fromkeys(order.only)), replace(order, only=())
+        else:
+            print("\n".join(weights.listing(base)))
+    worst, known = 0, weights.everything()
+    for data_set in [find_data_set(name, known) for name in names]:
         try:
             worst = max(worst, 0 if fetch(data_set, order, report) else 1)
         except AgentGaugeError as problem:
@@ -42,12 +51,18 @@ def parser() -> CommandParser:
     made = CommandParser(
         prog="agentgauge fetch",
         description=(
-            "Download official data sets, check and unpack them, and verify their contents. Files that are already here"
-            " are kept; an interrupted download resumes. Exit status 1 if the verification finds a problem."
+            "Download official data sets and weights of tools, check and unpack them, and verify their contents. Files"
+            " that are already here are kept; an interrupted download resumes. Exit status 1 if the verification finds"
+            " a problem."
         ),
-        epilog="example: agentgauge fetch gta-atomic wild",
+        epilog="examples: agentgauge fetch gta-atomic wild; agentgauge fetch tools; agentgauge fetch whisper-base",
     )
-    made.add_argument("names", nargs="+", metavar="NAME", help=f"one or more of {', '.join(known_data_sets())}")
+    made.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help=f"one or more of {', '.join(weights.everything())}; {weights.ALL} lists what is known of the weights",
+    )
     made.add_argument("--dir", type=Path, metavar="DIR", help=DIR_HELP)
     made.add_argument(
         "--mirror",
@@ -64,7 +79,7 @@ def parser() -> CommandParser:
         "--only",
         nargs="+",
         metavar="WHAT",
-        help="fetch only the files of these tasks, or with these names (* allowed)",
+        help="fetch only the files of these tasks, or with these names (* allowed); with tools: these weights",
     )
     return made
 

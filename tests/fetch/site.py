@@ -91,19 +91,32 @@ class Site:
     def raw(self, repo: str, path: str, content: bytes) -> None:
         self.put(f"/{repo}/HEAD/{path}", content)
 
-    def hub(self, repo: str, files: Mapping[str, bytes], *, large: int = 100_000, commit: str = COMMIT) -> None:
-        """``large``: bytes from which a file is in Git LFS, with a published SHA-256; smaller ones have a git
-        checksum."""
+    def hub(
+        self,
+        repo: str,
+        files: Mapping[str, bytes],
+        *,
+        large: int = 100_000,
+        commit: str = COMMIT,
+        kind: str = "datasets",
+    ) -> None:
+        """As ``/api/KIND/REPO/revision/REVISION?blobs=True`` answers and ``/REPO/resolve/COMMIT/FILE``, where data sets
+        have ``/datasets`` in front and models nothing.
+
+        ``large``: bytes from which a file is in Git LFS, with a published SHA-256; smaller ones have a git checksum.
+        ``kind``: "datasets" or "models".
+        """
+        page = f"/datasets/{repo}" if kind == "datasets" else f"/{repo}"
         siblings = []
         for name, content in files.items():
             lfs = len(content) >= large
-            self.put(f"/datasets/{repo}/resolve/{commit}/{name}", content, elsewhere=lfs)
+            self.put(f"{page}/resolve/{commit}/{name}", content, elsewhere=lfs)
             one: dict[str, Any] = {"rfilename": name, "size": len(content), "blobId": git_sha1(content)}
             if lfs:
                 one["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
             siblings.append(one)
         for revision in ("main", commit):
-            self.documents[f"/api/datasets/{repo}/revision/{revision}"] = {
+            self.documents[f"/api/{kind}/{repo}/revision/{revision}"] = {
                 "id": repo,
                 "sha": commit,
                 "siblings": siblings,

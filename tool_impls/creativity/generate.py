@@ -18,7 +18,7 @@ from tool_impls.creativity.diffusion import LocalPainter, folder_state
 from tool_impls.endpoints import ENDPOINT, Painter, endpoint_of, endpoint_state
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option
+from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, not_there, resolve, to_fetch, weights_option
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,7 +41,8 @@ class _Painting(base.BenchTool):
     concurrency = 2
     tables = ("image",)
     source_option: ClassVar[Option]  # names the local pipeline
-    model: ClassVar[str]  # a pipeline that works, and its size
+    model: ClassVar[str]  # a pipeline that works
+    size: ClassVar[str]  # of the pipeline on disk
     edits: ClassVar[bool]
     steps: ClassVar[int]  # as released
     seconds = 600.0
@@ -64,11 +65,10 @@ class _Painting(base.BenchTool):
         if given is not None:
             if source := cls._source(settings):
                 return folder_state(source, TABLE, name)
-            advice = "to fetch it set allow_download = true"
-            return base.unavailable(f"{name} in [tools.{TABLE}] names nothing that exists: {given}; {advice}")
+            return not_there(TABLE, name, given)
         if settings.basic:
             return base.BASIC
-        weights = f"a local folder, or {cls.model} with allow_download = true"
+        weights = f"a local folder, or {to_fetch(cls.model, cls.size)}"
         others = "an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in [tools]"
         return base.unavailable(f"set {name} in [tools.{TABLE}]: {weights}; or {others}")
 
@@ -109,7 +109,8 @@ class TextToImage(_Painting):
         base.IMAGE_OUT,
     )
     source_option = WEIGHTS
-    model = "stabilityai/stable-diffusion-xl-base-1.0 (about 7 GB)"
+    model = "stabilityai/stable-diffusion-xl-base-1.0"
+    size = "about 7 GB"
     edits = False
     steps = 30
 
@@ -126,7 +127,8 @@ class ImageStylization(_Painting):
     )
     source_option = EDIT_WEIGHTS
     version = 2  # pictures as viewers display them
-    model = "timbrooks/instruct-pix2pix (about 5 GB)"
+    model = "timbrooks/instruct-pix2pix"
+    size = "about 5 GB"
     edits = True
     steps = 20
 

@@ -1,5 +1,5 @@
 """The declaration of a benchmark's official data: one ``DataSet`` per command line name, announced under the entry
-point group ``agentgauge.data``.
+point group ``agentgauge.data``. Weights of tools are fetched as data sets, too (``agentgauge.data.weights``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.metadata import announced
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.data.fetch.hub import Kind
 from agentgauge.data.fetch.source import Source
 
 ENTRY_POINTS = "agentgauge.data"
@@ -47,6 +48,10 @@ class DataSet:
     divisible: bool = False  # whether a part of its files is of use
     # archive → folder that its content belongs in; others: the root
     unpacked_below: Mapping[str, str] = field(default_factory=dict)
+    kind: Kind = "dataset"  # of a copy on the hub
+    needed: tuple[str, ...] = ()  # file name patterns; a source without one of them is refused before the download
+    checksums: Mapping[str, str] = field(default_factory=dict)  # file → SHA-256 that its usual sources must have
+    use: str = ""  # what it is for, where that is no task
 
     @property
     def tasks(self) -> list[str]:
@@ -84,11 +89,10 @@ def known_data_sets() -> dict[str, DataSet]:
     return {one.name: one for one in sorted(found, key=lambda one: str(one.name))}
 
 
-def find_data_set(name: str) -> DataSet:
-    """Raises UsageProblem for an unknown name."""
+def find_data_set(name: str, known: Mapping[str, DataSet]) -> DataSet:
+    """Raises UsageProblem for a name that is not among the known ones."""
     try:
-        return known_data_sets()[name]
+        return known[name]
     except KeyError:
-        known = known_data_sets()
         listed = ", ".join(known) or "none (is AgentGauge installed?)"
         raise UsageProblem(f"there is no data set {name!r}{did_you_mean(name, known)}; known are {listed}") from None

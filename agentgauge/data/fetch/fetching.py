@@ -59,7 +59,7 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Report) -> bool:
     report(f"{data_set.title}: {data_set.licence}")
     for line in data_set.citation:
         report(f"  {line}")
-    report(f"  {data_set.homepage}; please cite it where you report figures")
+    report(f"  {data_set.homepage}" + ("; please cite it where you report figures" if data_set.citation else ""))
     marker = read_marker(target)
     if marker is None and target.exists():
         return _users_own(data_set, target, report)
@@ -81,7 +81,7 @@ def source_of(data_set: DataSet, origin: str | None) -> Source:
     if origin.startswith("hub:"):
         usual = data_set.sources.get("hub")
         patterns = (*data_set.main, *(f"*/{name}" for name in data_set.main))
-        return named(origin, usual if isinstance(usual, Hub) else None, patterns)
+        return named(origin, usual if isinstance(usual, Hub) else None, patterns, data_set.kind)
     if origin not in ("github", "hub"):
         raise UsageProblem(f"--from {origin!r} is unknown; give github, hub, or hub:OWNER/NAME[@REVISION]")
     if origin not in data_set.sources:
@@ -108,6 +108,14 @@ def _fetch(
             raise DataProblem(
                 f"{offered.source} lists a file {outside!r}, which is not a plain relative path; nothing was downloaded"
             )
+        if lacking := [
+            name for name in data_set.needed if not any(fnmatchcase(one.name, name) for one in offered.files)
+        ]:
+            raise DataProblem(
+                f"{offered.source} at {offered.revision} has no {lacking[0]}, which {data_set.title} needs"
+            )
+        if not (options.origin or "").startswith("hub:"):  # a copy that the user names may be another version
+            offered = replace(offered, files=tuple(_pinned(data_set, one) for one in offered.files))
         chosen = _chosen(data_set, offered.files, options.only)
         have = (
             marker.files if marker and marker.source == offered.source and marker.revision == offered.revision else {}
@@ -155,6 +163,18 @@ def _fetch(
     if any(one.checksum == FIRST_USE and name not in held for name, one in locked.items()):
         report(f"  {lock} holds the unpublished checksums; commit it, because every later fetch is checked against it")
     return _verify(data_set, target, marker, report)
+
+
+def _pinned(data_set: DataSet, one: RemoteFile) -> RemoteFile:
+    """A file with its checksum in the declaration. Raises DataProblem where its publisher names another one."""
+    known = data_set.checksums.get(one.name)
+    if known and one.sha256 not in (None, known):
+        raise DataProblem(
+            f"{one.name} of {data_set.title} is not the file that this version of AgentGauge knows: its publisher names"
+            f" SHA-256 {one.sha256} instead of {known}; nothing was downloaded; look for a newer AgentGauge,"
+            " or name a copy with --from hub:OWNER/NAME"
+        )
+    return replace(one, sha256=known) if known else one
 
 
 def _checksums(locked: Mapping[str, LockedFile]) -> str:
@@ -243,7 +263,8 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> 
         report(f"note: {target} cannot be written ({error.strerror}), so the result of the verification is not stored")
     good = report_verification(verified, report)
     if good:
-        report(f"ready: {target}, for {', '.join(shortened(served(data_set, target.parent))) or 'no task'}")
+        use = data_set.use or ", ".join(shortened(served(data_set, target.parent))) or "no task"
+        report(f"ready: {target}, for {use}")
     else:
         lock = lock_path(target.parent)
         report(

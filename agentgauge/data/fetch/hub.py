@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, listed by ``huggingface_hub``.
+"""Data sets and models of the Hugging Face hub, listed by ``huggingface_hub``.
 
 The library lists files, their commit and checksums, and signs in (``HF_ENDPOINT``, ``HF_TOKEN`` and ``HF_HUB_OFFLINE``
 are its own). ``transfer`` downloads them, because since version 2 the library cannot resume after its process was
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register, register_login
@@ -25,21 +25,25 @@ if TYPE_CHECKING:
 HUB = "https://huggingface.co"
 MAIN = "main"
 
+Kind = Literal["dataset", "model"]
+"""Of a repository."""
+
 _RETRIES = RetrySettings()
 _NAMED = re.compile(r"hub:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Hub(Source):
-    """The files of a data set repository that match one of ``patterns`` (``*`` crosses folders)."""
+    """The files of a repository that match one of ``patterns`` (``*`` crosses folders)."""
 
     repo: str  # OWNER/NAME
     patterns: tuple[str, ...]
     revision: str | None = None  # branch, tag or commit; None: that of the lock file, else main
+    kind: Kind = "dataset"
 
     @property
     def identity(self) -> str:
-        return f"{HUB}/datasets/{self.repo}"
+        return _page(HUB, self.repo, self.kind)
 
     def listing(self, client: httpx2.Client, mirror: str | None, pinned: str | None, report: Report) -> Listing:
         revision = self.revision or pinned or MAIN
@@ -64,12 +68,12 @@ class Hub(Source):
         }
         register(*(value.removeprefix("Bearer ") for value in headers.values()))
         register_login(api.endpoint)
-        info = _dataset_info(api, self.repo, revision)
+        info = _info(api, self.repo, self.kind, revision)
         commit = str(info.sha or revision)
         files = []
         for one in sorted(info.siblings or (), key=lambda one: one.rfilename):
             if self._fits(one.rfilename):
-                where: dict[str, Any] = {"repo_type": "dataset", "revision": commit}
+                where: dict[str, Any] = {"repo_type": self.kind, "revision": commit}
                 url = hf_hub_url(self.repo, one.rfilename, endpoint=HUB, **where)
                 address = hf_hub_url(self.repo, one.rfilename, endpoint=api.endpoint, **where)
                 sha256 = one.lfs.sha256 if one.lfs else None
@@ -83,11 +87,11 @@ class Hub(Source):
         from huggingface_hub.errors import LocalEntryNotFoundError
 
         try:
-            folder = Path(snapshot_download(self.repo, repo_type="dataset", revision=revision, local_files_only=True))
+            folder = Path(snapshot_download(self.repo, repo_type=self.kind, revision=revision, local_files_only=True))
         except LocalEntryNotFoundError:
             raise UsageProblem(
                 f"HF_HUB_OFFLINE is set, and the hub's cache on this machine has no copy of {self.repo} at {revision}; "
-                f"unset it, or fill the cache with `hf download {self.repo} --repo-type dataset`"
+                f"unset it, or fill the cache with `hf download {self.repo} --repo-type {self.kind}`"
             ) from None
         return Listing(self.identity, folder.name, tuple(self._copies(folder)))
 
@@ -99,16 +103,20 @@ class Hub(Source):
                 yield RemoteFile(name, url, str(path), path.stat().st_size, local=path)
 
 
-def _dataset_info(api: Any, repo: str, revision: str) -> Any:
+def _page(endpoint: str, repo: str, kind: Kind) -> str:
+    return f"{endpoint}/{repo}" if kind == "model" else f"{endpoint}/datasets/{repo}"
+
+
+def _info(api: Any, repo: str, kind: Kind, revision: str) -> Any:
     """The hub's description of a repository. Raises UsageProblem."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    where = f"{api.endpoint}/datasets/{repo}"
+    where = _page(api.endpoint, repo, kind)
 
     def attempt() -> Any:
         try:
-            return api.dataset_info(repo, revision=revision, files_metadata=True, timeout=_RETRIES.connect)
+            return api.repo_info(repo, repo_type=kind, revision=revision, files_metadata=True, timeout=_RETRIES.connect)
         except HfHubHTTPError as error:
             status = error.response.status_code
             problem = refused(status, f"{where} at revision {revision}")
@@ -125,9 +133,9 @@ def _dataset_info(api: Any, repo: str, revision: str) -> Any:
     return retried(attempt, _RETRIES)
 
 
-def named(text: str, usual: Hub | None, patterns: tuple[str, ...]) -> Hub:
+def named(text: str, usual: Hub | None, patterns: tuple[str, ...], kind: Kind) -> Hub:
     """The source that ``hub:OWNER/NAME[@REVISION]`` names. Raises UsageProblem."""
     found = _NAMED.fullmatch(text)
     if not found:
         raise UsageProblem(f"--from {text!r} cannot be read; give github, hub, or hub:OWNER/NAME[@REVISION]")
-    return replace(usual, repo=found[1], revision=found[2]) if usual else Hub(found[1], patterns, found[2])
+    return replace(usual, repo=found[1], revision=found[2]) if usual else Hub(found[1], patterns, found[2], kind)

@@ -23,7 +23,11 @@ BUSY = (408, 429, 500, 502, 503, 504)
 """Statuses after which a retry may help."""
 
 _MOVED = ("does not exist", "it may have moved: try another --mirror or --from")
-_CLOSED = ("is refused", "it may need a token (HF_TOKEN for the hub) or another --mirror")
+_CLOSED = (
+    "is refused",
+    "it may need a token (HF_TOKEN for the hub, of a user who has accepted the terms on the repository's page) or"
+    " another --mirror",
+)
 _LIMITED = ("limits the rate and still refuses", "wait a while and run the command again: it continues from there")
 _REFUSALS = {404: _MOVED, 410: _MOVED, 401: _CLOSED, 403: _CLOSED, 429: _LIMITED}
 
