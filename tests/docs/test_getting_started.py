@@ -80,6 +80,8 @@ ELSEWHERE = (
     "agentgauge view",
     "agentgauge fetch",
     "agentgauge fetch gta-atomic wild",
+    "agentgauge fetch tools",
+    "agentgauge fetch yolo11n",
     "agentgauge generate wild --out generated --model=gpt-4o",
 )
 """Commands of the page that need tools, official data, GPUs, downloads or files of another page."""

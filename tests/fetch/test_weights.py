@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import threading
+import time
 import tomllib
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -25,10 +26,12 @@ from tests.fetch.site import Site, always, instead, stall, status
 from tool_impls import published_weights
 from tool_impls.audio import speech
 from tool_impls.creativity.generate import ImageStylization, TextToImage
+from tool_impls.fingerprint import fingerprints
 from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
 from tool_impls.published_weights import WEIGHTS, known
 from tool_impls.registry import BACKENDS, TOOLS
+from tool_impls.settings import ToolSettings
 from tool_impls.settings_file import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,10 +94,12 @@ def test_what_the_tools_suggest_is_among_them(name: str) -> None:
 
 def test_what_the_pages_name_is_among_them() -> None:
     text = (ROOT / "docs/tools.md").read_text("utf-8")
-    listed = set(re.findall(r"^\| `([^`]+)` \| `[^`]+`", text.partition("## Weights")[2], re.MULTILINE))
+    listed = set(
+        re.findall(r"^\| `([^`]+)` \| `[^`]+`", text.partition("### Weights")[2].partition("\n### ")[0], re.MULTILINE)
+    )
     assert listed == set(NAMES)
-    for folder in re.findall(r'weights = "models/([^"]+)"', text):
-        assert known(folder.lower()), folder
+    used = set(re.findall(r'^(?:edit_)?weights = "([^"]+)"', text, re.MULTILINE))
+    assert used and all(map(known, used))
 
 
 # -- a set for the tests: small, from both kinds of origin
@@ -227,6 +232,7 @@ def test_a_killed_fetch_goes_on_where_it_was(site: Site, place: Place) -> None:
     part = place.base / ".fetch" / one.name / "files/vae/diffusion_pytorch_model.safetensors.part"
     while not (part.exists() and part.stat().st_size == 1000):
         assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=10)
     go_on.set()
@@ -255,6 +261,18 @@ def test_a_file_that_changed_later_is_found(offered: Site, place: Place) -> None
     file.unlink()
     assert "damaged: model.safetensors is missing; remove" in place.run("data")[1]
     assert len(offered.asked) == asked
+
+
+def test_another_verification_makes_no_other_weights(offered: Site, place: Place) -> None:
+    """The note of a fetch has its time; runs with the same weights must stay comparable."""
+    assert place.run("fetch", "small-whisper", "--mirror", offered.url)[0] == 0
+    root = place.base / "weights/small-whisper"
+    settings = ToolSettings(tables={"speech": {"weights": str(root)}})
+    before = fingerprints(settings, ["SpeechToText"])["SpeechToText"]["weights"]
+    (root / "agentgauge-source.json").write_text("later")
+    assert fingerprints(settings, ["SpeechToText"])["SpeechToText"]["weights"] == before
+    (root / "config.json").write_text("{}")
+    assert fingerprints(settings, ["SpeechToText"])["SpeechToText"]["weights"] != before
 
 
 def test_a_copy_of_the_users_own_is_left_as_it_is(offered: Site, place: Place) -> None:
@@ -323,4 +341,7 @@ def test_settings_may_name_what_was_fetched(
 def test_an_unknown_name_lists_the_known_ones(place: Place) -> None:
     outcome, _, err = place.run("fetch", "wisper-base")
     assert outcome == 4
-    assert "there is no data set 'wisper-base' (did you mean whisper-base?)" in one_sentence(err)
+    assert (
+        "there is no data set 'wisper-base' (did you mean whisper-base or faster-whisper-base?); known are gta-atomic,"
+        in one_sentence(err)
+    )

@@ -41,11 +41,13 @@ def image(basic: bool = False, **values: Any) -> ToolSettings:
     [
         (
             TextToImage,
-            "set weights in [tools.image]: a local folder, or stabilityai/stable-diffusion-xl-base-1.0 (about 7 GB)",
+            "set weights in [tools.image]: a local folder, or sdxl-base (about 7 GB), which"
+            " `agentgauge fetch sdxl-base` brings",
         ),
         (
             ImageStylization,
-            "set edit_weights in [tools.image]: a local folder, or timbrooks/instruct-pix2pix (about 5 GB)",
+            "set edit_weights in [tools.image]: a local folder, or instruct-pix2pix (about 5.5 GB), which"
+            " `agentgauge fetch instruct-pix2pix` brings",
         ),
     ],
 )
@@ -56,8 +58,7 @@ def test_nothing_configured_is_basic_or_told(tool: type[BenchTool], model: str) 
         False,
     )
     assert (
-        tool.back_end(image())
-        == f"unavailable: {model} with allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); "
+        tool.back_end(image()) == f"unavailable: {model}; or an OpenAI-compatible endpoint (url, model, key_env); "
         "or set basic = true in [tools]"
     )
 
@@ -104,9 +105,14 @@ def test_folder_that_is_no_pipeline_is_refused(
 @installed
 @pytest.mark.parametrize(("tool", "option"), BOTH)
 def test_names_on_the_hub_need_leave_to_download(tool: type[BenchTool], option: str) -> None:
-    assert "names nothing that exists: some/model; to fetch it set allow_download = true" in tool.back_end(
-        image(**{option: "some/model"})
+    state = tool.back_end(image(**{option: "some/model"}))
+    assert state.endswith(
+        "names nothing that exists: some/model; to fetch that name from the hub set allow_download = true"
     )
+    fetchable = tool.back_end(image(**{option: "sdxl-base"}))
+    assert fetchable.endswith(": sdxl-base; get it with: agentgauge fetch sdxl-base")
+    by_name = tool.backend(image(**{option: "sdxl-base"}, allow_download=True))
+    assert by_name == "diffusers stabilityai/stable-diffusion-xl-base-1.0"
     allowed = image(**{option: "some/model"}, allow_download=True)
     assert (tool.back_end(allowed), tool.backend(allowed), tool.weights(allowed)) == (READY, "diffusers some/model", ())
 

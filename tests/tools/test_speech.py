@@ -144,8 +144,8 @@ def spoken(
 @pytest.mark.parametrize(
     ("settings", "state"),
     [
-        (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or Systran/faster-whisper-base "  # noqa: E501
-                         "(about 150 MB) with allow_download = true; or set basic = true in [tools] for pocketsphinx, a small English recogniser"),  # noqa: E501
+        (ToolSettings(), "unavailable: name its weights in [tools.speech]: a local folder, or faster-whisper-base "
+                         "(about 150 MB), which `agentgauge fetch faster-whisper-base` brings; or set basic = true in [tools] for pocketsphinx, a small English recogniser"),  # noqa: E501
         (ToolSettings(basic=True), "basic: pocketsphinx, a small English recogniser"),
         (ToolSettings(basic=True, tables={"speech": {"language": "en"}}), "basic: pocketsphinx"),
         (ToolSettings(basic=True, tables={"speech": {"language": "de"}}), "unavailable: language = 'de' in [tools.speech] needs weights: "),  # noqa: E501

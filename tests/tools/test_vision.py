@@ -55,9 +55,9 @@ def test_nothing_configured_is_basic_or_told(tool: type[BenchTool]) -> None:
     assert (tool.back_end(ToolSettings(basic=True)), tool.backend(ToolSettings(basic=True))) == (BASIC, "basic")
     assert (
         tool.back_end(ToolSettings())
-        == "unavailable: name its weights in [tools.vision]: a local folder, or Qwen/Qwen3-VL-4B-Instruct (about 9 GB)"
-        " with allow_download = true; or an OpenAI-compatible endpoint (url, model, key_env); or set basic = true in"
-        " [tools]"
+        == "unavailable: name its weights in [tools.vision]: a local folder, or qwen3-vl-4b-instruct (about 9 GB),"
+        " which `agentgauge fetch qwen3-vl-4b-instruct` brings; or an OpenAI-compatible endpoint (url, model, key_env);"
+        " or set basic = true in [tools]"
     )
 
 

@@ -128,7 +128,7 @@ class ImageStylization(_Painting):
     source_option = EDIT_WEIGHTS
     version = 2  # pictures as viewers display them
     model = "timbrooks/instruct-pix2pix"
-    size = "about 5 GB"
+    size = "about 5.5 GB"
     edits = True
     steps = 20
 
