@@ -69,4 +69,4 @@ def local(source: Path | str | None) -> tuple[Path, ...]:
 
 def name_of(source: Path | str | None, given: str | None) -> str:
     """The name of the weights in reports: the base name of a local path, else the name on the hub."""
-    return source.name if isinstance(source, Path) else given or ""
+    return source.name if isinstance(source, Path) else source or given or ""
