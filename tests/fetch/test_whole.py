@@ -227,9 +227,13 @@ def test_the_proxy_of_the_environment_is_used(site: Site, place: Place) -> None:
         (
             ["gta-atomc"],
             "there is no data set 'gta-atomc' (did you mean gta-atomic?);"
-            " known are gta-atomic, gta-workflow, mmau, wild",
+            " known are gta-atomic, gta-workflow, mmau, wild, and the weights that `agentgauge fetch tools` lists",
         ),
-        (["nothing"], "there is no data set 'nothing'; known are gta-atomic, gta-workflow, mmau, wild"),
+        (
+            ["nothing"],
+            "there is no data set 'nothing'; known are gta-atomic, gta-workflow, mmau, wild, and the weights that"
+            " `agentgauge fetch tools` lists",
+        ),
         (["wild", "--only", "x"], "WildToolBench can only be used as a whole; fetch it without --only"),
         (
             ["wild", "--from", "hub"],

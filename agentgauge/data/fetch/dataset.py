@@ -90,9 +90,12 @@ def known_data_sets() -> dict[str, DataSet]:
 
 
 def find_data_set(name: str, known: Mapping[str, DataSet]) -> DataSet:
-    """Raises UsageProblem for a name that is not among the known ones."""
+    """The set with this name among the known ones, which are data sets and weights. Raises UsageProblem."""
     try:
         return known[name]
     except KeyError:
-        listed = ", ".join(known) or "none (is AgentGauge installed?)"
-        raise UsageProblem(f"there is no data set {name!r}{did_you_mean(name, known)}; known are {listed}") from None
+        listed = ", ".join(known_data_sets()) or "none (is AgentGauge installed?)"
+        raise UsageProblem(
+            f"there is no data set {name!r}{did_you_mean(name, known)}; known are {listed}, and the weights that"
+            " `agentgauge fetch tools` lists"
+        ) from None
