@@ -150,7 +150,7 @@ def missing_package(packages: tuple[str, ...]) -> str | None:
     return next((package for package in packages if find_spec(package) is None), None)
 
 
-def first_line(error: BaseException) -> str:
+def first_line(error: Exception) -> str:
     """The first line of a library's error message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 

@@ -48,7 +48,7 @@ class Gpu(NamedTuple):
     total: int = 0  # bytes
 
     def __str__(self) -> str:
-        return f"{self.device} ({self.card}, {_size(self.free)} of {_size(self.total)} free)"
+        return f"{self.device} ({self.card}{f', {_size(self.free)} of {_size(self.total)} free' if self.total else ''})"
 
 
 def has_gpu() -> bool:
@@ -206,16 +206,21 @@ _FAILED = re.compile(
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error, or one that it was raised for, says that this process can no longer use its GPU: only another
-    process can."""
+    """Whether this process can no longer use its GPU: only another process can."""
+    return bool(loss(error))
+
+
+def loss(error: BaseException) -> str:
+    """What an error, or one that it was raised for, says of a GPU that this process can no longer use, in one line;
+    empty for any other error."""
     found: BaseException | None = error
     while found is not None:
         if lacks_memory(found):
-            return False
+            return ""
         if _of_library(found) and _FAILED.search(str(found)):
-            return True
+            return str(found).splitlines()[0]
         found = found.__cause__ or found.__context__
-    return False
+    return ""
 
 
 def _of_library(error: BaseException) -> bool:

@@ -22,8 +22,7 @@ from typing import IO, Any
 
 from agentgauge.core.service_process import end_with_parent
 from tool_impls import batching
-from tool_impls.base import first_line
-from tool_impls.devices import is_lost
+from tool_impls.devices import loss
 from tool_impls.server.call import Answer, Call, ToolRunner, failure
 from tool_impls.settings import ToolSettings
 
@@ -104,8 +103,8 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
         else:
             answer = runner.run(Call(**order), lambda: channel.send({"id": number, "begun": True}))
     except BaseException as error:  # the server waits for an answer even where a library calls sys.exit()
-        if is_lost(error):
-            channel.send({"lost": first_line(error)})
+        if lost := loss(error):
+            channel.send({"lost": lost})
             os._exit(LOST)
         ended = f"{order['tool']} tried to end its process: {error!r}" if "tool" in order else str(error)
         answer = failure(500, ended)
