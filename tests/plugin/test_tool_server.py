@@ -105,8 +105,6 @@ def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_pat
 
 
 def test_a_run_is_not_resumed_with_other_tools(tmp_path):
-    table = '[tools]\nbasic = true\nmissing = "disable"\n'
-    (tmp_path / "agentgauge.toml").write_text(table)
     run_gta(
         "-m",
         "gta_atomic_e2e",
@@ -126,7 +124,6 @@ def test_a_run_is_not_resumed_with_other_tools(tmp_path):
 
     calculator["device"] = "cuda:0 (NVIDIA L4)"  # as of a tool with a model: on another device it is the same tool
     (tmp_path / "run" / "run.json").write_text(json.dumps(about))
-    (tmp_path / "agentgauge.toml").write_text(f'{table}devices = "cpu"\n')
     assert "tools on cuda:0 (NVIDIA L4): Calculator" in run_gta(*resume, cwd=tmp_path).output
 
     calculator["version"] = 99
