@@ -160,3 +160,17 @@ def test_a_server_refuses_a_device_that_is_not_there_when_it_starts(
     arguments = ["--port", "0", "--tools", "TextToBbox", "--settings", str(tmp_path / "a.toml")]
     assert main([*arguments, "--devices", devices, "--gpus", gpus]) == 4
     assert told in capfd.readouterr().err
+
+
+def test_a_server_whose_run_has_not_looked_for_gpus_does_so_at_the_first_call(tmp_path: Path) -> None:
+    settings = tmp_path / "agentgauge.toml"
+    settings.write_text(f'[tools.Loaded]\nlog = "{tmp_path / "log"}"\n')
+    arguments = ("--tools", "Loaded,Echo", "--settings", str(settings), "--extra", str(TOOLS))
+    running = Running(*arguments, "--gpus", "later", CUDA_VISIBLE_DEVICES="")
+    try:
+        assert "agentgauge_tool_device{" not in running.get("/metrics").decode()
+        assert running.calls(tmp_path, ("Loaded", {"word": "a"}))[0].split()[:2] == ["A", "cpu"]
+        assert 'agentgauge_tool_device{device="cpu",tool="Loaded"} 1.0' in running.get("/metrics").decode()
+        assert json.loads(running.get("/tools"))["Loaded"]["device"] == "cpu"
+    finally:
+        assert b"tools on" not in running.stop()
