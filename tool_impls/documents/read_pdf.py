@@ -63,6 +63,14 @@ class ReadPDF(ReadingTool):
         return bool(settings.value(cls.meta.name, OCR))
 
     @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return ocr.TABLE
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        return ocr.lacks_gpu()
+
+    @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         missing = base.missing_package((*ocr.PACKAGES, "pypdfium2")) if settings.value(cls.meta.name, OCR) else None
         reason = f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"

@@ -12,7 +12,7 @@ from agentgauge.core.pictures import flattened
 from tool_impls import base
 from tool_impls.geometry import crop
 from tool_impls.options import Option
-from tool_impls.perception import vision
+from tool_impls.perception import ocr, vision
 from tool_impls.perception.colours import main_colours, name_of
 from tool_impls.perception.ocr import PACKAGES, reader
 from tool_impls.settings import ToolSettings
@@ -45,6 +45,14 @@ class _Seeing(vision.VisionTool):
     def on_device(cls, settings: ToolSettings) -> bool:
         reads = not vision.configured(settings) and cls.packages == PACKAGES
         return reads or super().on_device(settings)  # the reader is a model too
+
+    @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return vision.TABLE if vision.configured(settings) else ocr.TABLE
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        return "" if vision.configured(settings) else ocr.lacks_gpu()
 
     def _described(self, image: Image, question: str) -> str:
         """The model's answer; without a model what can be measured: size, main colours and text."""

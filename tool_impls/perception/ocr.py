@@ -9,12 +9,14 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
 from tool_impls import base
+from tool_impls.devices import DEVICE
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
+TABLE = "OCR"  # whose ``device`` places the reader
+CUDA_PROVIDER = "libonnxruntime_providers_cuda.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,35 @@ def _continues(above: Block, line: Block) -> bool:
     return alike and abs(line.y1 - above.y2) < height / 2 and line.x1 < above.x2 and above.x1 < line.x2
 
 
-class OCR(base.BenchTool):
+def lacks_gpu() -> str:
+    """Why the reader runs on the processor only, and what would help; empty where it can use a GPU."""
+    found = find_spec("onnxruntime")
+    folders = [Path(folder) for folder in (found and found.submodule_search_locations) or ()]
+    if any((folder / "capi" / CUDA_PROVIDER).is_file() for folder in folders):
+        return ""
+    return "the package onnxruntime is built for the processor; install onnxruntime-gpu in its place"
+
+
+class PictureReader(base.BenchTool):
+    """A tool whose model is the reader. It runs where [tools.OCR] says."""
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        return True  # two readers in two processes would only take the processor from each other
+
+    @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return TABLE
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        return lacks_gpu()
+
+    def setup(self, device: str = "cpu") -> None:
+        reader()
+
+
+class OCR(PictureReader):
     meta = base.tool(
         "OCR",
         "Reads the text in a picture. Each line of the answer is one block: its box (x1, y1, x2, y2) in pixels, then"
@@ -181,15 +213,8 @@ class OCR(base.BenchTool):
     packages = PACKAGES
     pure = True
     version = 2  # pictures as viewers display them
-    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
+    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"), DEVICE)
     library = "RapidOCR"
-
-    @classmethod
-    def on_device(cls, settings: ToolSettings) -> bool:
-        return True  # two readers in two processes would only take the processor from each other
-
-    def setup(self, device: str = "cpu") -> None:
-        reader()
 
     def apply(self, folder: Path, /, image: Image) -> str:
         if too_thin(image):

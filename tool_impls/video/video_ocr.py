@@ -8,15 +8,14 @@ from typing import Any
 
 from tool_impls import base
 from tool_impls.options import Option
-from tool_impls.perception.ocr import PACKAGES, reader
-from tool_impls.settings import ToolSettings
+from tool_impls.perception.ocr import PACKAGES, PictureReader, reader
 from tool_impls.video.frames import Frame, frames
 
 FRAME_SKIP = "Every how many frames one is read, from the first on; 1, every frame, if left out."
 SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
 
 
-class VideoOCR(base.BenchTool):
+class VideoOCR(PictureReader):
     """Reads the text in frames of a video. The released tool uses EasyOCR on all frames, in grey."""
 
     meta = base.tool(
@@ -35,13 +34,6 @@ class VideoOCR(base.BenchTool):
     )
     seconds = 600.0
     library = "RapidOCR"
-
-    @classmethod
-    def on_device(cls, settings: ToolSettings) -> bool:
-        return True  # as OCR
-
-    def setup(self, device: str = "cpu") -> None:
-        reader()
 
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
         """Raises ToolError for an unreadable video and a ``frame_skip`` below 1."""
