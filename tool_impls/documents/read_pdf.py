@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
-from tool_impls import base
+from tool_impls import base, devices
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.words import clean
 from tool_impls.options import Option
-from tool_impls.perception import ocr
+from tool_impls.perception import ocr, ocr_engine
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,6 +53,7 @@ class ReadPDF(ReadingTool):
     )
     packages = ("pypdf", "cryptography")
     options = (*ReadingTool.options, PAGES, OCR, NOTES)
+    _device = devices.CPU
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
@@ -63,10 +64,21 @@ class ReadPDF(ReadingTool):
         return bool(settings.value(cls.meta.name, OCR))
 
     @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return ocr.TABLE
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        return ocr_engine.lacks_gpu()
+
+    @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         missing = base.missing_package((*ocr.PACKAGES, "pypdfium2")) if settings.value(cls.meta.name, OCR) else None
         reason = f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
         return base.unavailable(reason) if missing else base.READY
+
+    def setup(self, device: str = devices.CPU) -> None:
+        self._device = device
 
     def apply(self, folder: Path, /, file: Path) -> str:
         with opened_pdf(file, self.option("pages")) as reader:
@@ -77,7 +89,7 @@ class ReadPDF(ReadingTool):
         for number, page in enumerate(reader.pages):
             text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
-                text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
+                text = "\n".join(block.text for block in ocr.reader(self._device).lines(_render(file, number)))
             if self.option("notes"):
                 added = dict.fromkeys(line for line in _added(page) if line not in seen)
                 seen.update(line for line in added if line.startswith(FIELD))
