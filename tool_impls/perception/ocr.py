@@ -92,7 +92,7 @@ _loading = threading.Lock()
 def reader(device: str = devices.CPU) -> Reader:
     """The one reader of this process on that device."""
     with _loading:
-        return _loaded(devices.CPU if devices.kind(device) == devices.CPU else device)
+        return _loaded(devices.plain(device))
 
 
 @cache
@@ -174,7 +174,7 @@ class OCR(PictureReader):
     version = 2  # pictures as viewers display them
     options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
     library = "RapidOCR"
-    concurrency = 16  # on a GPU their lines are read together
+    concurrency = 8  # on a GPU their lines are read together
 
     @classmethod
     def together(cls, device: str) -> int:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 PROVIDER, CUDA_PROVIDER = "CUDAExecutionProvider", "libonnxruntime_providers_cuda.so"
 HEIGHT, NARROWEST = 48, 128  # pixels of a line as the recogniser sees it
-PICTURES = 16  # whose lines are read together, at most
+PICTURES = 8  # whose lines are read together, at most
 LINES = 32  # that go through the recogniser at once, at most
 
 PARAMETERS: Mapping[str, Any] = {
