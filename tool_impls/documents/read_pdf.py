@@ -18,7 +18,7 @@ from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.words import clean
 from tool_impls.options import Option
-from tool_impls.perception import ocr, ocr_engine
+from tool_impls.perception import ocr
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -69,7 +69,7 @@ class ReadPDF(ReadingTool):
 
     @classmethod
     def lacks_gpu(cls, settings: ToolSettings) -> str:
-        return ocr_engine.lacks_gpu()
+        return ocr.lacks_gpu()
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

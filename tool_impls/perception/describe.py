@@ -12,7 +12,7 @@ from agentgauge.core.pictures import flattened
 from tool_impls import base, devices
 from tool_impls.geometry import crop
 from tool_impls.options import Option
-from tool_impls.perception import ocr, ocr_engine, vision
+from tool_impls.perception import ocr, vision
 from tool_impls.perception.colours import main_colours, name_of
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, open_video, spread
@@ -52,7 +52,7 @@ class _Seeing(vision.VisionTool):
 
     @classmethod
     def lacks_gpu(cls, settings: ToolSettings) -> str:
-        return "" if vision.configured(settings) else ocr_engine.lacks_gpu()
+        return "" if vision.configured(settings) else ocr.lacks_gpu()
 
     def setup(self, device: str = devices.CPU) -> None:
         super().setup(device)

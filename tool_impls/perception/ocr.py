@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tool_impls.settings import ToolSettings
 
+lacks_gpu = ocr_engine.lacks_gpu
 TABLE = "OCR"  # whose ``device`` places the reader
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
@@ -153,7 +154,7 @@ class PictureReader(base.BenchTool):
 
     @classmethod
     def lacks_gpu(cls, settings: ToolSettings) -> str:
-        return ocr_engine.lacks_gpu()
+        return lacks_gpu()
 
     def setup(self, device: str = devices.CPU) -> None:
         reader(device)

@@ -120,11 +120,8 @@ class Together:
         results: list[Any] = []
         for page, lines in enumerate(pages):
             words, scores = zip(*(texts[page, place] for place in range(len(lines))), strict=True)
-            results.append(
-                TextRecOutput(
-                    imgs=list(lines), txts=words, scores=scores, word_results=(None,) * len(lines), elapse=0.0
-                )
-            )
+            rest: Any = {"scores": scores, "word_results": (None,) * len(lines), "elapse": 0.0}
+            results.append(TextRecOutput(list(lines), words, **rest))
         return results
 
     def _texts(self, lines: Sequence[Pixels]) -> list[tuple[str, float]]:
