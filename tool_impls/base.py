@@ -87,6 +87,16 @@ class BenchTool(ABC):
         return False
 
     @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        """The table whose ``device`` places its model, if it is ``on_device``: that of its back end, else its own."""
+        return cls.tables[0] if cls.tables else cls.meta.name
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        """Why its model runs on the processor only, and what would help; empty where it can use a GPU."""
+        return ""
+
+    @classmethod
     def is_kept(cls, settings: ToolSettings) -> bool:
         """Whether results may be stored for equal calls (``server/result_cache.py``): only for pure tools without a
         service and without weights on the hub, because the content behind such a name may change."""

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
+from tool_impls.options import Option
 
 if TYPE_CHECKING:
     import torch
@@ -20,6 +22,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 AUTO, CPU = "auto", "cpu"
+
+DEVICE = Option("device", "text", None, "where its model runs: auto, cpu or cuda:0; as devices in [tools] if not set")
+"""An option of every table that names a model."""
+
+NOISE = 2 * 2**30
+"""Bytes. GPUs whose free memory differs by less are equally free: each process that looks at them takes some."""
 
 _FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
@@ -36,11 +44,11 @@ print(json.dumps([(cuda.get_device_name(n), *cuda.mem_get_info(n)) for n in rang
 class Gpu(NamedTuple):
     device: str  # cuda:0
     card: str  # NVIDIA H100 80GB HBM3
-    free: int  # bytes
-    total: int  # bytes
+    free: int = 0  # bytes
+    total: int = 0  # bytes
 
     def __str__(self) -> str:
-        return f"{self.device} ({self.card}, {_size(self.free)} of {_size(self.total)} free)"
+        return f"{self.device} ({self.card}{f', {_size(self.free)} of {_size(self.total)} free' if self.total else ''})"
 
 
 def has_gpu() -> bool:
@@ -62,21 +70,37 @@ def gpus() -> tuple[Gpu, ...]:
     return tuple(Gpu(f"cuda:{number}", *one) for number, one in enumerate(found))
 
 
+@cache
+def seen() -> tuple[Gpu, ...]:
+    """The GPUs as this process saw them when it asked first."""
+    return gpus()
+
+
+def names(wanted: str) -> list[str]:
+    """The names that a setting has between commas."""
+    return [name.strip() for name in wanted.split(",") if name.strip()] or [AUTO]
+
+
 def placed(wanted: str, there: Sequence[Gpu]) -> tuple[str, ...]:
     """The devices that a setting names, each once. ``wanted``: names with commas, where ``auto`` is the GPU with the
     most free memory, or the processor without a GPU. ``cpu:0,cpu:1`` are two processes on the processor.
 
     Raises UsageProblem for a name that is none, or of a GPU that is not there.
     """
-    names = [name.strip() for name in wanted.split(",") if name.strip()] or [AUTO]
-    return tuple(dict.fromkeys(_placed(name, there) for name in names))
+    return tuple(dict.fromkeys(_placed(name, there) for name in names(wanted)))
+
+
+def check_names(wanted: str) -> None:
+    """Raises UsageProblem for a name that no device can have."""
+    if unknown := [name for name in names(wanted) if name != AUTO and not _NAME.fullmatch(name)]:
+        raise UsageProblem(f"the device {unknown[0]!r} is none; accepted are auto, cpu and cuda:N, such as cuda:0")
 
 
 def _placed(name: str, there: Sequence[Gpu]) -> str:
+    check_names(name)
     if name == AUTO:
-        return max(there, key=lambda gpu: gpu.free).device if there else CPU
-    if not _NAME.fullmatch(name):
-        raise UsageProblem(f"the device {name!r} is none; accepted are auto, cpu and cuda:N, such as cuda:0")
+        most = max((gpu.free for gpu in there), default=0)
+        return next((gpu.device for gpu in there if gpu.free >= most - NOISE), CPU)
     if name.startswith("cuda") and name not in [gpu.device for gpu in there]:
         seen = f"torch sees {', '.join(map(str, there))}" if there else "torch sees no GPU here"
         raise UsageProblem(f"the device {name} is not there; {seen}; name another, or auto")
@@ -104,12 +128,14 @@ def half(device: str) -> torch.dtype:
 
 # -- memory that does not suffice
 
+_FULL = re.compile(
+    r"out of memory|failed to allocate memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.I
+)
+
 
 def lacks_memory(error: BaseException) -> bool:
     """Whether an error of torch, CTranslate2 or onnxruntime says that the memory of a GPU does not suffice."""
-    text = str(error).lower()
-    told = "out of memory" in text or "failed to allocate memory" in text
-    return type(error).__name__ == "OutOfMemoryError" or (isinstance(error, RuntimeError) and told)
+    return type(error).__name__ == "OutOfMemoryError" or bool(_of_library(error) and _FULL.search(str(error)))
 
 
 def in_parts(work: Callable[[Sequence[T]], Sequence[R]], values: Sequence[T], *, tool: str, device: str) -> list[R]:
@@ -177,9 +203,31 @@ def _size(size: int) -> str:
 
 # -- GPUs that fail
 
+_FAILED = re.compile(
+    r"(?:CUDA|HIP) error|CUDA failed with error|CUDA failure"
+    r"|CU(?:BLAS|DNN)_STATUS_(?:EXECUTION_FAILED|MAPPING_ERROR|INTERNAL_ERROR)"
+)
+"""What torch, CTranslate2 and onnxruntime say of it: an assertion on the GPU, memory outside of an array, a reset."""
+
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error says that this process can no longer use its GPU: only another process can."""
-    text = str(error)
-    failed = "CUDA error" in text or "CUDA failed with error" in text or "CUDA failure" in text
-    return isinstance(error, RuntimeError) and failed and not lacks_memory(error)
+    """Whether this process can no longer use its GPU: only another process can."""
+    return bool(loss(error))
+
+
+def loss(error: BaseException) -> str:
+    """What an error, or one that it was raised for, says of a GPU that this process can no longer use, in one line;
+    empty for any other error."""
+    found: BaseException | None = error
+    while found is not None:
+        if lacks_memory(found):
+            return ""
+        if _of_library(found) and _FAILED.search(str(found)):
+            return str(found).splitlines()[0]
+        found = found.__cause__ or found.__context__
+    return ""
+
+
+def _of_library(error: BaseException) -> bool:
+    """Whether an error may be of a library that uses the GPU. Those of onnxruntime are no RuntimeErrors."""
+    return isinstance(error, RuntimeError) or type(error).__module__.startswith("onnxruntime")

@@ -19,21 +19,29 @@ from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
+from tool_impls.devices import DEVICE
 from tool_impls.options import Option
 from tool_impls.registry import BACKENDS, TOOLS
 from tool_impls.settings import ToolSettings
 
 
-def fingerprints(settings: ToolSettings, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """For each tool its state, version, back end, versions of its packages, options, and a digest of its weights."""
-    return {name: _fingerprint(name, state, settings) for name, state in check(settings, names).items()}
+def fingerprints(
+    settings: ToolSettings, names: Iterable[str], devices: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """For each tool its state, version, back end, versions of its packages, options, and a digest of its weights; for a
+    tool in ``devices`` also where its model runs.
+    """
+    where = {name: {"device": device} for name, device in (devices or {}).items()}
+    states = check(settings, names)
+    return {name: _fingerprint(name, state, settings) | where.get(name, {}) for name, state in states.items()}
 
 
 def result_identity(settings: ToolSettings, name: str, place: str) -> str:
     """Everything besides the arguments of a call that determines a pure tool's results, as one text.
 
     It has more than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are
-    installed (a tool names only some of those that it uses), the interpreter, and ``place``, where models run. Raises
+    installed (a tool names only some of those that it uses), the interpreter, and ``place``: the cards that its model
+    may run on, empty without a model. Raises
     OSError if weights or code cannot be read.
     """
     kind = TOOLS[name]
@@ -81,13 +89,14 @@ def _own_version(kind: type[BenchTool]) -> dict[str, str]:
 
 
 def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
-    """The values of options, but for the name of a key. Of a path, what lies there counts and not where."""
+    """The values of options, but for the name of a key and for devices. Of a path, what lies there counts and not
+    where."""
     values = {}
     for option in options:
         value = settings.value(table, option)
         if option.kind in ("path", "weights") and value is not None and Path(value).exists():
             value = _remembered((Path(value),))
-        if option.name != "key_env":
+        if option.name not in ("key_env", DEVICE.name):
             values[option.name] = without_logins(value) if isinstance(value, str) else value
     return values
 

@@ -34,11 +34,12 @@ class LocalTools(RealTools):
             return server_fingerprints(server, names)
         from tool_impls.availability import require
         from tool_impls.fingerprint import fingerprints
+        from tool_impls.places import shown_here
         from tool_impls.settings_file import load
 
         settings = replace(load(self.settings_file(config)), allow_unsafe=allow_unsafe, released=scoring == "parity")
         require(settings if self.refuses_missing else replace(settings, missing="disable"), names)
-        return fingerprints(settings, names)
+        return fingerprints(settings, names, shown_here(settings, names))
 
     def prepare_check(self) -> None:
         from tool_impls.fingerprint import look_up_packages
@@ -46,8 +47,10 @@ class LocalTools(RealTools):
         look_up_packages()
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
+        from tool_impls.places import handed_on
+
         command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
-        command += ["--settings", str(self.settings_file(config))]
+        command += ["--settings", str(self.settings_file(config)), *handed_on()]
         return [*command, *(["--allow-unsafe-code"] if allow_unsafe else [])]
 
     async def gateway(self) -> ToolGateway | None:

@@ -14,6 +14,7 @@ from tool_impls.audio import tools as audio
 from tool_impls.base import BenchTool
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
+from tool_impls.devices import DEVICE
 from tool_impls.installed import installed_tools
 from tool_impls.logic.code_tools import Calculator, Plot, Solver
 from tool_impls.logic.prover import Prover
@@ -61,10 +62,10 @@ TOOLS: dict[str, type[BenchTool]] = {**OURS, **installed_tools(OURS)}
 """Ours, and those of other packages that are installed."""
 
 BACKENDS: Mapping[str, tuple[Option, ...]] = {
-    vision.TABLE: vision.OPTIONS,
-    generate.TABLE: generate.OPTIONS,
-    finder.TABLE: finder.OPTIONS,
-    speech.TABLE: speech.OPTIONS,
+    vision.TABLE: (*vision.OPTIONS, DEVICE),
+    generate.TABLE: (*generate.OPTIONS, DEVICE),
+    finder.TABLE: (*finder.OPTIONS, DEVICE),
+    speech.TABLE: (*speech.OPTIONS, DEVICE),
 }
 
 

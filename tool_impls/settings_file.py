@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.parsing import read_toml
+from tool_impls.devices import DEVICE, check_names
 from tool_impls.options import as_table, read_table
 from tool_impls.ray_serve.placement import PLACEMENT
 from tool_impls.registry import BACKENDS, TOOLS
@@ -35,7 +37,16 @@ def parse(table: Any, base: Path) -> ToolSettings:
         for name, options in known.items()
         if name in table
     }
+    for where, wanted in [("devices in [tools]", top.get("devices")), *_devices(tables)]:
+        try:
+            check_names(wanted or "")
+        except UsageProblem as problem:
+            raise UsageProblem(f"{where}: {problem}") from None
     return ToolSettings(disable=_names(table.get("disable", []), frozenset(TOOLS)), tables=tables, **top)
+
+
+def _devices(tables: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return [(f"{DEVICE.name} in [tools.{name}]", str(table.get(DEVICE.name, ""))) for name, table in tables.items()]
 
 
 def _names(value: Any, known: frozenset[str]) -> frozenset[str]:

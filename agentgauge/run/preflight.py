@@ -13,6 +13,7 @@ from agentgauge.core.errors import AgentGaugeError, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
+from agentgauge.core.tool_devices import united, without_devices
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.batch.journal import FILE as JOURNAL
 from agentgauge.model.batch.journal import Journal
@@ -149,11 +150,12 @@ def _without_figures(task: Task, score: Score, scoring: Scoring) -> tuple[str, E
 
 
 def _with_those_before(tools: Mapping[str, Mapping[str, Any]], run: Path) -> dict[str, Mapping[str, Any]]:
-    """Records of one run must have had the same tools. Raises UsageProblem."""
+    """Records of one run must have had the same tools, on whatever devices. Raises UsageProblem."""
     before: Mapping[str, Mapping[str, Any]] = RunFolder(run).read_json("run.json")["settings"]["tools"]
-    if other := sorted(name for name in before.keys() & tools.keys() if before[name] != tools[name]):
+    olds, news = without_devices(before), without_devices(tools)
+    if other := sorted(name for name in olds.keys() & news.keys() if olds[name] != news[name]):
         raise UsageProblem(
             f"--resume {run}: that run had another {', '.join(other)} (see settings.tools in its run.json); "
             "give the same tools, or start a new run"
         )
-    return {**before, **tools}
+    return united([before, tools])

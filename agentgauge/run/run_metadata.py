@@ -18,6 +18,7 @@ from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_options
+from agentgauge.core.tool_devices import by_device, devices_of, without_devices
 from agentgauge.core.tools import by_state, not_ready
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
@@ -60,6 +61,7 @@ def header(settings: Settings, plan: Sequence[CaseId], tools: Mapping[str, Mappi
     yield from difference_notes({name: settings.roots[name] for name, _, _ in plan})
     yield from vision_lines(settings)
     yield from by_state(not_ready(tools))
+    yield from by_device(devices_of(tools))
     if launch := settings.launch:
         each = f"{launch.cpus:g} CPUs" + (f", {launch.gpus:g} GPUs" if launch.gpus else "")
         yield f"cases run on Ray ({launch.address}): up to {launch.workers} shards at a time, {each} each"
@@ -257,7 +259,7 @@ def describe(settings: Settings, tasks: Sequence[Task], tools: Mapping[str, Mapp
         },
         "prompts": _prompts(settings, tasks),
         "tools": not_ready(tools),
-        "tool_set": digest(tools) if tools else None,
+        "tool_set": digest(without_devices(tools)) if tools else None,
         "options": {
             option.name: settings.options[option.name]
             for task in tasks

@@ -26,6 +26,7 @@ from agentgauge.core.explanations import cut
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
+from agentgauge.core.tool_devices import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.batch.providers import check_batches, with_batch_prices
@@ -254,7 +255,7 @@ def config_fingerprint(settings: Settings, task: Task) -> str:
         "prompts": [prompt_version(task, settings.file.prompts), wording(settings.dialect, settings.file.prompts)],
         "scoring": settings.scoring,
         "similarity": settings.similarity[task.name],
-        "tools": settings.file.tools if isinstance(task, RealTools) else None,
+        "tools": table_without_devices(settings.file.tools) if isinstance(task, RealTools) else None,
         "options": {option.name: _fingerprint(settings, option.name) for option in options_of(task) if option.matters},
         **({"agent": settings.agent.digest} if settings.agent else {}),
     }

@@ -16,6 +16,7 @@ from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.tool_devices import united, without_devices
 from agentgauge.core.tools import not_ready
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.model.cassette_file import digest
@@ -120,7 +121,7 @@ def _differences(one: Shard, other: Shard) -> Iterator[str]:
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
     parts, others = one.summary["tasks"], other.summary["tasks"]
     pairs += [(f"similarity of {name}", parts[name]["similarity"], others[name]["similarity"]) for name in tasks]
-    tools, others = one.about["settings"]["tools"], other.about["settings"]["tools"]
+    tools, others = (without_devices(shard.about["settings"]["tools"]) for shard in (one, other))
     pairs += [(f"the tool {name}", tools[name], others[name]) for name in tools if name in others]
     configs, others = one.about["configs"], other.about["configs"]
     pairs += [(f"the fingerprint of {name}", configs.get(name), others.get(name)) for name in tasks]
@@ -147,7 +148,7 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     tools = _tools(shards)
     if about.get("limit") != _same([shard.summary["run"].get("limit") for shard in shards]):
         del about["limit"]  # shards that were chosen in several ways
-    return about | {"tools": not_ready(tools), "tool_set": digest(tools) if tools else None}
+    return about | {"tools": not_ready(tools), "tool_set": digest(without_devices(tools)) if tools else None}
 
 
 def _data(shards: Sequence[Shard]) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _data(shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
-    return {name: tool for shard in shards for name, tool in shard.about["settings"]["tools"].items()}
+    return dict(united(shard.about["settings"]["tools"] for shard in shards))
 
 
 def _tasks(shards: Sequence[Shard]) -> list[str]:

@@ -105,6 +105,8 @@ def test_a_tool_that_lacks_a_setting_is_refused_before_the_first_request(tmp_pat
 
 
 def test_a_run_is_not_resumed_with_other_tools(tmp_path):
+    table = '[tools]\nbasic = true\nmissing = "disable"\n'
+    (tmp_path / "agentgauge.toml").write_text(table)
     run_gta(
         "-m",
         "gta_atomic_e2e",
@@ -119,8 +121,15 @@ def test_a_run_is_not_resumed_with_other_tools(tmp_path):
         cwd=tmp_path,
     )
     about = json.loads((tmp_path / "run" / "run.json").read_text())
-    about["settings"]["tools"]["Calculator"]["version"] = 99
-    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
     resume = ("-m", "gta_atomic_e2e", "-k", "Calculator", "--model", "oracle", "--resume", "run")
+    calculator = about["settings"]["tools"]["Calculator"]
+
+    calculator["device"] = "cuda:0 (NVIDIA L4)"  # as of a tool with a model: on another device it is the same tool
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    (tmp_path / "agentgauge.toml").write_text(f'{table}devices = "cpu"\n')
+    assert "tools on cuda:0 (NVIDIA L4): Calculator" in run_gta(*resume, cwd=tmp_path).output
+
+    calculator["version"] = 99
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
     result = run_gta(*resume, cwd=tmp_path, status=4)
     assert "run: that run had another Calculator" in result.output

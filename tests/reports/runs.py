@@ -16,7 +16,7 @@ PLANS = "mmau.dag_planning"
 Outcome = bool | str | None
 """Of an attempt: passed or not, ``broken``, or None for one that was not made."""
 
-OCR = {"state": "ready", "version": 1, "backend": "RapidOCR"}
+OCR = {"state": "ready", "version": 1, "backend": "RapidOCR", "device": "cpu"}
 ABOUT: Any = {
     "run": {
         "model": "m1",

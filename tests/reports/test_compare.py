@@ -117,6 +117,11 @@ def test_several_runs_are_each_compared_with_the_first_and_corrected_together(tm
             "the tool sets differ: OCR has backend 'RapidOCR' and 'EasyOCR'",
         ),
         ("settings/tools/OCR", {**OCR, "weights": "abc"}, "the tool sets differ: OCR has weights None and 'abc'"),
+        (
+            "settings/tools/OCR",
+            {**OCR, "device": "cuda:1 (NVIDIA L4)"},
+            "OCR ran on cpu and on cuda (NVIDIA L4): their results may differ in the last digits",
+        ),
         ("settings/tools/Plot", OCR, "the tool sets differ: only one run has Plot"),
         (f"run/data/{PLANS}/fingerprint", "g", f"{PLANS}: the data sets differ"),
         (f"tasks/{PLANS}/planned", 2, f"{PLANS}: one run has 8 cases, the other 2"),

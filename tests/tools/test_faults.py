@@ -455,7 +455,7 @@ def _waiting(running: Running) -> Any:
 
 
 def test_several_devices_have_a_process_each(tmp_path: Path) -> None:
-    running = Running("--tools", "Model", "--devices", "cpu,cpu", "--preload")
+    running = Running("--tools", "Model", "--devices", "cpu:0,cpu:1", "--preload")
     try:
         deadline = time.monotonic() + 20
         while _waiting(running):

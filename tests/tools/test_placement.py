@@ -36,6 +36,10 @@ def plan(tools: str, table: dict[str, Any]) -> list[tuple[Any, ...]]:
             {"vision": VISION, "VideoDescription": {"replicas": [1, 2], "cpus": 2}},
             [("vision", "ImageDescription", 1, 1, 0, None), ("VideoDescription", "VideoDescription", 1, 2, 2, None)],
         ),
+        ("OCR", {"OCR": {"device": "cpu"}}, [("OCR", "OCR", 1, 1, 0, 0)]),
+        ("VideoOCR", {"OCR": {"device": "cpu"}}, [("VideoOCR", "VideoOCR", 1, 1, 0, 0)]),  # it has OCR's model
+        ("OCR", {"OCR": {"device": "auto", "gpus": 0.5}}, [("OCR", "OCR", 1, 1, 0, 0.5)]),
+        ("Plot", {"Plot": {"gpus": 0.5}}, [("Plot", "Plot", 1, 1, 0, 0.5)]),
         (
             "Plot DrawBox",
             {"Plot": {"replicas": 3}, "replicas": 1},
@@ -60,6 +64,11 @@ def test_tools_share_replicas_unless_they_have_options_of_their_own(
         ({"vision": {"gpus": -1}}, "gpus in [tools.vision] must be at least 0; got -1"),
         ({"vision": {**VISION, "gpus": 1.5}}, "gpus in [tools.vision] must be a whole number or less than 1; got 1.5"),
         ({"vision": {**VISION, "cpus": 2.5}}, "cpus in [tools.vision] must be a whole number or less than 1; got 2.5"),
+        (
+            {"vision": {**VISION, "device": "cuda:0"}},
+            "device = 'cuda:0' in [tools.vision] names a device of one machine; with --ray it is auto or cpu, and gpus",
+        ),
+        ({"OCR": {"device": "cpu", "gpus": 1}}, 'gpus = 1 in [tools.OCR] contradicts device = "cpu"; take one of them'),
         ({"OCR": {"gpu": 1}}, "[tools.OCR] in the settings does not know gpu"),
         ({"gpus": 1}, "[tools] in the settings does not know gpus"),
     ],

@@ -74,8 +74,14 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a text; got ''"),
         (
             "[tools.OCR]\nmerge = true",
-            "does not know merge; accepted are cpus, gpus, paragraphs, queue, replicas, seconds",
+            "does not know merge; accepted are cpus, device, gpus, paragraphs, queue, replicas, seconds",
         ),
+        (
+            '[tools.OCR]\ndevice = "gpu"',
+            "device in [tools.OCR]: the device 'gpu' is none; accepted are auto, cpu and cuda:N",
+        ),
+        ('[tools]\ndevices = "cpu,cuda"', "devices in [tools]: the device 'cuda' is none"),
+        ('[tools.Plot]\ndevice = "cpu"', "[tools.Plot] in the settings does not know device"),
         ("[tools.OCR]\nseconds = 0", "seconds in [tools.OCR] must be at least 0.1; got 0"),
         ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be a whole number; got 1.5"),
         ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be a whole number; got True"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ lacks_gpu = ocr_engine.lacks_gpu
 TABLE = "OCR"  # whose ``device`` places the reader
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
+TABLE = "OCR"  # whose ``device`` places the reader
+CUDA_PROVIDER = "libonnxruntime_providers_cuda.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class OCR(PictureReader):
     packages = PACKAGES
     pure = True
     version = 2  # pictures as viewers display them
-    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),)
+    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"), DEVICE)
     library = "RapidOCR"
     concurrency = 8  # on a GPU their lines are read together
 

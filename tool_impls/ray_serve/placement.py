@@ -10,6 +10,7 @@ from math import ceil
 
 from agentgauge.core.errors import UsageProblem
 from tool_impls.base import BenchTool
+from tool_impls.devices import AUTO, CPU, DEVICE
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
 
@@ -39,7 +40,7 @@ class Deployment:
 
 
 def planned(settings: ToolSettings, kinds: Mapping[str, type[BenchTool]]) -> list[Deployment]:
-    """The deployments of some tools. Raises UsageProblem for numbers that Ray does not take.
+    """The deployments of some tools. Raises UsageProblem for numbers and devices that Ray does not take.
 
     A tool with options of its own has its own deployment. Tools with a model share that of their back end, so that each
     of its replicas loads the model once; light tools share one.
@@ -68,6 +69,17 @@ def _has_model(settings: ToolSettings, kind: type[BenchTool]) -> bool:
     return kind.on_device(settings) or any(settings.tables.get(table, {}).get("weights") for table in kind.tables)
 
 
+def _on_processor(settings: ToolSettings, kind: type[BenchTool]) -> bool:
+    """Whether the ``device`` of a tool's table keeps its model off the GPUs. Raises UsageProblem for a device of one
+    machine."""
+    table = kind.device_table(settings)
+    given = settings.tables.get(table, {}).get(DEVICE.name, AUTO)
+    if given not in (AUTO, CPU):
+        reason = "names a device of one machine; with --ray it is auto or cpu, and gpus says how much of a GPU it gets"
+        raise UsageProblem(f"device = {given!r} in [tools.{table}] {reason}")
+    return bool(given == CPU)
+
+
 def _deployment(settings: ToolSettings, home: str, kinds: Mapping[str, type[BenchTool]]) -> Deployment:
     tools = tuple(kinds)
     if home == LIGHT:
@@ -77,7 +89,10 @@ def _deployment(settings: ToolSettings, home: str, kinds: Mapping[str, type[Benc
     for option, value in (("cpus", cpus), ("gpus", gpus)):
         if value is not None and value > 1 and value % 1:
             raise UsageProblem(f"{option} in [tools.{home}] must be a whole number or less than 1; got {value:g}")
-    if gpus is None and not any(_has_model(settings, kind) for kind in kinds.values()):
+    on_processor = [_on_processor(settings, kind) for kind in kinds.values() if _has_model(settings, kind)]
+    if gpus and any(on_processor):
+        raise UsageProblem(f'gpus = {gpus:g} in [tools.{home}] contradicts device = "cpu"; take one of them out')
+    if gpus is None and all(on_processor):  # also where no tool has a model
         gpus = 0.0
     fewest, most = replicas or (1, 1)
     return Deployment(home, tools, fewest, most, cpus, gpus)

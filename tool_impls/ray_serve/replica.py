@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -19,10 +19,12 @@ from agentgauge.core.own_folder import OwnFolder
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import works
+from tool_impls.devices import AUTO, CPU, kind, seen
 from tool_impls.fingerprint import fingerprints, result_identity
+from tool_impls.places import cards, places, shown, with_models
 from tool_impls.ray_serve.transfer import SentCall, unpacked
 from tool_impls.server.call import Answer
-from tool_impls.server.worker import GPUS, WorkerSpec
+from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
 
@@ -70,12 +72,19 @@ class Replica:
         confined = {name for name, kind in kinds.items() if kind.confined and not kind.on_device(plan.settings)}
         concurrency = {name: kind.concurrency for name, kind in kinds.items()}
         self._turns = {name: asyncio.Semaphore(number) for name, number in concurrency.items()}
+        self._there = await asyncio.to_thread(seen) if plan.device == AUTO else ()
+        self._places = places(
+            replace(plan.settings, devices=plan.device), with_models(plan.settings, kinds), self._there
+        )
+        every = [device for devices in self._places.values() for device in devices]
+        device = next((device for device in every if kind(device) != CPU), CPU)  # Ray gives a replica one GPU at most
         self._pools: dict[str, ProcessPool] = {}
         for names in (confined, kinds.keys() - confined):
             tools = tuple(name for name in kinds if name in names)
-            rest = (plan.device, plan.root, self._scratch, names is confined, plan.threads)
+            rest = (device, plan.root, self._scratch, names is confined, plan.threads)
             spec = WorkerSpec(plan.settings, tools, extras, *rest)
-            pool = ProcessPool([spec], concurrency, observe=self._batches.append, restarted=self._restarted)
+            more: Any = {"observe": self._batches.append, "restarted": self._restarted}
+            pool = ProcessPool([spec], concurrency, forgiven=int(any(name in self._places for name in tools)), **more)
             self._pools |= dict.fromkeys(tools, pool)
         if plan.preload:  # the first call reports what fails, as without a replica
             await asyncio.gather(*(self.load(name) for name, state in self._states().items() if works(state)))
@@ -96,11 +105,13 @@ class Replica:
         return own_version(), self._states()
 
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
-        return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools)
+        devices = shown(self._places, self._there)
+        return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools, devices)
 
     async def identity(self, name: str) -> str:
         """Everything on this node that determines the results of a pure tool, besides a call's arguments."""
-        return await asyncio.to_thread(result_identity, self._plan.settings, name, self._place)
+        place = cards(self._places.get(name, ()), self._there)
+        return await asyncio.to_thread(result_identity, self._plan.settings, name, place)
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. If the server was killed, this deletes its tools from the cluster."""
@@ -118,10 +129,6 @@ class Replica:
         """Serve calls it when the replica is to end."""
         await asyncio.gather(*(pool.close() for pool in set(self._pools.values())))
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-    @property
-    def _place(self) -> str:
-        return f"{self._plan.device}, GPU: {any(Path(name).exists() for name in GPUS)}"
 
     def _states(self) -> dict[str, str]:
         return check(self._plan.settings, self._plan.tools)

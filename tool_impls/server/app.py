@@ -117,7 +117,8 @@ class ToolQueue:
 
 
 class ToolServer:
-    """A web application that offers tools. ``fingerprints`` returns what ``/tools`` shows."""
+    """A web application that offers tools. ``fingerprints`` returns what ``/tools`` shows. ``devices``: by tool with a
+    model where it runs, as far as it is known at the start."""
 
     def __init__(
         self,
@@ -126,11 +127,13 @@ class ToolServer:
         scratch: Path,
         *,
         fingerprints: Callable[[], Mapping[str, Any]] = dict,
+        devices: Mapping[str, str] = MappingProxyType({}),
         access: Access = WITHOUT_TOKEN,
         preload: bool = False,
         max_body: int = MAX_BODY,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
+        self.devices = devices
         self._queues = {queue.tool.name: queue for queue in queues}
         self._document = write_document([queue.tool for queue in queues])
         self._metrics = metrics

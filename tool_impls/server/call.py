@@ -13,6 +13,7 @@ from typing import Any
 
 from agentgauge.core.errors import Fault, UsageProblem
 from tool_impls.base import BenchTool, Noted
+from tool_impls.devices import is_lost
 from tool_impls.server import media
 
 
@@ -65,11 +66,16 @@ class ToolRunner:
                 self._loaded.add(name)
 
     def run(self, call: Call, on_begun: Callable[[], None]) -> Answer:
-        """The answer to a call; never raises. ``on_begun`` is called when the tool is loaded and its work starts."""
+        """The answer to a call. ``on_begun`` is called when the tool is loaded and its work starts.
+
+        Raises only errors of a GPU that this process can no longer use (``devices.is_lost``).
+        """
         tool = self._tools[call.tool]
         try:
             self.load(call.tool)
         except Exception as error:  # nothing that the arguments could do
+            if is_lost(error):
+                raise
             plain = isinstance(error, Fault | UsageProblem)
             return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
         with self._turns[call.tool]:
@@ -91,9 +97,11 @@ class ToolRunner:
                 media.content(tool.meta.outputs[0], result) if raw else encode(media.encode_results(tool.meta, result))
             )
             return Answer(200, body, names, raw, time.monotonic() - start, note=note)
-        except (Fault, UsageProblem) as error:
-            return failure(500, str(error))
-        except TimeoutError as error:  # of the tool itself; ``worker_pool`` keeps ``seconds``, by killing this process
-            return failure(408, repr(error))
-        except Exception as error:  # any error of the tool is an answer to the model, as in AgentLego
-            return failure(400, repr(error))
+        except Exception as error:
+            if is_lost(error):
+                raise
+            if isinstance(error, Fault | UsageProblem):
+                return failure(500, str(error))
+            # A timeout of the tool itself; ``worker_pool`` keeps ``seconds``, by killing this process. Any other error
+            # is an answer to the model, as in AgentLego.
+            return failure(408 if isinstance(error, TimeoutError) else 400, repr(error))

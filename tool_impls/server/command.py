@@ -12,15 +12,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.index import cache_folder
 from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
+from agentgauge.core.tool_devices import by_device
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
+from tool_impls.devices import Gpu, check_names
+from tool_impls.places import GPUS, LATER, handed
 from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.server.app import ToolQueue, ToolServer, serve
 from tool_impls.server.execution import Execution, ExecutionRequest, on_this_machine
@@ -40,15 +44,19 @@ def build(
     preload: bool = False,
     access: Access = WITHOUT_TOKEN,
     execute: Callable[[ExecutionRequest], Execution] = on_this_machine,
+    gpus: tuple[Gpu, ...] | None = None,
+    later: bool = False,
 ) -> ToolServer:
-    """A server with the named tools (all by default), made in its event loop. Raises UsageProblem for an unknown name.
+    """A server with the named tools (all by default), made in its event loop. Raises UsageProblem for an unknown name,
+    and for a device that is not there.
 
-    ``files``: a folder below which texts may name files that did not come with the call.
+    ``files``: a folder below which texts may name files that did not come with the call. ``gpus``, ``later``: as of
+    ``ExecutionRequest``.
     """
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
     metrics, scratch = Metrics(), OwnFolder("tools").path
-    root, more = files.resolve() if files else None, tuple(path.resolve() for path in extras)
-    execution = execute(ExecutionRequest(settings, kinds, more, root, preload, metrics, scratch))
+    root, added = files.resolve() if files else None, tuple(path.resolve() for path in extras)
+    execution = execute(ExecutionRequest(settings, kinds, added, root, preload, metrics, scratch, gpus, later))
     results = _results(settings, kinds, execution.identity, scratch, metrics)
     queues = []
     for name, kind in kinds.items():
@@ -57,7 +65,8 @@ def build(
         state, pool = execution.states[name], execution.pools[name]
         queues.append(ToolQueue(kind.offered(settings), state, pool, cache=results, **bounds))
     found = cache(execution.fingerprints)
-    return ToolServer(queues, metrics, scratch, fingerprints=found, access=access, preload=preload)
+    more: Any = {"access": access, "preload": preload, "devices": execution.devices}
+    return ToolServer(queues, metrics, scratch, fingerprints=found, **more)
 
 
 def _results(
@@ -97,6 +106,7 @@ def parser() -> CommandParser:
     add("--tools", metavar="A,B", help="names of the tools to serve (default: all)")
     devices = "where models run, one process each (default: the settings', else auto)"
     add("--devices", metavar="cuda:0,cuda:1", help=devices)
+    add(GPUS, help=argparse.SUPPRESS)  # what a run has found out for its own server
     add("--preload", action="store_true", help="load all models at start; GET /ready answers 200 when that is done")
     ray = "run the tools on Ray Serve: on a cluster that is started here (local), this machine's (auto), or HOST:PORT"
     add("--ray", metavar="local|auto|ADDRESS", help=ray)
@@ -150,6 +160,7 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
     settings = load(arguments.settings) if arguments.settings else ToolSettings()
     released, devices = arguments.scoring == "parity", arguments.devices or settings.devices
     settings = replace(settings, allow_unsafe=arguments.allow_unsafe_code, released=released, devices=devices)
+    _check_devices(arguments.devices)
     access, printed = _access(arguments)
     if arguments.files and not arguments.files.is_dir():
         raise UsageProblem(f"--files names no folder: {arguments.files}")
@@ -158,13 +169,17 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
     if arguments.tools is not None and not arguments.tools.strip(", "):
         raise UsageProblem("--tools names no tool; leave it out to serve all")
     names = [name.strip() for name in arguments.tools.split(",") if name.strip()] if arguments.tools else None
-    rest = {"preload": arguments.preload, "access": access, "execute": execute}
+    later = arguments.gpus == LATER
+    gpus = None if later or arguments.gpus is None else handed(arguments.gpus)
+    rest = {"preload": arguments.preload, "access": access, "execute": execute, "gpus": gpus, "later": later}
     if arguments.mcp:
         from tool_impls.mcp import require_package
 
         require_package("--mcp")
     # in a thread, because a cluster takes its time, and its replicas are asked without an event loop
     server = await asyncio.to_thread(build, settings, names, extras=arguments.extra, files=arguments.files, **rest)
+    for line in by_device(server.devices):
+        print(line, file=sys.stderr)
     if arguments.mcp:
         from tool_impls.mcp.serving import serve_mcp
 
@@ -172,6 +187,13 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
         await serve_mcp(server, access, address, arguments.files, printed)
     else:
         await serve(server, arguments.host, arguments.port, printed)
+
+
+def _check_devices(wanted: str | None) -> None:
+    try:
+        check_names(wanted or "")
+    except UsageProblem as problem:
+        raise UsageProblem(f"--devices: {problem}") from None
 
 
 def _access(arguments: argparse.Namespace) -> tuple[Access, Mapping[str, str]]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
+from tool_impls.devices import CPU, Gpu, seen
 from tool_impls.fingerprint import fingerprints, result_identity
+from tool_impls.places import Places, asks_for_gpu, cards, places, shown, with_models
 from tool_impls.server.call import Answer, Call
+from tool_impls.server.device_pool import DevicePool
 from tool_impls.server.metrics import Metrics
-from tool_impls.server.worker import GPUS, WorkerSpec
+from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
 
@@ -40,7 +43,9 @@ class Pool(Protocol):
 @dataclass(frozen=True, slots=True)
 class ExecutionRequest:
     """The tools to be executed, and their settings. ``extras``: files with further tools; ``root``: folder of files
-    that calls may name; ``preload``: whether models are loaded at once; ``scratch``: of the server."""
+    that calls may name; ``preload``: whether models are loaded at once; ``scratch``: of the server; ``gpus``: those of
+    this machine, where they are known; ``later``: whether they are looked for at the first call of a model and not at
+    the start."""
 
     settings: ToolSettings
     kinds: Mapping[str, type[BenchTool]]
@@ -49,45 +54,74 @@ class ExecutionRequest:
     preload: bool
     metrics: Metrics
     scratch: Path
+    gpus: tuple[Gpu, ...] | None = None
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
     """By tool: its pool, the calls that it takes at a time, and its state. ``fingerprints``: what ``/tools`` shows;
     ``identity``: everything that determines a tool's results besides a call's arguments. Both may read whole
-    weights."""
+    weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
 
     pools: Mapping[str, Pool]
     slots: Mapping[str, int]
     states: Mapping[str, str]
     fingerprints: Callable[[], Mapping[str, Any]]
     identity: Callable[[str], str]
+    devices: Mapping[str, str] = field(default_factory=dict)
 
 
 def on_this_machine(wanted: ExecutionRequest) -> Execution:
-    """Worker processes: one for each device for tools with models, a few for the others."""
+    """Worker processes: one for each device for tools with models, a few for the others.
+
+    Raises UsageProblem for a device that is not there, unless GPUs are looked for later: then the calls fail.
+    """
     settings, kinds, metrics = wanted.settings, wanted.kinds, wanted.metrics
-    devices = [device.strip() for device in settings.devices.split(",") if device.strip()] or ["auto"]
-    heavy = {name for name, kind in kinds.items() if kind.on_device(settings)}
-    confined = {name for name, kind in kinds.items() if kind.confined} - heavy
+    heavy = with_models(settings, kinds)
+    asks = asks_for_gpu(settings, heavy)
+
+    @cache
+    def there() -> tuple[Gpu, ...]:
+        return (seen() if wanted.gpus is None else wanted.gpus) if asks else ()
+
+    @cache
+    def found() -> Places:
+        return places(settings, heavy, there())
+
+    def spec(tools: tuple[str, ...], place: str, *, confined: bool = False, threads: int | None = None) -> WorkerSpec:
+        return WorkerSpec(settings, tools, wanted.extras, place, wanted.root, wanted.scratch, confined, threads)
+
+    def pool(specs: list[WorkerSpec], tools: Iterable[str], *, forgiven: int = 0) -> ProcessPool:
+        concurrency = {name: kinds[name].concurrency for name in tools}
+        observed: Any = {"observe": metrics.batch, "restarted": metrics.restarted}
+        return ProcessPool(specs, concurrency, forgiven=forgiven, **observed)
+
+    def on_devices() -> ProcessPool:
+        for name, devices in shown(found(), there()).items():
+            metrics.placed(name, devices)
+        all_devices = dict.fromkeys(device for devices in found().values() for device in devices)
+        tools = {device: tuple(name for name in heavy if device in found()[name]) for device in all_devices}
+        return pool([spec(tools[device], device) for device in all_devices], heavy, forgiven=1)
+
+    later = wanted.later and asks and wanted.gpus is None
     pools: dict[str, Pool] = {}
     slots: dict[str, int] = {}
-    for group in (heavy, confined, kinds.keys() - heavy - confined):
-        places = devices if group is heavy else ["cpu"] * LIGHT_PROCESSES
+    if heavy:
+        pools = dict.fromkeys(heavy, DevicePool(on_devices, later=later))
+        processes = dict.fromkeys(heavy, 1) if later else {name: len(devices) for name, devices in found().items()}
+        slots = {name: kinds[name].concurrency * processes[name] for name in heavy}
+    confined = {name for name, kind in kinds.items() if kind.confined} - heavy.keys()
+    for group in (confined, kinds.keys() - heavy.keys() - confined):
         tools = tuple(name for name in kinds if name in group)
-        threads = None if group is heavy else LIGHT_THREADS
-        rest = (wanted.root, wanted.scratch, group is confined, threads)
-        specs = [WorkerSpec(settings, tools, wanted.extras, place, *rest) for place in places]
-        concurrency = {name: kinds[name].concurrency for name in tools}
-        pool = ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
-        pools |= dict.fromkeys(tools, pool)
-        slots |= {name: concurrency[name] * len(places) for name in tools}
-    shown = sorted((name, value) for name, value in os.environ.items() if name.endswith("_VISIBLE_DEVICES"))
-    place = f"{devices}, GPU: {any(Path(name).exists() for name in GPUS)}, {shown}"
+        one = spec(tools, CPU, confined=group is confined, threads=LIGHT_THREADS)
+        pools |= dict.fromkeys(tools, pool([one] * LIGHT_PROCESSES, tools))
+        slots |= {name: kinds[name].concurrency * LIGHT_PROCESSES for name in tools}
     return Execution(
         pools,
         slots,
         check(settings, kinds),
-        partial(fingerprints, settings, list(kinds)),
-        lambda name: result_identity(settings, name, place),
+        lambda: fingerprints(settings, list(kinds), shown(found(), there())),
+        lambda name: result_identity(settings, name, cards(found().get(name, ()), there())),
+        {} if later else shown(found(), there()),
     )

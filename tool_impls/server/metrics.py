@@ -28,6 +28,9 @@ class Metrics:
         )
         self._queue = Gauge("agentgauge_tool_queue_length", "Calls that wait for their turn.", **tool)
         self._running = Gauge("agentgauge_tool_running", "Calls at work.", **tool)
+        self._device = Gauge(
+            "agentgauge_tool_device", "1 where the model of a tool runs.", labelnames=["tool", "device"], **own
+        )
         self._cache = Counter(
             "agentgauge_tool_cache",
             "Calls of pure tools: hit, if their result was kept, or miss.",
@@ -44,6 +47,10 @@ class Metrics:
         self._errors.labels(tool)
         self._queue.labels(tool).set_function(waiting)
         self._running.labels(tool).set_function(running)
+
+    def placed(self, tool: str, devices: str) -> None:
+        """``devices``: those of its model, with their cards."""
+        self._device.labels(tool, devices).set(1)
 
     def answered(self, tool: str, status: int, seconds: float) -> None:
         self._calls.labels(tool, str(status)).inc()

@@ -22,13 +22,14 @@ from typing import IO, Any
 
 from agentgauge.core.service_process import end_with_parent
 from tool_impls import batching
+from tool_impls.devices import loss
 from tool_impls.server.call import Answer, Call, ToolRunner, failure
 from tool_impls.settings import ToolSettings
 
-GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""One of these is there where torch can find a GPU: of NVIDIA, of AMD, and under WSL."""
-
 HEAD = struct.Struct(">II")
+
+LOST = 86
+"""Exit status of a process that can no longer use its GPU. Its last message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class WorkerSpec:
     settings: ToolSettings
     tools: tuple[str, ...]
     extras: tuple[Path, ...]  # files with further tool classes
-    device: str  # auto: cuda:0 where torch finds one
+    device: str  # cpu, cpu:1, cuda:0
     root: Path | None
     scratch: Path  # where temporary files go: a process that is ended removes none, its server does
     confined: bool = False  # see BenchTool
@@ -78,18 +79,6 @@ class _Channel:
             self._file.flush()
 
 
-def _device(wanted: str) -> str:
-    if wanted != "auto":
-        return wanted
-    if not any(Path(name).exists() for name in GPUS):
-        return "cpu"  # importing torch to ask takes seconds
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return "cpu"  # tools that need torch are unavailable without it; speech does not need it
-    return "cuda:0" if torch.cuda.is_available() else "cpu"
-
-
 def _runner(spec: WorkerSpec, channel: _Channel) -> ToolRunner:
     """What runs the calls, after the process has given up what its tools do not need."""
     from tool_impls import registry
@@ -102,13 +91,11 @@ def _runner(spec: WorkerSpec, channel: _Channel) -> ToolRunner:
         read = map(str, (*spec.extras, *given, *paths_of(spec.settings, spec.tools)))
         channel.send({"confinement": confine(read, [str(spec.scratch)])})
     kinds = [registry.TOOLS[name] for name in spec.tools]
-    loads = any(kind.on_device(spec.settings) for kind in kinds)
-    device = _device(spec.device) if loads else "cpu"
-    return ToolRunner([kind(spec.settings) for kind in kinds], device=device, root=spec.root)
+    return ToolRunner([kind(spec.settings) for kind in kinds], device=spec.device, root=spec.root)
 
 
 def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, Any]) -> None:
-    """Load a tool or run a call, and answer."""
+    """Load a tool or run a call, and answer; end the process where it has lost its GPU."""
     try:
         if "load" in order:
             runner.load(order["load"])
@@ -116,6 +103,9 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
         else:
             answer = runner.run(Call(**order), lambda: channel.send({"id": number, "begun": True}))
     except BaseException as error:  # the server waits for an answer even where a library calls sys.exit()
+        if lost := loss(error):
+            channel.send({"lost": lost})
+            os._exit(LOST)
         ended = f"{order['tool']} tried to end its process: {error!r}" if "tool" in order else str(error)
         answer = failure(500, ended)
     sizes = []

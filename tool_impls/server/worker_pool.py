@@ -24,7 +24,7 @@ from typing import Any
 from agentgauge.core.service_process import PARENT
 from tool_impls.server.call import Answer, Call, failure
 from tool_impls.server.confinement import environment
-from tool_impls.server.worker import HEAD, WorkerSpec, pack
+from tool_impls.server.worker import HEAD, LOST, WorkerSpec, pack
 
 LOAD_SECONDS = 900.0  # for a tool's models to load, before its first call
 READ_AHEAD = 8 * 2**20  # bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds
@@ -35,12 +35,16 @@ ATTEMPTS = 3  # how often a call is sent to a worker process that ends through n
 
 class ProcessPool:
     """Worker processes for some tools, each started at its first call. ``concurrency``: calls of a tool in one process.
+    A process has the tools of its spec: a call goes to one of those that have its tool.
 
     A call that takes too long is answered 408 and its process killed. The other calls of a process that dies are run
     again. A call that it was executing is run again alone in a new process; if that one dies too, the call is answered
-    400. After ``close`` no process is started, and calls are answered 503. ``observe`` is called with the sizes of
-    batches, ``restarted`` when a process has ended that the next call replaces. ``confinement``: the layers that
-    confine the processes to the files of their calls, or why there are none; empty for tools without confinement.
+    400, or 500 where the process has lost its GPU. ``forgiven``: how many processes may end while they execute a call
+    before it is run alone; 1 for tools with models, because many calls are then executed at a time, and a process for
+    one call alone loads the models once more. After ``close`` no process is started, and calls are answered 503.
+    ``observe`` is called with the sizes of batches, ``restarted`` when a process has ended that the next call replaces.
+    ``confinement``: the layers that confine the processes to the files of their calls, or why there are none; empty for
+    tools without confinement.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class ProcessPool:
         specs: Sequence[WorkerSpec],
         concurrency: Mapping[str, int],
         *,
+        forgiven: int = 0,
         observe: Callable[[int], None] = lambda size: None,
         restarted: Callable[[], None] = lambda: None,
     ) -> None:
@@ -55,46 +60,59 @@ class ProcessPool:
         self.observe = observe
         self._workers = [_Worker(spec, self, restarted) for spec in specs]
         self._concurrency = concurrency
+        self._forgiven = forgiven
         self._single = asyncio.Lock()
         self._single_worker: _Worker | None = None  # of the call that is run alone
         self._closed = False
 
     async def run(self, call: Call, seconds: float) -> Answer:
-        """The answer. At most ``concurrency`` × processes calls of a tool may be here at a time."""
+        """The answer. At most ``concurrency`` × processes with its tool calls of a tool may be here at a time."""
+        left = self._forgiven
+        worker = None
         for _ in range(ATTEMPTS):
+            worker = self._choose(call.tool, after=worker)
             try:
-                return await self._choose(call.tool).run(call, seconds)
+                return await worker.run(call, seconds)
             except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
-                if not ended.innocent:
+                if not ended.innocent and not left:
                     break
-        return await self._run_alone(call, seconds)
+                left -= not ended.innocent
+        return await self._run_alone(call, seconds, self._choose(call.tool, after=worker).spec)
 
     async def load(self, name: str) -> Answer:
         """Load a tool's models in every process. The first failure, or status 200."""
-        answers = await asyncio.gather(*(worker.load(name) for worker in self._workers))
+        answers = await asyncio.gather(*(worker.load(name) for worker in self._with(name)))
         return next((answer for answer in answers if answer.status != 200), answers[0])
 
     async def close(self) -> None:
         self._closed = True
         await asyncio.gather(*(worker.close() for worker in (*self._workers, self._single_worker) if worker))
 
-    def _choose(self, tool: str) -> _Worker:
-        free = [worker for worker in self._workers if worker.calls[tool] < self._concurrency[tool]]
-        return min(free or self._workers, key=lambda worker: (worker.calls[tool], worker.calls.total()))
+    def _with(self, tool: str) -> list[_Worker]:
+        return [worker for worker in self._workers if tool in worker.spec.tools]
 
-    async def _run_alone(self, call: Call, seconds: float) -> Answer:
+    def _choose(self, tool: str, after: _Worker | None) -> _Worker:
+        """``after``: the one whose process ended in the middle of the call; its device may be the reason."""
+        there = self._with(tool)
+        free = [worker for worker in there if worker.calls[tool] < self._concurrency[tool]]
+        return min(free or there, key=lambda worker: (worker is after, worker.calls[tool], worker.calls.total()))
+
+    async def _run_alone(self, call: Call, seconds: float, spec: WorkerSpec) -> Answer:
         async with self._single:
             if self._closed:
                 return failure(*STOPPED)
-            spec = replace(self._workers[0].spec, tools=(call.tool,))
-            worker = self._single_worker = _Worker(spec, self, restarted=lambda: None)
+            own = replace(spec, tools=(call.tool,))
+            worker = self._single_worker = _Worker(own, self, restarted=lambda: None)
             try:
                 return await worker.run(call, seconds)
             except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
+                if ended.lost:
+                    why = f"each process that ran the call lost its device {spec.device} ({ended.lost})"
+                    return failure(500, f"{call.tool}: {why}; see the driver's messages, or name another device")
                 if ended.begun:
                     reason = f"{call.tool} ended its process with these arguments, twice ({ended})"
                     return failure(400, f"ToolError('{reason}')")
@@ -106,12 +124,14 @@ class ProcessPool:
 
 
 class _ProcessEnded(Exception):
-    """No answer came. ``innocent``: the process ended because of another call. ``begun``: while this one worked."""
+    """No answer came. ``innocent``: the process ended because of another call. ``begun``: while this one worked.
+    ``lost``: what a library said of the GPU that the process lost, empty for another end."""
 
-    def __init__(self, how: str, *, innocent: bool, begun: bool) -> None:
+    def __init__(self, how: str, *, innocent: bool, begun: bool, lost: str = "") -> None:
         super().__init__(how)
         self.innocent = innocent
         self.begun = begun
+        self.lost = lost
 
 
 @dataclass(slots=True)
@@ -130,6 +150,7 @@ class _Process:
         self.pending: dict[int, _Pending] = {}
         self._process, self._pool, self._ended = process, pool, ended
         self._killed = False
+        self._lost = ""
         self._reader = asyncio.create_task(self._read())
 
     @property
@@ -178,13 +199,18 @@ class _Process:
             self._kill_session()
         status = await self._process.wait()
         self._ended()
+        lost = (self._lost or "no reason is known") if status == LOST else ""
         for pending in self.pending.values():
             if not pending.answer.done():
-                pending.answer.set_exception(_ProcessEnded(_how(status), innocent=self._killed, begun=pending.begun))
+                ended = _ProcessEnded(_how(status), innocent=self._killed, begun=pending.begun, lost=lost)
+                pending.answer.set_exception(ended)
 
     def _pass_on(self, head: Mapping[str, Any], body: bytes) -> None:
         if "confinement" in head:
             self._pool.confinement = head["confinement"]
+            return
+        if "lost" in head:
+            self._lost = head["lost"]
             return
         for size in head.get("batches", ()):
             self._pool.observe(size)
@@ -222,7 +248,8 @@ class _Worker:
         try:
             return await self._ask(name, {"load": name}, LOAD_SECONDS)
         except _ProcessEnded as ended:
-            return failure(500, f"the process of {name} ended while it loaded ({ended})")
+            why = f"lost its device {self.spec.device}: {ended.lost}" if ended.lost else str(ended)
+            return failure(500, f"the process of {name} ended while it loaded ({why})")
 
     async def close(self) -> None:
         """Kill the process, whatever it is doing, and start no other."""

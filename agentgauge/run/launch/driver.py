@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.tool_devices import united, without_devices
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.remote_cases import RemoteCases
@@ -82,11 +83,12 @@ class Driver:
 
     def _started(self, tools: Mapping[str, Mapping[str, Any]], sandbox: Sequence[str]) -> bool:
         """A shard has checked its tools: whether they are those of the run. Called in another thread."""
-        if other := sorted(name for name in tools if self.tools.get(name, tools[name]) != tools[name]):
+        before, now = without_devices(self.tools), without_devices(tools)
+        if other := sorted(name for name in now if before.get(name, now[name]) != now[name]):
             self._failed(
                 UsageProblem(f"a node has another {', '.join(other)} than the run so far; set the nodes up alike")
             )
             return False
-        self.tools = {**tools, **self.tools}
+        self.tools = united([self.tools, tools])
         self.sandbox = self.sandbox or tuple(sandbox)
         return True

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.tool_devices import cards_of, without_devices
 from agentgauge_reports.comparison.conclusion import conclusion
 from agentgauge_reports.comparison.page import page
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm
@@ -248,11 +249,17 @@ def _by_name(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[s
 
 def _tools(one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Tools that differ. Those of one run alone count only where both have tools: fewer cases use fewer tools."""
+    plain, plain_other = without_devices(one), without_devices(other)
+    moved: dict[str, list[str]] = {}
     for name in sorted(one.keys() & other.keys()):
-        if keys := [
-            key for key in sorted(one[name].keys() | other[name].keys()) if one[name].get(key) != other[name].get(key)
-        ]:
-            parts = ", ".join(f"{key} {one[name].get(key)!r} and {other[name].get(key)!r}" for key in keys)
+        left, right = plain[name], plain_other[name]
+        if keys := [key for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)]:
+            parts = ", ".join(f"{key} {left.get(key)!r} and {right.get(key)!r}" for key in keys)
             yield f"the tool sets differ: {name} has {parts}"
+        cards = [cards_of(tools[name]) for tools in (one, other)]
+        if all(cards) and cards[0] != cards[1]:
+            moved.setdefault(f"ran on {cards[0]} and on {cards[1]}", []).append(name)
+    for how, names in moved.items():
+        yield f"{', '.join(names)} {how}: their results may differ in the last digits"
     if one and other and (alone := sorted(one.keys() ^ other.keys())):
         yield f"the tool sets differ: only one run has {', '.join(alone)}"

@@ -151,6 +151,10 @@ class CountGivenObject(_Detecting):
     def on_device(cls, settings: ToolSettings) -> bool:
         return vision.VisionTool.on_device(settings) if cls._asks(settings) else super().on_device(settings)
 
+    @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return vision.TABLE if cls._asks(settings) else finder.TABLE
+
     def setup(self, device: str = "cpu") -> None:
         if self._asks(self.settings):
             self._model = vision.vision_model(self.settings, device)
