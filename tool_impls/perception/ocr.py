@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
 
     from tool_impls.settings import ToolSettings
 
-lacks_gpu = ocr_engine.lacks_gpu
-TABLE = "OCR"  # whose ``device`` places the reader
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
 TABLE = "OCR"  # whose ``device`` places the reader
-CUDA_PROVIDER = "libonnxruntime_providers_cuda.so"
+PARAGRAPHS = Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does")
+lacks_gpu = ocr_engine.lacks_gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,10 @@ class OCR(PictureReader):
     packages = PACKAGES
     pure = True
     version = 2  # pictures as viewers display them
-    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"), DEVICE)
+    options = (
+        Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),
+        devices.DEVICE,
+    )
     library = "RapidOCR"
     concurrency = 8  # on a GPU their lines are read together
 
