@@ -110,10 +110,14 @@ def _vector(backend: str, text: str) -> Sequence[float]:
 
 @lru_cache
 def _model(backend: str) -> Any:
+    return load_model(backend, "cpu")
+
+
+def load_model(backend: str, device: str) -> Any:
+    """The sentence model of ``minilm`` or ``mpnet``. Raises UsageProblem."""
     from sentence_transformers import SentenceTransformer
 
-    # on the CPU: workers share a GPU with the tools, and a few hundred short texts need none
-    return SentenceTransformer(_minilm_model() if backend == "minilm" else _mpnet_model(), device="cpu")
+    return SentenceTransformer(_minilm_model() if backend == "minilm" else _mpnet_model(), device=device)
 
 
 def _encoded(model: Any, text: str) -> Sequence[float]:

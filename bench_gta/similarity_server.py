@@ -1,9 +1,10 @@
 """One process that compares texts for all workers of a run, so that the model is in memory once:
 ``python -m bench_gta.similarity_server --backend minilm``.
 
-The process loads the model with the first two texts. It encodes one text after the other, as a run in one process does,
-because the last digits of a sentence model's vectors depend on the other texts of a batch. It speaks HTTP on loopback:
-a request is a JSON list of two texts, the reply a JSON number, which JSON keeps to the last bit.
+The process loads the model with the first two texts. On the processor it encodes one text after the other, as a run in
+one process does, because the last digits of a sentence model's vectors depend on the other texts of a batch. On a GPU
+the texts of waiting requests are one batch. It speaks HTTP on loopback: a request is a JSON list of two texts, the
+reply a JSON number, which JSON keeps to the last bit.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
@@ -21,13 +23,16 @@ from aiohttp import web
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import end_with_parent, given_listener
 from agentgauge.core.web_server import answering, bind, served, whole_body
-from bench_gta.similarity import Similarity, similarity
+from bench_gta.similarity import Similarity
+from bench_gta.similarity_device import PAIRS, chosen_device, measure
+from tool_impls.devices import CPU, is_lost
 
 _MOST_BODY = 256 << 20  # bytes: a deliverable's text may be long
 
 
-def make_app(similar: Similarity) -> web.Application:
-    one_pair = ThreadPoolExecutor(1)
+def make_app(similar: Similarity, pairs: int = 1) -> web.Application:
+    """``pairs``: that are compared at a time."""
+    threads = ThreadPoolExecutor(pairs)
 
     def compare(body: bytes) -> float:
         return similar(*json.loads(body))
@@ -36,8 +41,11 @@ def make_app(similar: Similarity) -> web.Application:
         body = await whole_body(request)
         with answering(request):
             try:
-                found = await asyncio.get_running_loop().run_in_executor(one_pair, compare, body)
+                found = await asyncio.get_running_loop().run_in_executor(threads, compare, body)
             except Exception as error:  # a model that does not load breaks cases; it must not break the connection
+                if is_lost(error):
+                    print(f"this process has lost its GPU and ends: {error}", file=sys.stderr, flush=True)
+                    os._exit(1)  # it is started again, and the clients ask again
                 return web.json_response(f"{type(error).__name__}: {error}", status=500)
         return web.json_response(found)
 
@@ -46,14 +54,14 @@ def make_app(similar: Similarity) -> web.Application:
     return app
 
 
-async def _serve(similar: Similarity, port: int) -> None:
+async def _serve(similar: Similarity, pairs: int, port: int) -> None:
     given = given_listener()
-    async with served(make_app(similar), [given] if given else bind("127.0.0.1", port)) as bound:
+    async with served(make_app(similar, pairs), [given] if given else bind("127.0.0.1", port)) as bound:
         print(json.dumps({"url": f"http://127.0.0.1:{bound}"}), flush=True)
         await asyncio.Event().wait()
 
 
-def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity] = similarity) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench_gta.similarity_server",
         description=(
@@ -69,7 +77,11 @@ def main(argv: Sequence[str] | None = None, *, load: Callable[[str], Similarity]
     end_with_parent()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is kept that an end could spoil
     try:
-        asyncio.run(_serve(load(options.backend), options.port))
+        device = chosen_device(options.backend)
+        similar = measure(options.backend, device)
+        how = "one at a time" if device == CPU else "in single precision, those of waiting requests together"
+        print(f"texts are compared by {options.backend} on {device}, {how}", file=sys.stderr, flush=True)
+        asyncio.run(_serve(similar, 1 if device == CPU else PAIRS, options.port))
     except UsageProblem as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 4

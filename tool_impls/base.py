@@ -44,7 +44,7 @@ class BenchTool(ABC):
     library: ClassVar[str] = ""  # what does the work, where that is not the first of ``packages``
     extra: ClassVar[str] = "tools"  # the extra of its distribution that brings them
     distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the entry point
-    concurrency: ClassVar[int] = 1  # calls at a time in one process
+    concurrency: ClassVar[int] = 1  # calls that one process takes at a time
     seconds: ClassVar[float] = 60.0  # for one call, without its wait; a longer call is ended with its process
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
     pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone, and may be kept
@@ -102,6 +102,12 @@ class BenchTool(ABC):
         service and without weights on the hub, because the content behind such a name may change."""
         tables = [settings.tables.get(table, {}) for table in cls.tables]
         return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
+
+    @classmethod
+    def together(cls, device: str) -> int:
+        """Calls that work at a time in a process on this device, of those that it takes; the time of one that waits for
+        them does not run."""
+        return cls.concurrency
 
     @classmethod
     def known_options(cls) -> tuple[Option, ...]:

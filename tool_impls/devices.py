@@ -112,6 +112,11 @@ def kind(device: str) -> str:
     return device.partition(":")[0]
 
 
+def plain(device: str) -> str:
+    """The name that libraries know: that of the processor has no number."""
+    return CPU if kind(device) == CPU else device
+
+
 def half(device: str) -> torch.dtype:
     """The precision of large models: a half one on a GPU, where it takes half of the memory."""
     import torch

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.capabilities import SAME, RealTools, options_of, presentation_of, prompt_version
+from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
@@ -141,8 +141,7 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
             continue
         is_bundled = settings.roots[name] == data.bundled
         kind = "bundled data" if not settings.official[name] else "all data" if is_bundled else "your data"
-        similarity = settings.similarity[name]
-        used = f"{kind} in {settings.roots[name]}" + (f", texts compared by {similarity}" if similarity else "")
+        used = f"{kind} in {settings.roots[name]}{_compared_by(find_task(name), settings.similarity[name])}"
         alike.setdefault((presentation_of(find_task(name)).benchmark, used), []).append(name)
     for (benchmark, used), names in alike.items():
         title = ", ".join(names) if len(names) < MANY else f"{benchmark}, {len(names)} tasks"
@@ -151,6 +150,11 @@ def _data_lines(settings: Settings, cases: Mapping[str, int]) -> Iterator[str]:
             if left_out := find_task(name).data.left_out(settings.roots[name]):
                 more = f", and {len(left_out) - 1} more (see run.json)" if left_out[1:] else ""
                 yield f"{name}: left out: {left_out[0]}{more}"
+
+
+def _compared_by(task: Task, similarity: str) -> str:
+    place = task.similarity_device(similarity) if isinstance(task, Similarity) else ""
+    return f", texts compared by {similarity}{f' on {place}' if place else ''}" if similarity else ""
 
 
 def _is_own(case: CaseId) -> bool:

@@ -54,6 +54,7 @@ from bench_gta.atomic.stops import e2e_stop, step_stop
 from bench_gta.real_tools import GtaTools
 from bench_gta.similarity import Similarity as Similar
 from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
+from bench_gta.similarity_device import shown_device
 from bench_gta.tools import CATEGORIES, CATEGORY_OF
 
 _HERE = Path(__file__).parent
@@ -125,6 +126,9 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     def similarity_server(self, similarity: str) -> list[str]:
         command = [sys.executable, "-m", "bench_gta.similarity_server", "--backend", similarity]
         return command if loads_model(similarity) else []
+
+    def similarity_device(self, similarity: str) -> str:
+        return shown_device(similarity)
 
     def comparable(self, similarity: str) -> bool:
         return comparable(similarity)

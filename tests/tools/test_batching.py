@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from agentgauge.core.tools import Parameter, Tool
+from tool_impls.base import BenchTool
 from tool_impls.batching import Batched
+from tool_impls.server.call import Call, ToolRunner
+from tool_impls.settings import ToolSettings
 
 
 def together(model: Batched[int, int], values: list[int]) -> list[int | Exception]:
@@ -67,3 +72,40 @@ def test_model_that_answers_too_few_is_an_error_for_all_and_nobody_waits() -> No
     assert all(isinstance(result, ValueError) for result in results)
     with pytest.raises(ValueError, match="shorter"):
         model(1)
+
+
+class Pair(BenchTool):
+    """Two calls work at a time on a GPU, one on the processor."""
+
+    meta = Tool("Pair", "", (), (Parameter("text"),))
+    category = "logic"
+    concurrency = 2
+
+    def __init__(self) -> None:
+        super().__init__(ToolSettings())
+        self.at_work = self.most = 0
+
+    @classmethod
+    def together(cls, device: str) -> int:
+        return 1 if device == "cpu" else cls.concurrency
+
+    def apply(self, folder: Path, /) -> str:
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        time.sleep(0.05)
+        self.at_work -= 1
+        return "done"
+
+
+@pytest.mark.parametrize(("device", "most"), [("cpu", 1), ("cuda:0", 2)])
+def test_calls_wait_for_their_turn_before_their_time_runs(device: str, most: int, tmp_path: Path) -> None:
+    tool = Pair()
+    runner = ToolRunner([tool], device=device)
+    begun: list[int] = []
+    with ThreadPoolExecutor(2) as pool:
+        calls = [
+            pool.submit(runner.run, Call("Pair", str(tmp_path), {}), lambda: begun.append(tool.at_work)) for _ in "12"
+        ]
+        assert [call.result().status for call in calls] == [200, 200]
+    assert tool.most == most
+    assert len(begun) == 2 and max(begun) < most

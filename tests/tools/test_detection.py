@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from agentgauge.core.errors import ToolError, ToolUnavailable
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from bundled_data.shapes.draw import KINDS, draw
 from tests.packages import absent, present
+from tests.tools import tiny_detectors
 from tool_impls.geometry import Box
 from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.detector import Hit, Names
@@ -305,6 +306,34 @@ def test_count_is_the_number_of_hits_above_the_threshold() -> None:
     assert made.apply(SCRATCH, image=PICTURE, text="circles") == 3
 
 
+class Small(Given):
+    """Has memory for two pictures, or for none."""
+
+    room = 2
+
+    def detect_many(
+        self, images: Sequence[Image.Image], names: Sequence[Names | None], threshold: float
+    ) -> list[list[Hit]]:
+        found = super().detect_many(images, names, threshold)
+        if len(images) > self.room:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity of ...")
+        return found
+
+
+def test_pictures_that_do_not_fit_into_memory_together_go_through_in_parts() -> None:
+    small = Small(HITS)
+    assert finder.Finder(small, batch=8).find_all([PICTURE] * 5, None, 0.5) == [list(HITS[:3])] * 5
+    assert [count for count, _, _ in small.calls] == [5, 2, 3, 1, 2]
+
+
+def test_a_picture_that_does_not_fit_into_memory_is_a_fault_that_says_what_it_needed() -> None:
+    small = Small(HITS)
+    small.room = 0
+    told = r"^the model of \[tools.detection\] ran out of memory on cpu: it needed 96.00 MiB more, over one call"
+    with pytest.raises(ToolFault, match=told):
+        finder.Finder(small, batch=8).find(PICTURE, "circle", 0.5)
+
+
 def test_counting_by_vision_takes_the_first_number_of_the_answer_on_the_crop() -> None:
     class Asker:
         def ask(self, image: Image.Image, question: str) -> str:
@@ -474,6 +503,7 @@ def test_tools_share_one_detector_in_a_process(shapes: finder.Finder) -> None:
     for one in made:
         one.setup("cpu")
         assert one.finder is shapes
+    assert finder.load_finder(SHAPES, "cpu:1") is shapes  # of another process, there
     assert made[1].apply(SCRATCH, image=sheet(), text="circle", bbox="(200, 0, 500, 300)") == 1
     assert made[0].apply(SCRATCH, image=sheet(), text="blue circle").startswith("(2")
 
@@ -510,6 +540,29 @@ def test_a_file_that_is_no_checkpoint_is_refused_in_one_sentence(tmp_path: Path)
         with pytest.raises(ToolUnavailable, match=f"{name} cannot be loaded by ultralytics") as caught:
             load(tmp_path / name, "cpu")
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("back_end", ["ultralytics", "transformers"])
+def test_a_detector_that_does_not_fit_into_memory_is_told(
+    back_end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_models()
+    import torch
+
+    from tool_impls.perception.detection import hub, yolo
+
+    moved = torch.nn.Module.to
+
+    def full(self: Any, *device: Any, **values: Any) -> Any:
+        if str(*device) != "cpu:1":
+            return moved(self, *device, **values)
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 700.00 MiB. GPU 0 has ...")
+
+    weights = SHIPPED if back_end == "ultralytics" else tiny_detectors.rt_detr(tmp_path)
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    told = r"^the model of \[tools.detection\] ran out of memory on cpu:1: it needed 700.00 MiB more, while it"
+    with pytest.raises(ToolUnavailable, match=told):
+        (yolo if back_end == "ultralytics" else hub).load(weights, "cpu:1")
 
 
 def test_a_name_is_fetched_into_the_users_cache_only_where_that_is_allowed(

@@ -310,6 +310,17 @@ def test_weights_that_do_not_load_are_told(xl: Path, tmp_path: Path) -> None:
         TextToImage(image(weights=str(tmp_path))).setup("cpu")
 
 
+def test_a_pipeline_that_does_not_fit_into_memory_is_told(xl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def full(self: Any, device: str) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has ...")
+
+    monkeypatch.setattr(ready().DiffusionPipeline, "to", full)
+    with pytest.raises(ToolUnavailable, match=r"^the model of \[tools.image\] ran out .*: it needed 20.00 MiB more"):
+        TextToImage(image(weights=str(xl))).setup("cpu")
+
+
 def test_folder_with_half_precision_alone_is_loaded(xl: Path, tmp_path: Path) -> None:
     diffusers = ready()
     diffusers.StableDiffusionXLPipeline.from_pretrained(xl, local_files_only=True).save_pretrained(
@@ -351,7 +362,7 @@ def test_refusal_of_the_safety_checker_and_lack_of_memory_are_told(xl: Path, mon
     monkeypatch.setattr(painter, "_pipe", pipe)
     with pytest.raises(ToolError, match="safety checker refused"):
         painter.paint("sun")
-    with pytest.raises(ToolFault, match="ran out of GPU memory"):
+    with pytest.raises(ToolFault, match=r"^TextToImage ran out of memory on cpu over one call"):
         painter.paint("full")
 
 

@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agentgauge.core.errors import ToolError
 from tool_impls.perception.describe import ImageDescription
-from tool_impls.perception.ocr import OCR, Block, paragraphs, reader
+from tool_impls.perception.ocr import OCR, Block, Reader, paragraphs, reader
 from tool_impls.settings import ToolSettings
 
 
@@ -109,6 +109,10 @@ def test_small_and_long_pictures_are_read(size: tuple[int, int]) -> None:
     assert read(Image.new("RGB", size, "white")) == ""
 
 
+def test_all_tools_of_a_process_share_a_reader() -> None:
+    assert reader() is reader("cpu") is reader("cpu:1")
+
+
 def test_paragraphs_can_be_switched_off() -> None:
     image = page((20, 20, "the quick brown fox"), (20, 48, "jumps over the dog"))
     assert len(read(image).splitlines()) == 1
@@ -116,17 +120,16 @@ def test_paragraphs_can_be_switched_off() -> None:
 
 
 def test_reading_says_nothing() -> None:
-    reader.cache_clear()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        read(page((40, 60, "quiet")))
+        assert len(Reader().lines(page((40, 60, "quiet")))) == 1
     assert (out.getvalue(), err.getvalue()) == ("", "")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="onnxruntime has this option for x86 only")
 def test_tiny_floats_are_zero_for_the_reader_alone() -> None:
     program = (
-        "import json; from tool_impls.perception.ocr import Reader; half = float('1e-310').__truediv__;"
-        "print(json.dumps([Reader().run(half, 2.0), half(2.0)]))"
+        "import json; from tool_impls.perception.ocr_engine import OnProcessor;"
+        "half = float('1e-310').__truediv__; print(json.dumps([OnProcessor().run(half, 2.0), half(2.0)]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [0.0, 5e-311]

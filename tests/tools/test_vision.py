@@ -258,8 +258,19 @@ def test_batch_that_does_not_fit_is_halved(weights: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(seer, "_generate", generate)
     assert seer._answers([(RED, text) for text in "abcde"]) == list("abcde")
     assert sizes == [5, 2, 3, 1, 2]
-    with pytest.raises(ToolFault, match="ran out of GPU memory"):
+    with pytest.raises(ToolFault, match=r"^the model of \[tools.vision\] ran out of memory on cpu over one call"):
         seer._answers([(RED, "huge")])
+
+
+def test_a_model_that_does_not_fit_into_memory_is_told(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def full(self: Any, device: str) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has ...")
+
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    with pytest.raises(ToolUnavailable, match=r"^the model of \[tools.vision\] ran .* on cpu: it needed 1.50 GiB more"):
+        LocalVision(weights, "cpu", 1, 4)
 
 
 def test_weights_that_do_not_load_are_told(weights: Path, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
+from agentgauge.core.errors import ToolError, ToolUnavailable
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.pictures import flattened
+from tool_impls import devices
 from tool_impls.base import READY, first_line, missing_package, unavailable
 
 if TYPE_CHECKING:
@@ -59,18 +60,22 @@ class LocalPainter:
 
         diffusers.utils.logging.disable_progress_bar()
         disable_progress_bar()
-        kind = torch.float16 if device.startswith("cuda") else torch.float32
+        kind = torch.float32 if devices.kind(device) == devices.CPU else torch.float16
         values: dict[str, Any] = {"local_files_only": isinstance(source, Path), "dtype": kind}
         if isinstance(source, Path) and _only_half(source):
             values["variant"] = "fp16"
         try:
-            self._pipe: Any = _loader(diffusers, source, edits).from_pretrained(source, **values).to(device)
+            with devices.loading("[tools.image]", device):
+                self._pipe: Any = _loader(diffusers, source, edits).from_pretrained(source, **values).to(device)
+        except ToolUnavailable:
+            raise
         except Exception as error:  # a folder may be broken in as many ways as there are models
             option = "edit_weights" if edits else "weights"
             raise ToolUnavailable(f"{option} in [tools.image] cannot be loaded: {first_line(error)}") from None
         self._pipe.set_progress_bar_config(disable=True)
         self._takes = inspect.signature(self._pipe.__call__).parameters
         self._steps, self._seed, self._guidance = steps, seed, guidance
+        self._tool, self._device = "ImageStylization" if edits else "TextToImage", device
         self._lock = threading.Lock()  # a pipeline keeps the state of its run
 
     def paint(self, prompt: str) -> Image:
@@ -82,18 +87,17 @@ class LocalPainter:
         result = self._run(prompt=instruction, image=workable(image), image_guidance_scale=IMAGE_GUIDANCE)
         return result.resize(image.size) if result.size != image.size else result
 
-    def _run(self, **values: Any) -> Image:
+    def _run(self, prompt: str, **values: Any) -> Image:
         """Raises ToolError where the safety checker refuses the picture, ToolFault where it does not fit in memory."""
         import torch
 
-        values |= {"num_inference_steps": self._steps, "generator": torch.Generator("cpu").manual_seed(self._seed)}
+        generator = torch.Generator("cpu").manual_seed(self._seed)
+        values |= {"prompt": prompt, "num_inference_steps": self._steps, "generator": generator}
         if self._guidance is not None:
             values["guidance_scale"] = self._guidance
+        taken = {name: value for name, value in values.items() if name in self._takes}
         with self._lock, torch.inference_mode():
-            try:
-                made = self._pipe(**{name: value for name, value in values.items() if name in self._takes})
-            except torch.OutOfMemoryError:
-                raise ToolFault("the image model ran out of GPU memory over one picture", cause="memory") from None
+            (made,) = devices.in_parts(lambda _: [self._pipe(**taken)], [prompt], tool=self._tool, device=self._device)
         if any(getattr(made, "nsfw_content_detected", None) or ()):
             raise ToolError("the image model's safety checker refused the picture; ask for something else")
         image: Image = made.images[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import displayed, flattened
-from tool_impls import base
+from tool_impls import base, devices
 from tool_impls.creativity.diffusion import LocalPainter, folder_state
 from tool_impls.endpoints import ENDPOINT, Painter, endpoint_of, endpoint_state
 from tool_impls.options import Option
@@ -93,7 +93,7 @@ class _Painting(base.BenchTool):
         elif (source := self._source(self.settings)) is not None:
             self._painter = LocalPainter(
                 source,
-                device,
+                devices.plain(device),
                 edits=self.edits,
                 steps=self.settings.value(TABLE, STEPS) or self.steps,
                 seed=self.settings.value(TABLE, SEED),

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
-from tool_impls import base
+from tool_impls import base, devices
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
@@ -53,6 +53,7 @@ class ReadPDF(ReadingTool):
     )
     packages = ("pypdf", "cryptography")
     options = (*ReadingTool.options, PAGES, OCR, NOTES)
+    _device = devices.CPU
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
@@ -76,6 +77,9 @@ class ReadPDF(ReadingTool):
         reason = f"ocr in [tools.ReadPDF] needs the Python package {missing}; install agentgauge[tools]"
         return base.unavailable(reason) if missing else base.READY
 
+    def setup(self, device: str = devices.CPU) -> None:
+        self._device = device
+
     def apply(self, folder: Path, /, file: Path) -> str:
         with opened_pdf(file, self.option("pages")) as reader:
             return self.shown(self._texts(reader, file))
@@ -85,7 +89,7 @@ class ReadPDF(ReadingTool):
         for number, page in enumerate(reader.pages):
             text = _text(page, number + 1)
             if not text.strip() and self.option("ocr"):
-                text = "\n".join(block.text for block in ocr.reader().lines(_render(file, number)))
+                text = "\n".join(block.text for block in ocr.reader(self._device).lines(_render(file, number)))
             if self.option("notes"):
                 added = dict.fromkeys(line for line in _added(page) if line not in seen)
                 seen.update(line for line in added if line.startswith(FIELD))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
-from tool_impls import base
+from tool_impls import base, devices
 from tool_impls.geometry import crop
 from tool_impls.options import Option
 from tool_impls.perception import ocr, vision
 from tool_impls.perception.colours import main_colours, name_of
-from tool_impls.perception.ocr import PACKAGES, reader
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import Frame, open_video, spread
 from tool_impls.video.timing import timing_of
@@ -30,9 +29,10 @@ class _Seeing(vision.VisionTool):
     """A tool that asks the vision model, or describes what can be measured without one, if the settings allow it."""
 
     category = "perception"
-    packages: ClassVar[tuple[str, ...]] = PACKAGES
+    packages: ClassVar[tuple[str, ...]] = ocr.PACKAGES
     pure = True
     version = 2  # pictures as viewers display them
+    _device = devices.CPU
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -43,7 +43,7 @@ class _Seeing(vision.VisionTool):
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
-        reads = not vision.configured(settings) and cls.packages == PACKAGES
+        reads = not vision.configured(settings) and cls.packages == ocr.PACKAGES
         return reads or super().on_device(settings)  # the reader is a model too
 
     @classmethod
@@ -54,12 +54,16 @@ class _Seeing(vision.VisionTool):
     def lacks_gpu(cls, settings: ToolSettings) -> str:
         return "" if vision.configured(settings) else ocr.lacks_gpu()
 
+    def setup(self, device: str = devices.CPU) -> None:
+        super().setup(device)
+        self._device = device
+
     def _described(self, image: Image, question: str) -> str:
         """The model's answer; without a model what can be measured: size, main colours and text."""
         if self._model:
             return self._model.ask(image, question)
         width, height = image.size
-        words = " ".join(block.text for block in reader().lines(image))
+        words = " ".join(block.text for block in ocr.reader(self._device).lines(image))
         seen = f"A picture of {width} by {height} pixels, mainly {' and '.join(main_colours(image))}."
         return f"{seen} It reads: {words}" if words else f"{seen} It holds no text."
 

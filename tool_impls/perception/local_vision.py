@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.errors import ToolFault, ToolUnavailable
+from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.pictures import fitted
+from tool_impls import devices
 from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.batching import Batched
 
@@ -47,8 +48,6 @@ class LocalVision:
 
     def __init__(self, source: Path | str, device: str, batch: int, max_tokens: int) -> None:
         """Loads the model, in half precision on a GPU. Raises ToolUnavailable if that fails."""
-        import torch
-
         from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
         ready_torchvision()  # before transformers imports it
@@ -58,11 +57,14 @@ class LocalVision:
         disable_progress_bar()
         # where it is left out, transformers asks at the terminal whether code of the folder may run
         where: dict[str, Any] = {"local_files_only": isinstance(source, Path), "trust_remote_code": False}
-        half = torch.bfloat16 if device.startswith("cuda") and torch.cuda.is_bf16_supported() else torch.float16
-        kind = half if device.startswith("cuda") else torch.float32
+        self._device, self._kind = device, devices.half(device)
         try:
             self._processor: Any = AutoProcessor.from_pretrained(source, **where)
-            model: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=kind, **where)
+            with devices.loading("[tools.vision]", device):
+                model: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=self._kind, **where)
+                self._model = model.to(device).eval()
+        except ToolUnavailable:
+            raise
         except Exception as error:  # a folder may be broken in as many ways as there are models
             raise ToolUnavailable(f"the weights of [tools.vision] cannot be loaded: {first_line(error)}") from None
         if not getattr(self._processor, "chat_template", None):
@@ -71,9 +73,6 @@ class LocalVision:
         self._processor.tokenizer.padding_side = "left"  # what is written must follow the question without a gap
         if self._processor.tokenizer.pad_token is None:
             self._processor.tokenizer.pad_token = self._processor.tokenizer.eos_token
-        self._model = model.to(device).eval()
-        self._device = device
-        self._kind = kind
         self._max_tokens = max_tokens
         self._batched: Batched[Question, str] = Batched(self._answers, batch)
 
@@ -83,16 +82,7 @@ class LocalVision:
 
     def _answers(self, questions: Sequence[Question]) -> list[str]:
         """Raises ToolFault where one question alone does not fit into the GPU's memory."""
-        import torch
-
-        try:
-            return self._generate(questions)
-        except torch.OutOfMemoryError:
-            if len(questions) == 1:
-                raise ToolFault("the vision model ran out of GPU memory over one picture", cause="memory") from None
-        torch.cuda.empty_cache()
-        half = len(questions) // 2
-        return self._answers(questions[:half]) + self._answers(questions[half:])
+        return devices.in_parts(self._generate, questions, tool="the model of [tools.vision]", device=self._device)
 
     def _generate(self, questions: Sequence[Question]) -> list[str]:
         import torch

@@ -1,26 +1,24 @@
-"""OCR: reading the text in a picture with RapidOCR, on the CPU and without network.
+"""OCR: reading the text in a picture with RapidOCR, without network.
 
 The released tool is EasyOCR with paragraph grouping (GTA spec 2); the lines have its form, the texts may differ.
 """
 
 from __future__ import annotations
 
-import logging
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
-from tool_impls import base
-from tool_impls.devices import DEVICE
+from tool_impls import base, devices
 from tool_impls.options import Option
+from tool_impls.perception import ocr_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from PIL.Image import Image
 
@@ -29,7 +27,8 @@ if TYPE_CHECKING:
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
 TABLE = "OCR"  # whose ``device`` places the reader
-CUDA_PROVIDER = "libonnxruntime_providers_cuda.so"
+PARAGRAPHS = Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does")
+lacks_gpu = ocr_engine.lacks_gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,54 +46,14 @@ class Block:
         return f"({self.x1}, {self.y1}, {self.x2}, {self.y2}) {self.text}"
 
 
-def _flush_denormals() -> None:
-    """Have this thread count floats below 1e-38 as zero, and the threads that it starts.
-
-    Two thirds of the weights of one layer of the detection model are that small. With them the processor takes fifty
-    times as long for the layer, two thirds of a picture's time, and finds the same boxes. RapidOCR has no parameter
-    for it. onnxruntime obeys the option of the first session of a process, for the thread that makes the session.
-    """
-    import onnxruntime
-    from onnxruntime.datasets import get_example
-
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    onnxruntime.InferenceSession(get_example("sigmoid.onnx"), options, providers=["CPUExecutionProvider"])
-
-
 class Reader:
-    """RapidOCR in a thread of its own, where calls queue.
-
-    Loading takes about a second and 100 MB, so there is one for all tools (``reader``).
+    """Reads pictures for many threads. Loading takes about a second and 100 MB, so there is one for all tools
+    (``reader``).
     """
 
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "ocr")
-        # Asking for the level in the parameters is not enough: the package logs while it reads them.
-        logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
-        from rapidocr import RapidOCR
-
-        self.run(_flush_denormals)
-        self._engine = RapidOCR(
-            params={
-                "Global.use_cls": False,  # text that stands upside down is not worth a third of the time
-                "Global.text_score": 0.6,  # of 1; below that it reads letters into photographs
-                "Global.log_level": "critical",
-                "EngineConfig.onnxruntime.intra_op_num_threads": 1,  # two take twice the processor time
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                "EngineConfig.onnxruntime.enable_cpu_mem_arena": True,
-                "Det.limit_type": "max",
-                "Det.limit_side_len": 960,  # pixels; larger pictures are scaled down for finding the lines
-                # Lines are filled up to this width, 320 as preset: a receipt of short prices takes half as long again.
-                # One by one, no line's reading depends on its neighbours.
-                "Rec.rec_img_shape": [3, 48, 128],
-                "Rec.rec_batch_num": 1,
-            }
-        )
-
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of the function, which the reader's thread calls after the calls before it."""
-        return self._thread.submit(function, *arguments).result()
+    def __init__(self, device: str = devices.CPU) -> None:
+        """Raises ToolUnavailable for a GPU that cannot be used."""
+        self._engine = ocr_engine.OnProcessor() if devices.kind(device) == devices.CPU else ocr_engine.on_gpu(device)
 
     def lines(self, image: Image) -> list[Block]:
         """The lines of text in reading order; empty without text, and for a picture that is ``too_thin``."""
@@ -104,7 +63,7 @@ class Reader:
             return []
 
         pixels = numpy.ascontiguousarray(numpy.asarray(flattened(image))[:, :, ::-1])  # it wants blue first
-        found = self.run(self._engine, pixels)
+        found = self._engine(pixels)
         if found is None or found.boxes is None or found.txts is None:
             return []
         blocks = []
@@ -129,10 +88,18 @@ def in_rows(lines: Iterable[Block]) -> list[Block]:
     return [line for row in rows for line in sorted(row, key=lambda block: block.x1)]
 
 
+_loading = threading.Lock()
+
+
+def reader(device: str = devices.CPU) -> Reader:
+    """The one reader of this process on that device."""
+    with _loading:
+        return _loaded(devices.plain(device))
+
+
 @cache
-def reader() -> Reader:
-    """The one reader of this process."""
-    return Reader()
+def _loaded(device: str) -> Reader:
+    return Reader(device)
 
 
 def paragraphs(lines: Iterable[Block]) -> list[Block]:
@@ -173,17 +140,10 @@ def _continues(above: Block, line: Block) -> bool:
     return alike and abs(line.y1 - above.y2) < height / 2 and line.x1 < above.x2 and above.x1 < line.x2
 
 
-def lacks_gpu() -> str:
-    """Why the reader runs on the processor only, and what would help; empty where it can use a GPU."""
-    found = find_spec("onnxruntime")
-    folders = [Path(folder) for folder in (found and found.submodule_search_locations) or ()]
-    if any((folder / "capi" / CUDA_PROVIDER).is_file() for folder in folders):
-        return ""
-    return "the package onnxruntime is built for the processor; install onnxruntime-gpu in its place"
-
-
 class PictureReader(base.BenchTool):
     """A tool whose model is the reader. It runs where [tools.OCR] says."""
+
+    _device = devices.CPU
 
     @classmethod
     def on_device(cls, settings: ToolSettings) -> bool:
@@ -197,8 +157,9 @@ class PictureReader(base.BenchTool):
     def lacks_gpu(cls, settings: ToolSettings) -> str:
         return lacks_gpu()
 
-    def setup(self, device: str = "cpu") -> None:
-        reader()
+    def setup(self, device: str = devices.CPU) -> None:
+        reader(device)
+        self._device = device
 
 
 class OCR(PictureReader):
@@ -213,13 +174,21 @@ class OCR(PictureReader):
     packages = PACKAGES
     pure = True
     version = 2  # pictures as viewers display them
-    options = (Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"), DEVICE)
+    options = (
+        Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does"),
+        devices.DEVICE,
+    )
     library = "RapidOCR"
+    concurrency = 8  # on a GPU their lines are read together
+
+    @classmethod
+    def together(cls, device: str) -> int:
+        return 1 if devices.kind(device) == devices.CPU else cls.concurrency
 
     def apply(self, folder: Path, /, image: Image) -> str:
         if too_thin(image):
             width, height = image.size
             most = f"a picture may be at most {STRETCHED} times as long as wide"
             raise ToolError(f"image has {width} by {height} pixels, which is too thin to be read; {most}, so cut it")
-        lines = reader().lines(image)
+        lines = reader(self._device).lines(image)
         return "\n".join(map(str, paragraphs(lines) if self.option("paragraphs") else lines))

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tool_impls import devices
 from tool_impls.base import READY, BenchTool, unavailable
 from tool_impls.endpoints import ENDPOINT, Vision, endpoint_of, endpoint_state
 from tool_impls.options import Option
@@ -49,7 +50,7 @@ def vision_model(settings: ToolSettings, device: str) -> Vision | LocalVision:
     source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
     assert source is not None, "only where the state is ready"
     with _loading:
-        return _loaded(source, device, settings.value(TABLE, BATCH), limit)
+        return _loaded(source, devices.plain(device), settings.value(TABLE, BATCH), limit)
 
 
 @cache

@@ -55,6 +55,7 @@ class ToolRunner:
         self._device = device
         self._root = root
         self._loading = {name: threading.Lock() for name in self._tools}
+        self._turns = {name: threading.Semaphore(tool.together(device)) for name, tool in self._tools.items()}
         self._loaded: set[str] = set()
 
     def load(self, name: str) -> None:
@@ -77,7 +78,11 @@ class ToolRunner:
                 raise
             plain = isinstance(error, Fault | UsageProblem)
             return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
-        on_begun()
+        with self._turns[call.tool]:
+            on_begun()
+            return self._answer(tool, call)
+
+    def _answer(self, tool: BenchTool, call: Call) -> Answer:
         start = time.monotonic()
         try:
             files = {path: Path(stored) for path, stored in call.files.items()}

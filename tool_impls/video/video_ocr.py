@@ -8,14 +8,14 @@ from typing import Any
 
 from tool_impls import base
 from tool_impls.options import Option
-from tool_impls.perception.ocr import PACKAGES, PictureReader, reader
+from tool_impls.perception import ocr
 from tool_impls.video.frames import Frame, frames
 
 FRAME_SKIP = "Every how many frames one is read, from the first on; 1, every frame, if left out."
 SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
 
 
-class VideoOCR(PictureReader):
+class VideoOCR(ocr.PictureReader):
     """Reads the text in frames of a video. The released tool uses EasyOCR on all frames, in grey."""
 
     meta = base.tool(
@@ -26,7 +26,7 @@ class VideoOCR(PictureReader):
         base.TEXT_OUT,
     )
     category = "perception"
-    packages = ("av", *PACKAGES)
+    packages = ("av", *ocr.PACKAGES)
     pure = True
     options = (
         Option("skip_same", "bool", False, "leave out frames whose text is that of the frame before"),
@@ -41,7 +41,7 @@ class VideoOCR(PictureReader):
         lines: list[str] = []
         before: str | None = None
         pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
-        for number, (frame, text) in enumerate(_read(pictures, limit)):
+        for number, (frame, text) in enumerate(_read(pictures, limit, ocr.reader(self._device))):
             if number == limit:
                 reason = f"only {limit} frames are read at a time; a larger frame_skip reaches further"
                 lines.append(f"(stopped before frame {frame.number}: {reason})")
@@ -51,7 +51,7 @@ class VideoOCR(PictureReader):
         return "\n".join(lines)
 
 
-def _read(pictures: Iterator[Frame], limit: int) -> Iterator[tuple[Frame, str]]:
+def _read(pictures: Iterator[Frame], limit: int, reader: ocr.Reader) -> Iterator[tuple[Frame, str]]:
     """Each frame and its text. A picture that has not changed is not read again, nor is one beyond the limit."""
     import numpy
 
@@ -61,6 +61,6 @@ def _read(pictures: Iterator[Frame], limit: int) -> Iterator[tuple[Frame, str]]:
         if number < limit:
             grey: Any = numpy.asarray(frame.image.convert("L"), dtype=numpy.int16)
             if seen is None or seen.shape != grey.shape or abs(grey - seen).max() > SAME:
-                text = " | ".join(map(str, reader().lines(frame.image)))
+                text = " | ".join(map(str, reader.lines(frame.image)))
                 seen = grey
         yield frame, text

@@ -26,3 +26,7 @@ class Similarity(ABC):
         no model; with any other one ``score`` runs in a thread.
         """
         return []
+
+    def similarity_device(self, similarity: str) -> str:
+        """Where that server runs the model, in words for the head of a run; empty for a backend that loads no model."""
+        return ""

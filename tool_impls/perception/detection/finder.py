@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tool_impls import devices
 from tool_impls.base import BASIC, READY, missing_package, unavailable
 from tool_impls.batching import SIZES, Batched
 from tool_impls.options import Option
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TABLE = "detection"
+MODEL = f"the model of [tools.{TABLE}]"
 BACKEND = Option("backend", "text", "ultralytics", "what runs the detector", accepted=("ultralytics", "transformers"))
 WEIGHTS = weights_option("yolo11n.pt (ultralytics); shapes is the bundled one")
 THRESHOLD = Option("threshold", "float", None, "smallest score of a hit, 0 to 1; each tool has its own", least=0.0)
@@ -74,10 +76,10 @@ class _Request(NamedTuple):
 
 
 class Finder:
-    """A detector for many threads: calls that come together are worked on together."""
+    """A detector for many threads: calls that come together are worked on together, as many as fit into memory."""
 
-    def __init__(self, detector: Detector, batch: int) -> None:
-        self._detector, self.batch = detector, batch
+    def __init__(self, detector: Detector, batch: int, device: str = devices.CPU) -> None:
+        self._detector, self.batch, self._device = detector, batch, device
         self._at_work = threading.Lock()
         self._batched: Batched[_Request, list[Hit]] = Batched(self._work, batch)
 
@@ -106,9 +108,13 @@ class Finder:
         return found
 
     def _work(self, requests: list[_Request]) -> list[list[Hit]]:
-        images, names, thresholds = zip(*requests, strict=True)
+        """Raises ToolFault where the memory does not suffice for one picture."""
         with self._at_work:
-            found = self._detector.detect_many(images, names, min(thresholds))
+            return devices.in_parts(self._detect, requests, tool=MODEL, device=self._device)
+
+    def _detect(self, requests: Sequence[_Request]) -> list[list[Hit]]:
+        images, names, thresholds = zip(*requests, strict=True)
+        found = self._detector.detect_many(images, names, min(thresholds))
         pairs = zip(thresholds, found, strict=True)
         return [[hit for hit in hits if hit.score >= threshold] for threshold, hits in pairs]
 
@@ -125,7 +131,7 @@ def load_finder(settings: ToolSettings, device: str) -> Finder:
     choice = chosen(settings)
     assert choice is not None, "only where the state is not unavailable"
     with _loading:
-        return _load(choice, device)
+        return _load(choice, devices.plain(device))
 
 
 @cache
@@ -133,5 +139,15 @@ def _load(choice: DetectorChoice, device: str) -> Finder:
     from tool_impls.perception.detection.hub import load as load_hub
     from tool_impls.perception.detection.yolo import load as load_yolo
 
+    if devices.kind(device) != devices.CPU:
+        _in_single_precision()
     detector = (load_yolo if choice.backend == "ultralytics" else load_hub)(choice.weights, device)
-    return Finder(detector, choice.batch)
+    return Finder(detector, choice.batch, device)
+
+
+def _in_single_precision() -> None:
+    """Have a GPU find what the processor finds: its own preset for convolutions keeps three digits, and a score that is
+    rounded may cross a threshold."""
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = False

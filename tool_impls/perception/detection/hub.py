@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.pictures import flattened
+from tool_impls import devices
 from tool_impls.geometry import Box
 from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.torchvision_ops import nms, ready_torchvision
@@ -120,19 +122,24 @@ def _inside(corners: Sequence[float], image: Image) -> Box:
 
 
 def load(weights: Path | str, device: str) -> Detector:
-    """The detector in a folder; a name is fetched from the hub. Raises ToolUnavailable for a folder that holds none."""
+    """The detector in a folder; a name is fetched from the hub. Raises ToolUnavailable for a folder that holds none,
+    and where the memory does not suffice.
+    """
     ready_torchvision()
     import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     local = isinstance(weights, Path)
+    given: dict[str, Any] = {"local_files_only": local}
     try:
-        config = transformers.AutoConfig.from_pretrained(weights, local_files_only=local)
-        if config.model_type in OPEN_MODELS:
-            model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(weights, local_files_only=local)
-            return OpenHub(model, transformers.AutoProcessor.from_pretrained(weights, local_files_only=local), device)
-        model = transformers.AutoModelForObjectDetection.from_pretrained(weights, local_files_only=local)
-        return FixedHub(model, transformers.AutoImageProcessor.from_pretrained(weights, local_files_only=local), device)
+        with devices.loading("[tools.detection]", device):
+            if transformers.AutoConfig.from_pretrained(weights, **given).model_type in OPEN_MODELS:
+                model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(weights, **given)
+                return OpenHub(model, transformers.AutoProcessor.from_pretrained(weights, **given), device)
+            model = transformers.AutoModelForObjectDetection.from_pretrained(weights, **given)
+            return FixedHub(model, transformers.AutoImageProcessor.from_pretrained(weights, **given), device)
+    except ToolUnavailable:
+        raise
     except Exception as error:  # of any kind, by files of unknown origin
         raise not_loaded(weights, "transformers", error) from error

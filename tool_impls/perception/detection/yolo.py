@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.index import cache_folder
 from agentgauge.core.pictures import flattened
+from tool_impls import devices
 from tool_impls.geometry import Box
 from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
 from tool_impls.perception.detection.weights_file import lacks_encoder
@@ -29,6 +30,8 @@ class _Yolo:
 
         self._model = model
         self._device = torch.device(device)  # given as an object, the package leaves CUDA_VISIBLE_DEVICES alone
+        with devices.loading("[tools.detection]", device):
+            model.model.to(self._device)
 
     def _predict(self, images: Sequence[Image], threshold: float) -> list[list[Hit]]:
         pictures = [flattened(image) for image in images]
@@ -51,14 +54,12 @@ class OpenYolo(_Yolo):
     """Looks for any words, with the text encoder beside the checkpoint; one pass for each list of names."""
 
     def __init__(self, model: Any, device: str, encoder: Path) -> None:
-        import torch
         from ultralytics.nn import text_model
         from ultralytics.utils import SETTINGS
 
         super().__init__(model, device)
         vars(text_model)["WEIGHTS_DIR"] = encoder  # where the encoders are looked for, before they are downloaded
         SETTINGS.update({"weights_dir": str(encoder)})
-        model.model.to(torch.device(device))
         self._set: Names | None = None
 
     @property
