@@ -62,11 +62,17 @@ def solved(
     return asyncio.run(run_task(case, sending)), model
 
 
+@pytest.mark.parametrize("release", ["2026", "2025"])
 @pytest.mark.parametrize(("family", "language", "task"), TASKS)
-def test_requests_are_those_of_the_first_release(family: str, language: str, task: int, tmp_path: Path) -> None:
+def test_requests_are_those_of_the_first_release(
+    family: str, language: str, task: int, release: Release, tmp_path: Path
+) -> None:
+    """Whichever evaluator is asked for: ``--wild-evaluator``."""
     golden = FAMILIES[family]
     expected = golden[language][task]
-    result, model = solved(family, language, task, tmp_path / "prompts", *expected["replies"])
+    result, model = solved(
+        family, language, task, tmp_path / "prompts", *expected["replies"], sending=Sending(release=release)
+    )
     assert [list(request.messages) for request in model.requests] == expected["requests"]
     date = "2024-05-20 09:12:44 " + {"en": "Monday", "zh": "星期一"}[language]
     for request in model.requests:
@@ -274,6 +280,7 @@ def test_functionarys_tags_do_not_go_back_beside_its_calls() -> None:
 
 
 def test_sampling_of_the_first_release(tmp_path: Path) -> None:
-    for family, expected in (("functionary", Sampling(None, 512)), ("watt", Sampling(0.0, 2048))):
+    tried = {"functionary": Sampling(None, 512), "watt": Sampling(0.0, 2048), "deepseek": Sampling(None, 512)}
+    for family, expected in tried.items():
         _, model = solved(family, "en", 0, tmp_path, "Hm.")
         assert model.requests[0].usual == expected

@@ -14,9 +14,9 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.types import Sample, Scoring, Usage
 from bench_wild.prompts import Sending
 from bench_wild.run import EMPTY, run_task
-from tests.dialects.first_release.session import SESSION
+from tests.dialects.first_release.session import SESSION, final
 from tests.dialects.test_first_release import changed, last, solved
-from tests.wild.scoring import tool
+from tests.wild.scoring import ask, node, tool
 from tests.wild.test_run import Scripted
 
 QUESTION = " Plant something."
@@ -42,6 +42,20 @@ def test_hammers_question_stays_as_it_was_but_for_a_broken_list(written: str, ke
     assert ends(model, 1, 3)[1 if said else 2 :] == [*said, ("user", " In B4.")]
     assert ends(model, 1, len(said) + 2)[0] == ("user", QUESTION)
     assert len(model.requests) == 2 and last(result)["error_reason"] != EMPTY
+
+
+def test_hammers_results_stay_the_users_after_a_question(tmp_path: Path) -> None:
+    """Of the running task, with non-ASCII escaped; in other benchmarks they are a tool's then."""
+    gold = [{**node("list_beds"), "observation": "café"}, ask(0), final("Done.", 1)]
+    data = changed(answer_list=[gold, SESSION["english_answer_list"][1]])
+    called = '```\n[{"name": "list_beds", "arguments": {}}]\n```'
+    _, model = solved("hammer", "en", 0, tmp_path, called, "Which?", "Done.", data=data)
+    assert ends(model, 2, 4) == [
+        ("assistant", called),
+        ("user", '[{"name": "list_beds", "results": "caf\\u00e9"}]'),
+        ("assistant", "Which?"),
+        ("user", "B4"),
+    ]
 
 
 def steps(model: Scripted, request: int) -> list[Any]:

@@ -30,7 +30,7 @@ RUNS = (
     ("pytest --model=vllm/org/Model-7B --model-url=http://gpu-box:8000/v1", (*WILD, "--run-dir=runs/vllm"), 0),
     ("pytest --model=vllm/Qwen/Qwen3-8B --model-url=URL --dialect=qwen", (*WILD, "--run-dir=runs/qwen"), 0),
     (
-        "pytest bench_wild --model=gpt-4o --data=DIR --wild-evaluator=2025",
+        "pytest bench_wild --model=gpt-4o --data=DIR --wild-evaluator=2025 --wild-no-roles",
         ("--limit=2", "--run-dir=runs/2025"),
         0,
     ),

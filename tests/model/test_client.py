@@ -238,11 +238,19 @@ REPLIES: list[tuple[str, Any, ChatReply]] = [
         ),
         ChatReply(tool_calls=(ToolCall("OCR", "{}", "call_1", {"extra_content": {"signature": "s?"}}),)),
     ),
-    ("text in parts", serve.completion([{"type": "text", "text": "a"}, "b"]), ChatReply(text="ab")),  # type: ignore[arg-type]
+    (
+        "text in parts",
+        serve.completion([{"type": "text", "text": "a"}, "b"]),  # type: ignore[arg-type]
+        ChatReply(text="ab", received={"content": [{"type": "text", "text": "a"}, "b"]}),
+    ),
     (
         "parts of other kinds",
         serve.completion([{"type": "text", "text": "a"}, {"type": "x"}]),  # type: ignore[arg-type]
-        ChatReply(text="a", extra={"content": [{"type": "text", "text": "a"}, {"type": "x"}]}),
+        ChatReply(
+            text="a",
+            received={"content": [{"type": "text", "text": "a"}, {"type": "x"}]},
+            extra={"content": [{"type": "text", "text": "a"}, {"type": "x"}]},
+        ),
     ),
     ("lone surrogate", serve.completion("\ud800!"), ChatReply(text="?!")),
     (

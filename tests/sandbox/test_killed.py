@@ -48,7 +48,8 @@ def kill_once(ended: threading.Event) -> None:
     while not ended.wait(0.01):
         if found := list(sleepers()):
             for pid in found:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # one of them went with another
+                    os.kill(pid, signal.SIGKILL)
             return
 
 

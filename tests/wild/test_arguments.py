@@ -276,7 +276,11 @@ def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(
     schema: Any, value: Any, other: Any, fixes: Any
 ) -> None:
     plant = tool(a=schema)
-    outcome = check(plant, json.dumps({"a": value}), {"a": other}, fixes)
+    try:
+        outcome = check(plant, json.dumps({"a": value}), {"a": other}, fixes)
+    except TypeError:  # as upstream, on a list of types
+        assert fixes == PARITY and any(f'"type": {mark}' in json.dumps(schema) for mark in "[{")
+        return
     assert outcome == "correct" or outcome.startswith("error")
     if (
         check_schema(plant, json.dumps({"a": value}), fixes) == "correct"
