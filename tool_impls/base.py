@@ -33,7 +33,7 @@ class Noted(NamedTuple):
 
 
 class BenchTool(ABC):
-    """One tool. The server keeps one instance and calls ``apply`` from threads, ``concurrency`` at a time."""
+    """One tool. The server keeps one instance and calls ``apply`` from threads, ``calls_at_once`` at a time."""
 
     meta: ClassVar[Tool]
     category: ClassVar[Category]
@@ -44,7 +44,7 @@ class BenchTool(ABC):
     library: ClassVar[str] = ""  # what does the work, where that is not the first of ``packages``
     extra: ClassVar[str] = "tools"  # the extra of its distribution that brings them
     distribution: ClassVar[str] = "agentgauge"  # what is installed to have the tool; of others that of the entry point
-    concurrency: ClassVar[int] = 1  # calls at a time in one process
+    concurrency: ClassVar[int] = 1  # calls at a time in one process, unless ``calls_at_once`` says otherwise
     seconds: ClassVar[float] = 60.0  # for one call, without its wait; a longer call is ended with its process
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
     pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone, and may be kept
@@ -75,6 +75,16 @@ class BenchTool(ABC):
     def form_packages(cls, settings: ToolSettings) -> tuple[str, ...]:
         """Import names of further packages that the tool needs under these settings."""
         return ()
+
+    @classmethod
+    def form_extra(cls, settings: ToolSettings) -> str:
+        """The extra that brings ``form_packages``."""
+        return cls.extra
+
+    @classmethod
+    def calls_at_once(cls, settings: ToolSettings) -> int:
+        """How many calls run at a time in one process under these settings."""
+        return cls.concurrency
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
@@ -113,7 +123,8 @@ class BenchTool(ABC):
         if cls.meta.name in settings.disable:
             return DISABLED
         if missing := missing_package((*cls.packages, *cls.form_packages(settings))):
-            needed = f"{cls.distribution}[{cls.extra}]" if cls.extra else missing
+            extra = cls.extra if missing in cls.packages else cls.form_extra(settings)
+            needed = f"{cls.distribution}[{extra}]" if extra else missing
             return unavailable(f"the Python package {missing} is missing; install {needed}")
         return cls.back_end(settings)
 

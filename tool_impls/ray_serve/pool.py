@@ -185,7 +185,7 @@ def _execution(
         for name in deployment.tools:
             is_confined = kinds[name].confined and not kinds[name].on_device(settings)
             pools[name] = confined if is_confined else other
-            slots[name] = kinds[name].concurrency * deployment.most
+            slots[name] = kinds[name].calls_at_once(settings) * deployment.most
     homes = [pools[deployment.tools[0]] for deployment in deployments]
     return Execution(
         pools,
@@ -205,7 +205,7 @@ def _same_version(there: str, states: dict[str, str]) -> dict[str, str]:
 
 def _application(deployment: Deployment, wanted: ExecutionRequest, share: float, lease: Any) -> Any:
     gpus = share if deployment.gpus is None else deployment.gpus
-    together = [wanted.kinds[name].concurrency for name in deployment.tools]
+    together = [wanted.kinds[name].calls_at_once(wanted.settings) for name in deployment.tools]
     scaled = {"min_replicas": deployment.fewest, "max_replicas": deployment.most}
     number: dict[str, Any] = (
         {"num_replicas": deployment.most}

@@ -68,7 +68,7 @@ class Replica:
             registry.add(extra)
         kinds = {name: registry.TOOLS[name] for name in plan.tools}
         confined = {name for name, kind in kinds.items() if kind.confined and not kind.on_device(plan.settings)}
-        concurrency = {name: kind.concurrency for name, kind in kinds.items()}
+        concurrency = {name: kind.calls_at_once(plan.settings) for name, kind in kinds.items()}
         self._turns = {name: asyncio.Semaphore(number) for name, number in concurrency.items()}
         self._pools: dict[str, ProcessPool] = {}
         for names in (confined, kinds.keys() - confined):

@@ -78,7 +78,7 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         threads = None if group is heavy else LIGHT_THREADS
         rest = (wanted.root, wanted.scratch, group is confined, threads)
         specs = [WorkerSpec(settings, tools, wanted.extras, place, *rest) for place in places]
-        concurrency = {name: kinds[name].concurrency for name in tools}
+        concurrency = {name: kinds[name].calls_at_once(settings) for name in tools}
         pool = ProcessPool(specs, concurrency, observe=metrics.batch, restarted=metrics.restarted)
         pools |= dict.fromkeys(tools, pool)
         slots |= {name: concurrency[name] * len(places) for name in tools}
