@@ -153,7 +153,7 @@ def _joined(features: Sequence[NDArray[numpy.float32]]) -> Any:
 
 
 class _InTurn:
-    """A feature extractor that works for one thread at a time: over two hours of sound it takes some 4 GB."""
+    """A feature extractor that works for one thread at a time: for hours of sound it takes gigabytes meanwhile."""
 
     def __init__(self, extractor: Any) -> None:
         self._extractor = extractor
