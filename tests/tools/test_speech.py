@@ -182,8 +182,8 @@ def folder_with(folder: Path, names: tuple[str, ...], kind: str = "whisper") -> 
         ("transformers", HUB, "moonshine", "must name a Whisper folder for transformers; w is moonshine"),
         ("transformers", HUB[:-1], "whisper", "for transformers; w has no model.safetensors"),
         ("transformers", HUB[:1], "whisper", "for transformers; w has no generation_config.json"),
-        ("transformers", FASTER, "whisper", "w has no generation_config.json; it is one for backend = \"faster-whisper\""),
-        ("faster-whisper", HUB, "whisper", "w has no model.bin; it is one for backend = \"transformers\""),
+        ("transformers", FASTER, "whisper", 'json; it is one for backend = "faster-whisper"'),
+        ("faster-whisper", HUB, "whisper", 'w has no model.bin; it is one for backend = "transformers"'),
         ("faster-whisper", FASTER, "whisper", READY),
     ],
 )  # fmt: skip

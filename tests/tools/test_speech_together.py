@@ -169,7 +169,7 @@ def test_weights_that_do_not_load_are_told(tmp_path: Path) -> None:
     with pytest.raises(ToolUnavailable, match=r"SpeechToText cannot load the weights of \[tools.speech\]: "):
         HubWhisper(folder, "cpu", 4, 1, None)
     (whisper(tmp_path) / "generation_config.json").unlink()
-    with pytest.raises(ToolUnavailable, match="generation_config.json has no_timestamps_token_id"):
+    with pytest.raises(ToolUnavailable, match=r"generation_config\.json has no_timestamps_token_id"):
         HubWhisper(folder, "cpu", 4, 1, None)
 
 
