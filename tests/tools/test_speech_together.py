@@ -48,7 +48,7 @@ def load(request: pytest.FixtureRequest, made: Path) -> Load:
 
 def passes(
     model: Any, monkeypatch: pytest.MonkeyPatch, *, first: threading.Event | None = None, most: int = 99
-) -> list[int]:  # noqa: E501
+) -> list[int]:
     """The lengths of the batches that the model gets from now on. The first one waits for ``first``; the memory
     suffices for ``most`` windows."""
     sizes: list[int] = []

@@ -103,17 +103,8 @@ class _Together:
         self._generated: Batched[_Window, Any] = Batched(self._generate_all, batch)
         self._detected: Batched[NDArray[numpy.float32], Any] = Batched(self._detect_all, batch)
 
-    @property
-    def is_multilingual(self) -> bool:
-        return bool(self._model.is_multilingual)
-
-    @property
-    def device(self) -> str:
-        return str(self._model.device)
-
-    @property
-    def device_index(self) -> list[int]:
-        return list(self._model.device_index)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)  # what it is: its languages, its device
 
     def encode(self, features: Any, to_cpu: bool) -> NDArray[numpy.float32]:
         import numpy

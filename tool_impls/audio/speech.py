@@ -5,6 +5,7 @@ Where weights are set, with a Whisper of faster-whisper or of transformers, else
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -118,8 +119,10 @@ class SpeechToText(base.BenchTool):
         )
         source = resolve(self.settings, TABLE, self.settings.value(TABLE, WEIGHTS))
         assert source is not None, "only where the state is ready"
-        loaded = hub_whisper.HubWhisper if backend == HUB else faster_whisper_model.FasterWhisper
-        model: Transcriber = loaded(source, device, batch, beams, language)
+        load: Callable[..., Transcriber] = (
+            hub_whisper.HubWhisper if backend == HUB else faster_whisper_model.FasterWhisper
+        )
+        model = load(source, device, batch, beams, language)
         if language and language not in model.languages:
             known = f"one that the model knows: {', '.join(model.languages)}"
             raise ToolUnavailable(f"language in [tools.{TABLE}] must be {known}; got {language!r}")
