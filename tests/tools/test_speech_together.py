@@ -14,6 +14,7 @@ import pytest
 from agentgauge.core.errors import ToolFault, ToolUnavailable
 from tests.tools.tiny_whisper import HELLO, converted, whisper
 from tool_impls import batching
+from tool_impls.audio import hub_whisper
 from tool_impls.audio.faster_whisper_model import FasterWhisper
 from tool_impls.audio.hub_whisper import HubWhisper
 
@@ -126,7 +127,7 @@ def test_window_that_does_not_fit_into_memory_is_a_fault(load: Load, monkeypatch
         (HELLO, 30.005, "hello"),  # a rest of less than 10 ms holds no word
         (("<|0.00|>", *"he", "<|10.00|>", "<|10.00|>", *"llo", "<|20.00|>"), 29, "hello"),  # a time ends it: whole
         (("<|0.00|>", *"he", "<|10.00|>", "<|10.00|>"), 25, "he he he"),
-        (tuple("hello"), 31, "hello hello"),  # without a time
+        (("<|0.00|>", *"hello"), 31, "hello hello"),  # no time ends it: whole
     ],
 )
 def test_next_window_begins_after_the_last_whole_sentence(
@@ -149,13 +150,15 @@ def test_language_is_found_in_the_first_window_or_given(tmp_path: Path, monkeypa
         assert [(values["language"], values["task"]) for values in seen] == [([asked], "transcribe")] * 2
 
 
-@pytest.mark.parametrize(("first", "sureness", "words"), [
-    ("<|de|>", 1.0, "hello"), ("<|nospeech|>", 1.0, "hello"), ("<|de|>", 0.55, "hello"), ("<|nospeech|>", 0.55, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "unsure", "words"),
+    [("<|de|>", -1.0, "hello"), ("<|nospeech|>", -1.0, "hello"), ("<|de|>", 0.0, "hello"), ("<|nospeech|>", 0.0, "")],
+)
 def test_window_of_silence_is_left_out_where_the_model_is_unsure_of_its_words(
-    tmp_path: Path, first: str, sureness: float, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, unsure: float, words: str
 ) -> None:
-    assert HubWhisper(whisper(tmp_path, first=first, sureness=sureness), "cpu", 4, 1, None).words(sound(2)) == words
+    monkeypatch.setattr(hub_whisper, "UNSURE", unsure)  # 0: always
+    assert HubWhisper(whisper(tmp_path, first=first), "cpu", 4, 1, None).words(sound(2)) == words
 
 
 @pytest.mark.usefixtures("no_network")
