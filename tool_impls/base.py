@@ -77,6 +77,11 @@ class BenchTool(ABC):
         return ()
 
     @classmethod
+    def form_extra(cls, settings: ToolSettings) -> str:
+        """The extra that brings ``form_packages``."""
+        return cls.extra
+
+    @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
         """Files or folders of weights that the tool would load, for its fingerprint."""
         return ()
@@ -103,11 +108,10 @@ class BenchTool(ABC):
         tables = [settings.tables.get(table, {}) for table in cls.tables]
         return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
 
-    @classmethod
-    def together(cls, device: str) -> int:
+    def together(self, device: str) -> int:
         """Calls that work at a time in a process on this device, of those that it takes; the time of one that waits for
         them does not run."""
-        return cls.concurrency
+        return self.concurrency
 
     @classmethod
     def known_options(cls) -> tuple[Option, ...]:
@@ -129,7 +133,8 @@ class BenchTool(ABC):
         if cls.meta.name in settings.disable:
             return DISABLED
         if missing := missing_package((*cls.packages, *cls.form_packages(settings))):
-            needed = f"{cls.distribution}[{cls.extra}]" if cls.extra else missing
+            extra = cls.extra if missing in cls.packages else cls.form_extra(settings)
+            needed = f"{cls.distribution}[{extra}]" if extra else missing
             return unavailable(f"the Python package {missing} is missing; install {needed}")
         return cls.back_end(settings)
 

@@ -85,9 +85,8 @@ class Pair(BenchTool):
         super().__init__(ToolSettings())
         self.at_work = self.most = 0
 
-    @classmethod
-    def together(cls, device: str) -> int:
-        return 1 if device == "cpu" else cls.concurrency
+    def together(self, device: str) -> int:
+        return 1 if device == "cpu" else self.concurrency
 
     def apply(self, folder: Path, /) -> str:
         self.at_work += 1

@@ -136,5 +136,5 @@ def test_a_gpu_that_onnxruntime_does_not_use_is_refused(
 
 
 def test_pictures_wait_for_each_other_on_the_processor_alone() -> None:
-    assert (OCR.together("cpu"), OCR.together("cpu:1"), OCR.together("cuda:0")) == (1, 1, OCR.concurrency)
+    assert [OCR(ToolSettings()).together(name) for name in ("cpu", "cpu:1", "cuda:0")] == [1, 1, OCR.concurrency]
     assert OCR.concurrency > 1

@@ -1,5 +1,5 @@
-"""SpeechToText: faster-whisper on a small Whisper whose weights are set so that it always hears the same words, and the
-basic form on a synthetic voice."""
+"""SpeechToText: its settings, faster-whisper on a small Whisper whose weights are set so that it always hears the same
+words, and the basic form on a synthetic voice."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
+from tests.packages import absent
+from tests.tools.tiny_whisper import converted, whisper
 from tool_impls.audio import basic_speech, speech
 from tool_impls.audio.speech import RATE, SpeechToText, read_sound
 from tool_impls.base import READY
@@ -23,10 +25,6 @@ from tool_impls.settings import ToolSettings
 
 pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")
-
-WORDS = (  # what the small model hears in every half minute; blanks are among the signs that the library suppresses
-    "hello"
-)
 
 
 def tone(path: Path, seconds: float, rate: int = RATE, channels: int = 1, loud: tuple[float, ...] = (0.5,)) -> Path:
@@ -166,6 +164,54 @@ def test_folder_that_would_send_the_library_to_the_network_is_refused(tmp_path: 
     assert SpeechToText.back_end(spoken(tmp_path)).endswith(f"{tmp_path.name} has no {missing}")
 
 
+FASTER = ("config.json", "model.bin", "tokenizer.json")
+HUB = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "model.safetensors")
+
+
+def folder_with(folder: Path, names: tuple[str, ...], kind: str = "whisper") -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_text(f'{{"model_type": "{kind}"}}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("backend", "names", "kind", "state"),
+    [
+        ("transformers", HUB, "whisper", READY),
+        ("transformers", HUB, "moonshine", "must name a Whisper folder for transformers; w is moonshine"),
+        ("transformers", HUB[:-1], "whisper", "for transformers; w has no model.safetensors"),
+        ("transformers", HUB[:1], "whisper", "for transformers; w has no generation_config.json"),
+        ("transformers", FASTER, "whisper", 'json; it is one for backend = "faster-whisper"'),
+        ("faster-whisper", HUB, "whisper", 'w has no model.bin; it is one for backend = "transformers"'),
+        ("faster-whisper", FASTER, "whisper", READY),
+    ],
+)  # fmt: skip
+def test_folder_must_be_one_of_the_back_end(
+    tmp_path: Path, backend: str, names: tuple[str, ...], kind: str, state: str
+) -> None:
+    settings = spoken(folder_with(tmp_path / "w", names, kind), backend=backend)
+    assert SpeechToText.back_end(settings).endswith(state)
+    assert SpeechToText.backend(settings) == f"{backend} w"
+
+
+@pytest.mark.parametrize(
+    ("backend", "package", "install"),
+    [("faster-whisper", "faster_whisper", "agentgauge[speech]"), ("transformers", "torch", "agentgauge[vision]")],
+)
+def test_package_of_the_back_end_that_is_missing_is_told(
+    monkeypatch: pytest.MonkeyPatch, backend: str, package: str, install: str
+) -> None:
+    absent(monkeypatch, package)
+    state = SpeechToText.state(spoken("some/name", backend=backend, allow_download=True))
+    assert state == f"unavailable: the Python package {package} is missing; install {install}"
+
+
+def test_only_a_model_hears_several_recordings_at_a_time() -> None:
+    assert SpeechToText(ToolSettings(basic=True)).together("cpu") == 1
+    assert SpeechToText(spoken("some/name")).together("cpu") == 2 * speech.BATCH.default
+
+
 def test_backend_and_weights_name_what_works(tmp_path: Path) -> None:
     assert SpeechToText.backend(spoken(tmp_path)) == f"faster-whisper {tmp_path.name}"
     assert SpeechToText.weights(spoken(tmp_path)) == (tmp_path,)
@@ -243,63 +289,9 @@ def test_only_the_basic_form_is_confined_to_its_files(tmp_path: Path, monkeypatc
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A converted Whisper of one layer, for English alone. A token's place decides it: the words stand between two
-    times."""
-    for package in ("torch", "transformers", "faster_whisper", "ctranslate2", "tokenizers"):
-        pytest.importorskip(package)
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
-
-    ready_torchvision()
-    import torch
-    from ctranslate2.converters import TransformersConverter
-    from faster_whisper.tokenizer import _LANGUAGE_CODES
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import (
-        PreTrainedTokenizerFast,
-        WhisperConfig,
-        WhisperFeatureExtractor,
-        WhisperForConditionalGeneration,
-    )
-
+    """A converted Whisper for English alone, which hears hello in every half minute."""
     folder = tmp_path_factory.mktemp("whisper")
-    letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
-    orders = ["translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps"]
-    names = ["endoftext", "startoftranscript", *_LANGUAGE_CODES, *orders]
-    tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(f"<|{name}|>", special=True) for name in names])
-    tokenizer.add_tokens([f"<|{number * 0.02:.2f}|>" for number in range(1501)])
-    ids = tokenizer.get_vocab()
-    end, start = ids["<|endoftext|>"], ids["<|startoftranscript|>"]
-
-    torch.manual_seed(0)
-    config = WhisperConfig(
-        vocab_size=len(ids), d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,  # noqa: E501
-        encoder_ffn_dim=32, decoder_ffn_dim=32, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=start,  # noqa: E501
-        suppress_tokens=[], begin_suppress_tokens=[],
-    )  # fmt: skip
-    model = WhisperForConditionalGeneration(config)
-    decoder = model.model.decoder
-    with torch.no_grad():
-        for part in (
-            decoder.layers[0].self_attn.out_proj,
-            decoder.layers[0].encoder_attn.out_proj,
-            decoder.layers[0].fc2,
-        ):
-            part.weight.zero_()  # what goes before and what is heard say nothing
-        decoder.embed_tokens.weight.copy_(torch.nn.functional.normalize(torch.randn(len(ids), config.d_model)))
-        decoder.embed_positions.weight.zero_()
-        said = [ids["<|0.00|>"], *tokenizer.encode(WORDS).ids, ids["<|30.00|>"], end, end]
-        for place, token in enumerate(said):  # the first one follows the start
-            decoder.embed_positions.weight[place] = 20 * decoder.embed_tokens.weight[token]
-    model.save_pretrained(folder / "made")
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<|endoftext|>").save_pretrained(folder / "made")
-    WhisperFeatureExtractor().save_pretrained(folder / "made")
-    TransformersConverter(str(folder / "made"), copy_files=["tokenizer.json", "preprocessor_config.json"]).convert(
-        str(folder / "tiny")
-    )
-    return folder / "tiny"
+    return converted(whisper(folder / "made"), folder / "tiny")
 
 
 def heard(settings: ToolSettings, sound: Path) -> str:
@@ -332,13 +324,12 @@ def test_local_model_contacts_no_host(weights: Path, tmp_path: Path) -> None:
 def test_language_is_handed_on_and_checked(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = SpeechToText(spoken(weights, language="en"))
     tool.setup("cpu")
-    seen: dict[str, Any] = {}
-    plain = tool._model.transcribe
-    monkeypatch.setattr(
-        tool._model, "transcribe", lambda sound, **values: seen.update(values) or plain(sound, **values)
-    )
+    asked: list[Any] = []
+    library = tool._model._model
+    plain = library.transcribe
+    monkeypatch.setattr(library, "transcribe", lambda sound, **values: asked.append(values) or plain(sound, **values))
     assert tool.apply(tmp_path, audio=tone(tmp_path / "a.wav", 1)) == "hello"
-    assert (seen["language"], seen["temperature"]) == ("en", 0.0)
+    assert [(values["language"], values["temperature"]) for values in asked] == [("en", 0.0)]
     with pytest.raises(
         ToolUnavailable, match=r"language in \[tools.speech\] must be one that the model knows: en; got 'klingon'"
     ):

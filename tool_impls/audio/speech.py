@@ -1,17 +1,17 @@
 """Speech to text: the back end ``[tools.speech]`` and its tool (GTA tools spec 5.3).
 
-With faster-whisper where weights are set, else in a basic form.
+Where weights are set, with a Whisper of faster-whisper or of transformers, else in a basic form.
 """
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from tool_impls import base
-from tool_impls.audio import basic_speech
+from tool_impls.audio import basic_speech, faster_whisper_model, hub_whisper
 from tool_impls.bounds import RECORDING_SECONDS
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings
@@ -23,15 +23,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "speech"
-DEFAULT = "Systran/faster-whisper-base"
-SIZE = "about 150 MB"
-WEIGHTS = weights_option(DEFAULT)
+FASTER, HUB = "faster-whisper", "transformers"
+BACKEND = Option("backend", "text", FASTER, "what runs the model", accepted=(FASTER, HUB))
+SUGGESTED = {
+    FASTER: ("Systran/faster-whisper-base", "about 150 MB"),
+    HUB: ("openai/whisper-base", "about 290 MB"),
+}
+WEIGHTS = weights_option(f"{SUGGESTED[FASTER][0]} or, for transformers, {SUGGESTED[HUB][0]}")
 LANGUAGE = Option("language", "text", None, "language of all recordings, such as en; found out for each one if not set")
 BEAMS = Option("beams", "int", 5, "hypotheses that are followed at a time", least=1)
-OPTIONS = (WEIGHTS, ALLOW_DOWNLOAD, LANGUAGE, BEAMS)
+BATCH = Option("batch", "int", 16, "half minutes of sound that go through the model at once, at most", least=1)
+OPTIONS = (BACKEND, WEIGHTS, ALLOW_DOWNLOAD, LANGUAGE, BEAMS, BATCH)
 
-NEEDED = ("config.json", "model.bin", "tokenizer.json")  # without the last faster-whisper would ask the hub for one
+PACKAGES = {FASTER: ("faster_whisper",), HUB: hub_whisper.PACKAGES}
 RATE = 16_000  # samples a second that Whisper hears
+
+
+class Transcriber(Protocol):
+    """A loaded model, for many threads. ``languages``: those that it knows, by their codes."""
+
+    languages: tuple[str, ...]
+
+    def words(self, sound: NDArray[numpy.float32]) -> str:
+        """The words of a sound at RATE, samples from -1 to 1. They do not depend on what other threads ask."""
 
 
 class SpeechToText(base.BenchTool):
@@ -52,43 +66,41 @@ class SpeechToText(base.BenchTool):
             "max_seconds", "float", 0.0, "seconds of a recording that are transcribed; 0: all", released=30.0, least=0
         ),
     )
-    seconds = 600.0
+    seconds = 1800.0  # calls share the model
+    concurrency = 32  # two batches: one gathers while the model hears the other
+    _model: Transcriber | None = None
 
-    def __init__(self, settings: ToolSettings) -> None:
-        super().__init__(settings)
-        self._model: Any = None
-        self._lock = threading.Lock()
+    def together(self, device: str) -> int:
+        return 1 if _is_basic(self.settings) else self.concurrency  # pocketsphinx gains nothing by several at a time
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
-        given = settings.value(TABLE, WEIGHTS)
-        if given is None and not settings.basic:
-            state = weights_state(settings, TABLE, given, DEFAULT, SIZE)
-            return f"{state}; or set basic = true in [tools] for {basic_speech.NAME}"
-        if given is None:
+        backend, given = settings.value(TABLE, BACKEND), settings.value(TABLE, WEIGHTS)
+        if _is_basic(settings):
             if (language := settings.value(TABLE, LANGUAGE)) not in (None, "en"):
                 problem = f"language = {language!r} in [tools.{TABLE}] needs weights"
                 return base.unavailable(f"{problem}: {basic_speech.NAME}, recognises en only")
             return f"{base.BASIC}: {basic_speech.NAME}"
-        state = weights_state(settings, TABLE, given, DEFAULT, SIZE)
-        if state != base.READY:
-            return state
+        state = weights_state(settings, TABLE, given, *SUGGESTED[backend])
+        if given is None:
+            return f"{state}; or set basic = true in [tools] for {basic_speech.NAME}"
         source = resolve(settings, TABLE, given)
-        if isinstance(source, Path) and (missing := [name for name in NEEDED if not (source / name).is_file()]):
-            must = "must name a Whisper folder for faster-whisper (CTranslate2)"
-            return base.unavailable(f"weights in [tools.{TABLE}] {must}; {source.name} has no {missing[0]}")
-        return base.READY
+        return _folder_state(source, backend) if isinstance(source, Path) else state
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         if _is_basic(settings):
             return basic_speech.NAME
         source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
-        return f"faster-whisper {name_of(source, str(source or ''))}".strip()
+        return f"{settings.value(TABLE, BACKEND)} {name_of(source, str(source or ''))}".strip()
 
     @classmethod
     def form_packages(cls, settings: ToolSettings) -> tuple[str, ...]:
-        return ("pocketsphinx",) if _is_basic(settings) else ("faster_whisper",)
+        return ("pocketsphinx",) if _is_basic(settings) else PACKAGES[settings.value(TABLE, BACKEND)]
+
+    @classmethod
+    def form_extra(cls, settings: ToolSettings) -> str:
+        return "vision" if settings.value(TABLE, BACKEND) == HUB and not _is_basic(settings) else cls.extra
 
     @classmethod
     def weights(cls, settings: ToolSettings) -> tuple[Path, ...]:
@@ -101,44 +113,40 @@ class SpeechToText(base.BenchTool):
     def setup(self, device: str = "cpu") -> None:
         if _is_basic(self.settings):
             return
-        from faster_whisper import WhisperModel
-
+        backend, batch, beams, language = (
+            self.settings.value(TABLE, option) for option in (BACKEND, BATCH, BEAMS, LANGUAGE)
+        )
         source = resolve(self.settings, TABLE, self.settings.value(TABLE, WEIGHTS))
-        kind, _, index = device.partition(":")
-        try:
-            self._model = WhisperModel(
-                str(source),
-                device=kind,
-                device_index=int(index or 0),
-                compute_type="float16" if kind == "cuda" else "int8",
-                local_files_only=isinstance(source, Path),
-            )
-        except (RuntimeError, ValueError, OSError) as error:
-            reason = base.first_line(error)
-            raise ToolUnavailable(f"SpeechToText cannot load the weights of [tools.{TABLE}]: {reason}") from None
-        language = self.settings.value(TABLE, LANGUAGE)
-        if language and language not in self._model.supported_languages:
-            known = f"one that the model knows: {', '.join(self._model.supported_languages)}"
+        assert source is not None, "only where the state is ready"
+        load: Callable[..., Transcriber] = (
+            hub_whisper.HubWhisper if backend == HUB else faster_whisper_model.FasterWhisper
+        )
+        model = load(source, device, batch, beams, language)
+        if language and language not in model.languages:
+            known = f"one that the model knows: {', '.join(model.languages)}"
             raise ToolUnavailable(f"language in [tools.{TABLE}] must be {known}; got {language!r}")
+        self._model = model
 
     def apply(self, folder: Path, /, audio: Path) -> str:
-        """The words of all segments, joined by blanks. Raises ToolError for a file without sound."""
+        """The words, with single blanks between segments. Raises ToolError for a file without sound."""
         sound = read_sound(audio, self.option("max_seconds"))
-        if self._model is None:
-            return basic_speech.words_of(sound)
-        with self._lock:  # the segments are worked out while they are read
-            segments, _ = self._model.transcribe(
-                sound,
-                language=self.settings.value(TABLE, LANGUAGE),
-                beam_size=self.settings.value(TABLE, BEAMS),
-                temperature=0.0,  # higher ones are drawn by chance
-                condition_on_previous_text=False,  # a slip would go on to the end of the recording
-            )
-            return " ".join(text for segment in segments if (text := segment.text.strip()))
+        return basic_speech.words_of(sound) if self._model is None else self._model.words(sound)
 
 
 def _is_basic(settings: ToolSettings) -> bool:
     return settings.basic and settings.value(TABLE, WEIGHTS) is None
+
+
+def _folder_state(folder: Path, backend: str) -> str:
+    """READY, or what the folder lacks. Reads one small file at most."""
+    lacking = {FASTER: faster_whisper_model.missing_file(folder), HUB: hub_whisper.missing_file(folder)}
+    must = f"weights in [tools.{TABLE}] must name a Whisper folder for {backend}"
+    if missing := lacking[backend]:
+        other = next((f'; it is one for backend = "{name}"' for name, lacks in lacking.items() if not lacks), "")
+        return base.unavailable(f"{must}; {folder.name} has no {missing}{other}")
+    if backend == HUB and (kind := hub_whisper.kind_of(folder)) != hub_whisper.KIND:
+        return base.unavailable(f"{must}; {folder.name} is {kind}")
+    return base.READY
 
 
 def read_sound(path: Path, seconds: float = 0.0) -> NDArray[numpy.float32]:

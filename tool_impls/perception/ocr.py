@@ -181,9 +181,8 @@ class OCR(PictureReader):
     library = "RapidOCR"
     concurrency = 8  # on a GPU their lines are read together
 
-    @classmethod
-    def together(cls, device: str) -> int:
-        return 1 if devices.kind(device) == devices.CPU else cls.concurrency
+    def together(self, device: str) -> int:
+        return 1 if devices.kind(device) == devices.CPU else self.concurrency
 
     def apply(self, folder: Path, /, image: Image) -> str:
         if too_thin(image):
