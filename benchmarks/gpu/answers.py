@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import wave
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -161,14 +159,14 @@ class Ocr(ToolSubject):
 
 def write_wave(path: Path, seed: int) -> None:
     """A few tones, other ones for each seed."""
-    import math
+    import numpy
 
-    chance = random.Random(seed)
-    tones = [chance.uniform(100, 2_000) for _ in range(4)]
-    angles = [[2 * math.pi * tone * place / RATE for tone in tones] for place in range(SECONDS * RATE)]
+    tones = numpy.random.default_rng(seed).uniform(100, 2_000, 4)
+    places = numpy.arange(SECONDS * RATE) / RATE
+    sound = 6_000 * numpy.sin(2 * numpy.pi * tones[:, None] * places).sum(0)
     with wave.open(str(path), "wb") as file:
         file.setparams((1, 2, RATE, 0, "NONE", ""))
-        file.writeframes(array("h", (int(6_000 * sum(map(math.sin, own))) for own in angles)).tobytes())
+        file.writeframes(sound.astype(numpy.int16).tobytes())
 
 
 def read_wave(path: Path, seconds: float = 0.0) -> Any:
