@@ -8,8 +8,10 @@
 # make docs    draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
 # make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
+# make gpu     tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
+# make gpu-wheels   what make gpu needs on a machine without network that has Python 3.12 and torch, into .gpu-wheels
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
-# Each installs what it needs into .venv first; make bench, check and lint do without torch.
+# Each but make gpu installs what it needs into .venv first; make bench, check and lint do without torch.
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,7 +28,7 @@ BESIDE := $(VENV)/beside
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test agents faults coverage lint docs screenshots benchmarks perf release-notes
+.PHONY: bench check test agents faults coverage lint docs screenshots benchmarks perf gpu gpu-wheels release-notes
 .DEFAULT_GOAL := test
 
 $(VENV)/.installed-%: pyproject.toml
@@ -106,6 +108,27 @@ $(PEERS)/.tried:
 perf: $(DEV) $(PEERS)/.tried
 	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
 	$(BIN)/python -m benchmarks.write $(VENV)/figures.json || exit 1; echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status
+
+# With .venv where it is, else with the machine's own Python and the packages of .gpu-wheels.
+GPU_FIGURES ?= build/gpu.json
+ifneq ($(wildcard $(BIN)/python),)
+gpu:
+	$(BIN)/python -m benchmarks.gpu --figures $(GPU_FIGURES)
+else
+GPU_PACKAGES := build/gpu-packages
+gpu:
+	@rm -rf $(GPU_PACKAGES); if ls .gpu-wheels/*.whl >/dev/null 2>&1; then \
+	$(PYTHON) -m pip install -q --no-index --no-deps --no-compile --target $(GPU_PACKAGES) .gpu-wheels/*.whl; fi
+	PYTHONPATH=$(GPU_PACKAGES):.:reports $(PYTHON) -m benchmarks.gpu --figures $(GPU_FIGURES)
+endif
+
+# MB that the wheels may take together
+GPU_WHEELS_MOST := 50
+MANYLINUX := $(foreach tag,manylinux_2_28 manylinux_2_24 manylinux_2_17 manylinux2014 manylinux_2_5 manylinux1,--platform $(tag)_x86_64)
+gpu-wheels:
+	@rm -rf .gpu-wheels
+	$(PYTHON) -m pip download -q --no-deps --only-binary=:all: --python-version 3.12 --implementation cp $(MANYLINUX) -d .gpu-wheels -r benchmarks/gpu/wheels.txt
+	@size=$$(du -sm .gpu-wheels | cut -f1); echo ".gpu-wheels takes $$size MB of $(GPU_WHEELS_MOST)"; test $$size -le $(GPU_WHEELS_MOST)
 
 release-notes: $(CHECK)
 	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version next)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tool_server import tool_server
 from tool_impls.base import BenchTool
 from tool_impls.endpoints import png
 from tool_impls.registry import TOOLS
@@ -35,12 +33,8 @@ PICTURES = 12
 @contextmanager
 def serving(folder: Path, *arguments: str) -> Iterator[str]:
     """The address of a server whose cache lies in ``folder``."""
-    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--no-token", *arguments]
-    env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
-        assert server.stdout is not None
-        yield json.loads(server.stdout.readline())["url"]
-        server.terminate()
+    with tool_server(folder, *arguments) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="module")

@@ -32,10 +32,10 @@ def write(noted: Mapping[str, Any], pages: Sequence[Path]) -> None:
             f"{pages[0].name} has no place for the figures of {', '.join(lost)}; add '<!-- figures: {lost[0]} -->' and"
             f" '{END}'"
         )
-    texts[pages[0]] = _put(texts[pages[0]], "<!-- machine -->", machine(noted))
+    texts[pages[0]] = put(texts[pages[0]], "<!-- machine -->", machine(noted))
     for module, page in homes.items():
         own = [figure for figure in noted["figures"] if figure["module"] == module]
-        texts[page] = _put(texts[page], f"<!-- figures: {module} -->", table(own, noted["machine"], module))
+        texts[page] = put(texts[page], f"<!-- figures: {module} -->", table(own, noted["machine"], module))
     for page, text in texts.items():
         page.write_text(text, encoding="utf-8")
     draw(noted["curves"], pages[0].parent / "pictures")
@@ -79,7 +79,8 @@ def number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
 
 
-def _put(text: str, mark: str, content: str) -> str:
+def put(text: str, mark: str, content: str) -> str:
+    """The page with content between a mark and END. Raises SystemExit for a page without them."""
     before, found, rest = text.partition(mark)
     _, closed, after = rest.partition(END)
     if not found or not closed:

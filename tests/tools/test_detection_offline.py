@@ -7,8 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ import pytest
 from PIL import Image, UnidentifiedImageError
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
-from bundled_data.shapes.draw import draw
 from tests.tools import tiny_detectors
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.settings import ToolSettings
@@ -176,23 +173,6 @@ def test_no_host_is_looked_for_and_no_program_started(network: bool, folders: di
     done = run([*prefix, sys.executable, "-W", "ignore", "-c", GUARDED, *map(str, used)], tmp_path)
     assert done.returncode == 0 and done.stdout.strip() == "worked", done.stderr
     assert not (tmp_path / "config" / "Ultralytics").exists()  # the user's own settings of it are not touched
-
-
-@pytest.mark.skipif(os.environ.get("AGENTGAUGE_GPU") != "1", reason="needs a GPU; set AGENTGAUGE_GPU=1")
-def test_batches_raise_the_throughput_of_a_gpu() -> None:
-    def seconds(batch: int, callers: int) -> float:
-        tool = CountGivenObject(ToolSettings(tables={"detection": {"weights": "shapes", "batch": batch}}))
-        tool.setup("cuda:0")
-        assert tool.apply(SCRATCH, image=image, text="circle") == draw(3, (320, 320)).count("circle")
-        assert tool.finder._detector._model.predictor.device.type == "cuda"
-        with ThreadPoolExecutor(callers) as pool:
-            list(pool.map(lambda _: tool.apply(SCRATCH, image=image, text="circle"), range(2 * batch)))
-            start = time.perf_counter()
-            list(pool.map(lambda _: tool.apply(SCRATCH, image=image, text="circle"), range(256)))
-            return time.perf_counter() - start
-
-    image = draw(3, (320, 320)).image
-    assert seconds(batch=1, callers=1) >= 3 * seconds(batch=32, callers=64)
 
 
 def test_a_damaged_picture_stays_pillows_business() -> None:

@@ -17,6 +17,7 @@ from agentgauge.core.errors import ToolFault, ToolUnavailable
 from tool_impls.perception import ocr_engine
 from tool_impls.perception.ocr import OCR
 from tool_impls.perception.ocr_engine import OnProcessor, Together, on_gpu
+from tool_impls.settings import ToolSettings
 
 PICTURES = Path(__file__).parents[2] / "bench_gta" / "atomic" / "mini" / "image"
 

@@ -16,6 +16,7 @@ from PIL import Image
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from agentgauge.core.pictures import fitted
 from tests.packages import absent
+from tests.tools import tiny_vision
 from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.perception import vision
@@ -124,61 +125,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Qwen3-VL of two layers with random weights, its processor, and a tokenizer whose tokens are bytes."""
     for package in ("torch", "transformers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
-
-    ready_torchvision()
-    import torch
-    import transformers
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
-    tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<pad>", "<end>", "<see>", "</see>", "<image>", "<video>"])
-    ids = tokenizer.get_vocab()
-    named = {
-        "image_token": "<image>",
-        "video_token": "<video>",
-        "vision_bos_token": "<see>",
-        "vision_eos_token": "</see>",
-    }
-    words = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<end>", unk_token="<pad>", extra_special_tokens=named
-    )
-    template = (
-        "{% for message in messages %}{% for part in message['content'] %}"
-        "{% if part['type'] == 'image' %}<see><image></see>{% else %}{{ part['text'] }}{% endif %}"
-        "{% endfor %}{% endfor %}{% if add_generation_prompt %} A: {% endif %}"
-    )
-    processor = transformers.Qwen3VLProcessor(
-        image_processor=transformers.Qwen2VLImageProcessor(
-            patch_size=16, merge_size=2, size={"shortest_edge": 1024, "longest_edge": 4096}
-        ),
-        tokenizer=words,
-        video_processor=transformers.Qwen3VLVideoProcessor(),
-        chat_template=template,
-    )
-    torch.set_num_threads(1)  # so small models lose time with more
-    torch.manual_seed(0)
-    config = transformers.Qwen3VLConfig(
-        vision_config={
-            "depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16, "out_hidden_size": 32, "patch_size": 16,  # noqa: E501
-            "deepstack_visual_indexes": [0], "spatial_merge_size": 2, "num_position_embeddings": 16,
-        },
-        text_config={
-            "vocab_size": len(ids), "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,  # noqa: E501
-            "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": ids["<pad>"], "eos_token_id": ids["<end>"],
-            "initializer_range": 0.5,
-            "rope_scaling": {"rope_type": "default", "mrope_interleaved": True, "mrope_section": [4, 2, 2]},
-        },
-        image_token_id=ids["<image>"], video_token_id=ids["<video>"],
-        vision_start_token_id=ids["<see>"], vision_end_token_id=ids["</see>"],
-    )  # fmt: skip
-    folder = tmp_path_factory.mktemp("vision") / "seer"
-    transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    return tiny_vision.seer(tmp_path_factory.mktemp("vision") / "seer")
 
 
 def test_local_model_answers_from_picture_and_question(weights: Path) -> None:

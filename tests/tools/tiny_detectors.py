@@ -21,15 +21,15 @@ def transformers() -> Any:
     return package
 
 
-def grounding_dino(folder: Path) -> Path:
-    """Reads the words red, car, dog and cat."""
+def grounding_dino(folder: Path, *, full: bool = False) -> Path:
+    """Reads the words red, car, dog and cat. ``full``: in the size of grounding-dino-tiny."""
     import torch
 
     package = transformers()
     torch.manual_seed(0)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "?", "red", "car", "dog", "cat"]
-    config = package.GroundingDinoConfig(
-        backbone_config=package.SwinConfig(
+    little = {
+        "backbone_config": package.SwinConfig(
             image_size=64,
             embed_dim=8,
             depths=[1, 1, 1, 1],
@@ -37,7 +37,7 @@ def grounding_dino(folder: Path) -> Path:
             window_size=4,
             out_indices=[2, 3, 4],
         ),
-        text_config=package.BertConfig(
+        "text_config": package.BertConfig(
             vocab_size=40,
             hidden_size=16,
             num_hidden_layers=1,
@@ -45,19 +45,21 @@ def grounding_dino(folder: Path) -> Path:
             intermediate_size=16,
             max_position_embeddings=64,
         ),
-        d_model=32,
-        encoder_layers=1,
-        decoder_layers=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        num_queries=10,
-        max_text_len=32,
-    )
+        "d_model": 32,
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "num_queries": 10,
+        "max_text_len": 32,
+    }
+    config = package.GroundingDinoConfig(**{} if full else little)
     package.GroundingDinoForObjectDetection(config).save_pretrained(folder)
     reader = package.BertTokenizerFast(vocab={word: number for number, word in enumerate(words)})
-    eye = package.GroundingDinoImageProcessor(size={"shortest_edge": 64, "longest_edge": 96})
+    edges = {"shortest_edge": 800, "longest_edge": 1333} if full else {"shortest_edge": 64, "longest_edge": 96}
+    eye = package.GroundingDinoImageProcessor(size=edges)
     package.GroundingDinoProcessor(eye, reader).save_pretrained(folder)
     return folder
 
@@ -96,33 +98,33 @@ def owl(folder: Path) -> Path:
     return folder
 
 
-def rt_detr(folder: Path) -> Path:
-    """Knows LABELS."""
+def rt_detr(folder: Path, *, full: bool = False) -> Path:
+    """Knows LABELS. ``full``: in the size of rtdetr_r50vd."""
     import torch
 
     package = transformers()
     torch.manual_seed(0)
-    config = package.RTDetrConfig(
-        backbone_config=package.RTDetrResNetConfig(
+    little = {
+        "backbone_config": package.RTDetrResNetConfig(
             embedding_size=8,
             hidden_sizes=[8, 8, 16, 16],
             depths=[1, 1, 1, 1],
             layer_type="basic",
             out_features=["stage2", "stage3", "stage4"],
         ),
-        encoder_in_channels=[8, 16, 16],
-        encoder_hidden_dim=16,
-        d_model=16,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        decoder_in_channels=[16, 16, 16],
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        decoder_layers=1,
-        num_queries=10,
-        id2label=LABELS,
-        label2id={name: number for number, name in LABELS.items()},
-    )
-    package.RTDetrForObjectDetection(config).save_pretrained(folder)
-    package.RTDetrImageProcessor(size={"height": 64, "width": 64}).save_pretrained(folder)
+        "encoder_in_channels": [8, 16, 16],
+        "encoder_hidden_dim": 16,
+        "d_model": 16,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+        "decoder_in_channels": [16, 16, 16],
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "decoder_layers": 1,
+        "num_queries": 10,
+    }
+    labels = {"id2label": LABELS, "label2id": {name: number for number, name in LABELS.items()}}
+    package.RTDetrForObjectDetection(package.RTDetrConfig(**labels, **{} if full else little)).save_pretrained(folder)
+    side = 640 if full else 64
+    package.RTDetrImageProcessor(size={"height": side, "width": side}).save_pretrained(folder)
     return folder

@@ -1,0 +1,149 @@
+"""Measure tools with models on a GPU: ``make gpu``, or ``python -m benchmarks.gpu --figures FILE``.
+
+Each part runs in a process of its own for a limited time. One that fails, takes too long or lacks something is written
+down as such, and the others go on. The exit status is 1 where an answer differs from the processor's by more than its
+tolerance, else 0, without a GPU, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.notes import NOT_THERE, Check, read
+from benchmarks.gpu.table import table
+from tool_impls.devices import CPU, gpus, placed
+
+ROOT = Path(__file__).parents[2]
+ALL_SECONDS = 210.0  # for all parts; to install packages and to look for GPUs takes some of four minutes
+
+PARTS = {
+    "detection": 40.0,
+    "speech": 50.0,
+    "vision": 50.0,
+    "similarity": 30.0,
+    "server": 60.0,
+    "run": 60.0,
+    "open-detection": 45.0,
+    "fixed-detection": 30.0,
+    "pictures": 30.0,
+    "ocr": 20.0,
+}
+"""By part the seconds that it may take, most important first."""
+
+SMALL_FACTOR = 10  # of these, where models are small and the machine may be busy
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description="Measure tools with models on a GPU.")
+    parser.add_argument("--device", choices=("cuda", CPU), default="cuda", help="cpu: a dry run without a GPU")
+    parser.add_argument(
+        "--small", action="store_true", help="very small models and few calls: whether the script works"
+    )
+    parser.add_argument("--figures", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--parts", default=",".join(PARTS), help="only these (default: %(default)s)")
+    options = parser.parse_args(argv)
+    if unknown := [name for name in options.parts.split(",") if name not in PARTS]:
+        parser.error(f"--parts names {unknown[0]!r}; accepted are {', '.join(PARTS)}")
+    there = gpus()
+    if options.device != CPU and not there:
+        print("not measured on a GPU: torch sees none here, or is missing")
+        return 0
+    device = CPU if options.device == CPU else placed("auto", there)[0]
+    card = next((gpu.card for gpu in there if gpu.device == device), "processor")
+    figures = measured(device, options.parts.split(","), small=options.small)
+    noted = {"machine": machine(device, card, small=options.small), **figures}
+    if options.figures:
+        options.figures.parent.mkdir(parents=True, exist_ok=True)
+        options.figures.write_text(json.dumps(noted, indent=1))
+    print(f"\n{table(noted)}")
+    return 1 if any(not check["met"] for check in noted["checks"]) else 0
+
+
+def machine(device: str, card: str, *, small: bool) -> dict[str, Any]:
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "device": device,
+        "card": card,
+        "cores": os.cpu_count(),
+        "small": small,
+        "versions": {"Python": platform.python_version()}
+        | {name: _version(name) for name in ("torch", "transformers", "ultralytics", "onnxruntime")},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not there"
+
+
+def measured(device: str, parts: Sequence[str], *, small: bool) -> dict[str, Any]:
+    """The outcome of each part, and all that was noted, by kind."""
+    limit = time.monotonic() + ALL_SECONDS * (SMALL_FACTOR if small else 1)
+    outcomes: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="agentgauge-gpu-") as folder:
+        notes = Path(folder, "notes.jsonl")
+        for name in parts:
+            left = min(PARTS[name] * (SMALL_FACTOR if small else 1), limit - time.monotonic())
+            words = ["--device", device, "--notes", str(notes), "--folder", folder, *["--small"] * small]
+            start = time.monotonic()
+            print(f"{name}:", flush=True)
+            outcome = outcome_of([name, *words], left)
+            print(f"  {outcome}", flush=True)
+            outcomes.append({"part": name, "outcome": outcome, "seconds": time.monotonic() - start})
+        found = read(notes)
+    kinds: dict[str, list[dict[str, Any]]] = {"checks": [], "rates": [], "loads": [], "memory": [], "runs": []}
+    for note in found:
+        met = {"met": note.met} if isinstance(note, Check) else {}
+        kinds[note.kind].append({**asdict(note), **met})
+    return {"parts": outcomes, **kinds}
+
+
+def command(words: Sequence[str]) -> list[str]:
+    return [sys.executable, "-W", "ignore", "-m", "benchmarks.gpu.part", *words]
+
+
+def outcome_of(words: Sequence[str], seconds: float) -> str:
+    """Of a part that may take so long: ``measured``, or why it was not."""
+    if seconds < 1:
+        return "no time left"
+    # small models lose time with more threads than one, most of all where other programs run
+    one = {"OMP_NUM_THREADS": "1"} if "--small" in words else {}
+    environment = {
+        **one,
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
+    # a session of its own: what it has started ends with it
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(command(words), env=environment, stdout=subprocess.PIPE, **pipes) as process:
+        try:
+            told, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            told, errors = process.communicate()
+            print(told, end="")
+            return f"stopped after {seconds:.0f} s"
+    print(told, end="")
+    if process.returncode == NOT_THERE:
+        return f"not there: {told.strip().splitlines()[-1]}"
+    if process.returncode:
+        return f"failed: {(errors.strip().splitlines() or [f'exit status {process.returncode}'])[-1][:300]}"
+    return "measured"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
