@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 STRETCHED = 100  # times as long as it is wide; the engine scales the short side of such a picture down to nothing
 PACKAGES = ("rapidocr", "onnxruntime", "PIL", "numpy")
 TABLE = "OCR"  # whose ``device`` places the reader
-PARAGRAPHS = Option("paragraphs", "bool", True, "join the lines of a paragraph, as the released tool does")
 lacks_gpu = ocr_engine.lacks_gpu
 
 
