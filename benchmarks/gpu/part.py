@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, required=True)
     options = parser.parse_args()
     folder = options.folder / options.part
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     notes = Notes(options.notes)
     try:
         if options.part == "server":
