@@ -69,8 +69,6 @@ class Speech(ToolSubject):
     def make(self) -> None:
         from tool_impls.audio import speech
 
-        if "backend" not in [option.name for option in speech.OPTIONS]:
-            raise NotThere("[tools.speech] has no back end of transformers")
         if find_spec("av") is None:
             speech.read_sound = read_wave  # type: ignore[assignment]
         weights.speech(self.folder / "weights", self.full)
