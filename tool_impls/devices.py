@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -35,10 +35,19 @@ _FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 _NAME = re.compile(r"cpu(:\d+)?|cuda:\d+")
 _PROBE_SECONDS = 120
 _PROBE = """
-import json, torch
-cuda = torch.cuda
-print(json.dumps([(cuda.get_device_name(n), *cuda.mem_get_info(n)) for n in range(cuda.device_count())]))
+import importlib.util, json
+found = []
+if importlib.util.find_spec("torch"):
+    from torch import cuda
+    for n in range(cuda.device_count()):
+        name = cuda.get_device_name(n)
+        try:
+            found.append((name, *cuda.mem_get_info(n)))
+        except RuntimeError:
+            found.append((name, 0, 0))
+print(json.dumps(found))
 """
+"""Prints of each GPU that torch sees its name, and its free and all memory; 0 where it cannot be used."""
 
 
 class Gpu(NamedTuple):
@@ -57,17 +66,23 @@ def has_gpu() -> bool:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """The GPUs that torch sees. Asked in a process of its own, because torch takes seconds to import, and some 500 MB
-    of each GPU that a process asks for its memory."""
+    """The GPUs that torch sees; none without torch, or with one that is built for the processor. Asked in a process of
+    its own, because torch takes seconds to import, and some 500 MB of each GPU that a process asks for its memory.
+
+    Raises UsageProblem where torch fails: that the models run on the processor then is for the user to say.
+    """
     if not has_gpu():
         return ()
-    try:
+    why = f"no answer within {_PROBE_SECONDS} s"
+    with suppress(subprocess.TimeoutExpired):
         command = [sys.executable, "-c", _PROBE]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return ()  # without torch, or with one that is built for the processor
-    return tuple(Gpu(f"cuda:{number}", *one) for number, one in enumerate(found))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS)
+        if done.returncode == 0:
+            found = json.loads(done.stdout.splitlines()[-1])  # torch may warn before
+            return tuple(Gpu(f"cuda:{number}", *one) for number, one in enumerate(found))
+        why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    advice = 'mend the driver, or set devices = "cpu" in [tools]'
+    raise UsageProblem(f"this machine has a GPU, but torch cannot look at it ({why[:300]}); {advice}")
 
 
 @cache
@@ -186,7 +201,10 @@ def _free(device: str) -> int | None:
         return None
     import torch
 
-    free: int = torch.cuda.mem_get_info(device)[0]
+    try:
+        free: int = torch.cuda.mem_get_info(device)[0]
+    except RuntimeError:  # there is not even enough to ask
+        return None
     return free
 
 
@@ -219,11 +237,13 @@ def loss(error: BaseException) -> str:
     """What an error, or one that it was raised for, says of a GPU that this process can no longer use, in one line;
     empty for any other error."""
     found: BaseException | None = error
-    while found is not None:
+    looked_at: list[BaseException] = []
+    while found is not None and found not in looked_at:  # an error that is raised again may lead back to itself
         if lacks_memory(found):
             return ""
         if _of_library(found) and _FAILED.search(str(found)):
             return str(found).splitlines()[0]
+        looked_at.append(found)
         found = found.__cause__ or found.__context__
     return ""
 

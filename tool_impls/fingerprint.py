@@ -77,7 +77,7 @@ def _stated(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
         "options": _options(settings, name, kind.options),
     }
     for table in kind.tables:
-        options = _options(settings, table, BACKENDS[table])
+        options = _options(settings, table, [one for one in BACKENDS[table] if (table, one.name) not in _UNTOLD])
         found["options"] |= {f"{table}.{option}": value for option, value in options.items()}
     if weights := kind.weights(settings):
         found["weights"] = _remembered(weights)
@@ -89,7 +89,11 @@ def _own_version(kind: type[BenchTool]) -> dict[str, str]:
     return {} if kind.distribution == BenchTool.distribution else {kind.distribution: version(kind.distribution)}
 
 
-def _options(settings: ToolSettings, table: str, options: tuple[Option, ...]) -> dict[str, Any]:
+_UNTOLD = {("speech", "backend"), ("speech", "batch")}
+"""Options that came later: the first stands in ``backend``, and no result depends on the second."""
+
+
+def _options(settings: ToolSettings, table: str, options: Iterable[Option]) -> dict[str, Any]:
     """The values of options, but for the name of a key and for devices. Of a path, what lies there counts and not
     where."""
     values = {}

@@ -56,16 +56,16 @@ def places(settings: ToolSettings, kinds: Mapping[str, type[BenchTool]], there: 
 def _places(settings: ToolSettings, tool: type[BenchTool], there: Sequence[Gpu]) -> tuple[str, ...]:
     given, shared = _given(settings, tool)
     table = f"device in [tools.{tool.device_table(settings)}]"
+    lacking = tool.lacks_gpu(settings)
+    if lacking and given in ("", AUTO):
+        return tuple(name for name in names(given or shared) if kind(name) == CPU) or (CPU,)
     try:
         found = placed(given or shared, there)
     except UsageProblem as problem:
         raise UsageProblem(f"{table if given else 'devices in [tools]'}: {problem}") from None
-    lacking = tool.lacks_gpu(settings)
-    if not lacking or all(kind(device) == CPU for device in found):
-        return found
-    if given not in ("", AUTO):
+    if lacking and any(kind(device) != CPU for device in found):
         raise UsageProblem(f"{table} is {given!r}, but {tool.meta.name} cannot use a GPU here: {lacking}; or name cpu")
-    return tuple(device for device in found if kind(device) == CPU) or (CPU,)
+    return found
 
 
 def shown(found: Places, there: Sequence[Gpu]) -> dict[str, str]:

@@ -98,17 +98,20 @@ def _named(config: Path) -> Sequence[str]:
     except UsageProblem as problem:
         return [f"  {config}: {problem}"]
     named = [
-        (f'[tools.{table}] {option} = "{values[option]}"', values[option])
+        (f'[tools.{table}] {option} = "{values[option]}"', values[option], bool(values.get("allow_download")))
         for table, values in tables.items()
         for option in ("weights", "edit_weights")
         if option in values
     ]
-    return [f"  {config}: {text}: {_there(value)}" for text, value in named]
+    return [f"  {config}: {text}: {_there(value, fetched=loads)}" for text, value, loads in named]
 
 
-def _there(value: str) -> str:
+def _there(value: str, *, fetched: bool) -> str:
+    """``fetched``: whether a name on the hub is fetched at the first need."""
     if Path(value).exists():
         return "there"
     if one := published_weights.known(value):
         return f"not here; get it with: agentgauge fetch {one.name}"
-    return "bundled" if value == "shapes" else "nothing is there"
+    if value == "shapes":
+        return "bundled"
+    return "fetched at the first need, as allow_download says" if fetched else "nothing is there"

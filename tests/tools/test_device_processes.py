@@ -133,7 +133,11 @@ def test_a_call_that_loses_every_device_is_no_answer_of_the_model(
     answers = server.from_clients(2, "Loses", [word, "a", "b"], tmp_path)
     assert isinstance(answers[0], ToolFault) and [answer[0] for answer in answers[1:]] == ["A", "B"]
     told = str(answers[0])
-    assert "HTTP 500" in told and "Loses: each process that ran the call lost its device cpu:" in told and said in told
+    assert (
+        "HTTP 500" in told
+        and "Loses: its processes ended, the last one because it lost its device cpu:" in told
+        and said in told
+    )
     assert "see the driver's messages, or name another device" in told
 
 

@@ -73,15 +73,56 @@ def test_a_device_that_is_not_there_is_refused(wanted: str, there: list[Gpu], to
     ("probe", "found"),
     [
         ('print("a warning\\n[[\\"NVIDIA L4\\", 5, 9], [\\"NVIDIA H100\\", 6, 9]]")', ["cuda:0", "cuda:1"]),
-        ("print([])", []),  # a torch that is built for the processor
-        ("import torch_that_is_not_installed", []),
-        ("", []),
+        ("print([])", []),  # without torch, or one that is built for the processor
     ],
 )
 def test_gpus_are_those_that_torch_sees(monkeypatch: pytest.MonkeyPatch, probe: str, found: list[str]) -> None:
     monkeypatch.setattr(devices, "has_gpu", lambda: True)
     monkeypatch.setattr(devices, "_PROBE", probe)
     assert [gpu.device for gpu in gpus()] == found
+
+
+TORCH = """
+def device_count(): return 2
+def get_device_name(number): return "NVIDIA L4"
+def mem_get_info(number):
+    if number == {broken}: raise RuntimeError("CUDA error: out of memory")
+    return 7 << 30, 8 << 30
+"""
+
+
+@pytest.mark.parametrize(("broken", "chosen"), [(0, "cuda:1"), (1, "cuda:0"), (2, "cuda:0")])
+def test_a_gpu_that_cannot_be_used_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: int, chosen: str
+) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "torch" / "cuda.py").write_text(TORCH.replace("{broken}", str(broken)))
+    monkeypatch.setattr(devices, "has_gpu", lambda: True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert (len(gpus()), placed("auto", gpus())) == (2, (chosen,))
+
+
+@pytest.mark.parametrize(
+    ("probe", "why"),
+    [
+        ("raise OSError('libcudart.so.13 is missing')", "OSError: libcudart.so.13 is missing"),
+        ("import os; os._exit(3)", "exit status 3"),
+        ("import time; time.sleep(60)", "no answer within 0.5 s"),
+    ],
+)
+def test_where_torch_fails_no_model_moves_to_the_processor(
+    monkeypatch: pytest.MonkeyPatch, probe: str, why: str
+) -> None:
+    monkeypatch.setattr(devices, "has_gpu", lambda: True)
+    monkeypatch.setattr(devices, "_PROBE", probe)
+    monkeypatch.setattr(devices, "_PROBE_SECONDS", 0.5 if "sleep" in probe else 60)
+    with pytest.raises(UsageProblem) as told:
+        gpus()
+    assert str(told.value) == (
+        f"this machine has a GPU, but torch cannot look at it ({why});"
+        ' mend the driver, or set devices = "cpu" in [tools]'
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,6 +168,13 @@ def test_an_error_that_a_tool_has_put_into_its_own_words_is_known(inner: Excepti
     told = ToolUnavailable("the weights cannot be loaded")
     told.__context__ = inner  # raised while that one was handled, "from None"
     assert is_lost(told) == lost
+
+
+def test_an_error_that_leads_back_to_itself_is_looked_at_once() -> None:
+    """As OCR's, which is taken out of its wrapping and raised again."""
+    inner, wrapper = OnnxError("INVALID_ARGUMENT : got invalid dimensions"), RuntimeError("wrapped")
+    wrapper.__cause__, inner.__context__ = inner, wrapper
+    assert not is_lost(inner)
 
 
 def room_for(most: int, error: Callable[[], Exception]) -> tuple[list[int], Callable[[Sequence[int]], list[int]]]:
@@ -231,6 +279,12 @@ def test_a_gpu_that_a_tool_cannot_use_is_refused_where_its_table_names_it(monkey
         places.places(settings({"OCR": {"device": "cuda:0"}}), kinds("OCR"), [SMALL])
     reason = "OCR cannot use a GPU here: it is built for the processor; install another; or name cpu"
     assert str(told.value) == f"device in [tools.OCR] is 'cuda:0', but {reason}"
+
+
+def test_devices_of_all_tools_leave_one_that_can_use_no_gpu_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "lacks_gpu", lambda: "it is built for the processor")
+    monkeypatch.setattr(places, "seen", lambda: pytest.fail("nobody asks for a GPU"))
+    assert places.shown_here(settings({"devices": "cuda:0"}), ["OCR"]) == {"OCR": "cpu"}
 
 
 @pytest.mark.parametrize(

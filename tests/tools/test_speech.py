@@ -208,8 +208,8 @@ def test_package_of_the_back_end_that_is_missing_is_told(
 
 
 def test_only_a_model_hears_several_recordings_at_a_time() -> None:
-    assert SpeechToText(ToolSettings(basic=True)).together("cpu") == 1
-    assert SpeechToText(spoken("some/name")).together("cpu") == 2 * speech.BATCH.default
+    tool = SpeechToText(spoken("some/name"))
+    assert [tool.together(device) for device in ("cpu", "cpu:1", "cuda:0")] == [1, 1, 2 * speech.BATCH.default]
 
 
 def test_backend_and_weights_name_what_works(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tool_impls.server import worker_pool
 from tool_impls.server.call import Answer, Call
 from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
@@ -45,6 +46,24 @@ class Threads(base.BenchTool):
 
     def apply(self, folder):
         return str(os.environ.get("OMP_NUM_THREADS"))
+"""
+
+
+WAITS = """
+import time
+from tool_impls import base
+
+class Waits(base.BenchTool):
+    meta = base.tool("Waits", "Works alone for 0.4 s.", (base.text("word"),), base.TEXT_OUT)
+    category = "logic"
+    concurrency = 4
+
+    def together(self, device):
+        return 1
+
+    def apply(self, folder, /, word):
+        time.sleep(0.4)
+        return word
 """
 
 
@@ -151,3 +170,24 @@ def test_a_call_that_comes_late_starts_no_process(tmp_path: Path, monkeypatch: p
         return await pool.run(Call("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
 
     assert_stopped(asyncio.run(call_late()))
+
+
+def test_a_call_that_waits_for_others_in_its_process_has_no_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that of loading, which is over, nor its own, which has not begun."""
+    (tmp_path / "waits.py").write_text(WAITS)
+    pool = ProcessPool(
+        [WorkerSpec(ToolSettings(), ("Waits",), (tmp_path / "waits.py",), "cpu", None, tmp_path)], {"Waits": 4}
+    )
+
+    async def calls() -> list[int]:
+        try:
+            first = await pool.run(Call("Waits", str(tmp_path), {"word": "0"}), 5)  # the process has started
+            monkeypatch.setattr(worker_pool, "LOAD_SECONDS", 0.9)
+            rest = [pool.run(Call("Waits", str(tmp_path), {"word": word}), 0.9) for word in "1234"]
+            return [first.status, *(answer.status for answer in await asyncio.gather(*rest))]
+        finally:
+            await pool.close()
+
+    assert asyncio.run(calls()) == [200] * 5

@@ -110,7 +110,7 @@ class HubWhisper:
         language of the first window is that of all."""
         texts: list[str] = []
         at, language = 0, self._language
-        while at == 0 or sound.size - at >= SHORTEST:
+        while sound.size and (at == 0 or sound.size - at >= SHORTEST):
             heard = self._batched(_Window(sound[at : at + WINDOW], language))
             texts.append(heard.text)
             at, language = at + heard.samples, heard.language

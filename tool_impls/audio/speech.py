@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
-from tool_impls import base
+from tool_impls import base, devices
 from tool_impls.audio import basic_speech, faster_whisper_model, hub_whisper
 from tool_impls.bounds import RECORDING_SECONDS
 from tool_impls.options import Option
@@ -66,12 +66,14 @@ class SpeechToText(base.BenchTool):
             "max_seconds", "float", 0.0, "seconds of a recording that are transcribed; 0: all", released=30.0, least=0
         ),
     )
-    seconds = 1800.0  # calls share the model
-    concurrency = 32  # two batches: one gathers while the model hears the other
+    seconds = 600.0
+    concurrency = 32  # on a GPU two batches: one gathers while the model hears the other
     _model: Transcriber | None = None
 
     def together(self, device: str) -> int:
-        return 1 if _is_basic(self.settings) else self.concurrency  # pocketsphinx gains nothing by several at a time
+        return (
+            1 if devices.kind(device) == devices.CPU else self.concurrency
+        )  # a processor gains nothing by several at a time
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:

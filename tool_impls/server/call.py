@@ -65,8 +65,8 @@ class ToolRunner:
                 self._tools[name].setup(self._device)
                 self._loaded.add(name)
 
-    def run(self, call: Call, on_begun: Callable[[], None]) -> Answer:
-        """The answer to a call. ``on_begun`` is called when the tool is loaded and its work starts.
+    def run(self, call: Call, on_begun: Callable[[], None], on_loaded: Callable[[], None] = lambda: None) -> Answer:
+        """The answer to a call. ``on_loaded`` is called when the tool is loaded, ``on_begun`` when its work starts.
 
         Raises only errors of a GPU that this process can no longer use (``devices.is_lost``).
         """
@@ -78,6 +78,7 @@ class ToolRunner:
                 raise
             plain = isinstance(error, Fault | UsageProblem)
             return failure(500, str(error) if plain else f"{call.tool} cannot load: {error!r}")
+        on_loaded()
         with self._turns[call.tool]:
             on_begun()
             return self._answer(tool, call)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
-from tool_impls.devices import CPU, Gpu, seen
+from tool_impls.devices import CPU, Gpu, names, seen
 from tool_impls.fingerprint import fingerprints, result_identity
 from tool_impls.places import Places, asks_for_gpu, cards, places, shown, with_models
 from tool_impls.server.call import Answer, Call
@@ -109,7 +109,8 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
     slots: dict[str, int] = {}
     if heavy:
         pools = dict.fromkeys(heavy, DevicePool(on_devices, later=later))
-        processes = dict.fromkeys(heavy, 1) if later else {name: len(devices) for name, devices in found().items()}
+        most = len(names(settings.devices))
+        processes = dict.fromkeys(heavy, most) if later else {name: len(devices) for name, devices in found().items()}
         slots = {name: kinds[name].concurrency * processes[name] for name in heavy}
     confined = {name for name, kind in kinds.items() if kind.confined} - heavy.keys()
     for group in (confined, kinds.keys() - heavy.keys() - confined):
@@ -122,6 +123,6 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         slots,
         check(settings, kinds),
         lambda: fingerprints(settings, list(kinds), shown(found(), there())),
-        lambda name: result_identity(settings, name, cards(found().get(name, ()), there())),
+        lambda name: result_identity(settings, name, cards(found()[name], there()) if name in heavy else ""),
         {} if later else shown(found(), there()),
     )

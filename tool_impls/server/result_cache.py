@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tools import FILE_TYPES, Tool
 from tool_impls.naming import named_files
 from tool_impls.server.call import Answer, Call
@@ -60,8 +61,8 @@ class ResultCache:
         try:
             content = _content(tool, call)
             identity = self._identities[tool.name]()
-        except OSError as error:  # weights that cannot be read: the tool will say so
-            self._store.log(f"results of {tool.name} are not kept, because its files cannot be read ({error})")
+        except (OSError, UsageProblem) as error:  # weights that cannot be read, no such device: the tool will say so
+            self._store.log(f"results of {tool.name} are not kept: what they depend on cannot be told ({error})")
             return None
         if content is None:
             return None

@@ -101,7 +101,8 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
             runner.load(order["load"])
             answer = Answer(200, b"true")
         else:
-            answer = runner.run(Call(**order), lambda: channel.send({"id": number, "begun": True}))
+            begun, loaded = {"id": number, "begun": True}, {"id": number, "loaded": True}
+            answer = runner.run(Call(**order), lambda: channel.send(begun), lambda: channel.send(loaded))
     except BaseException as error:  # the server waits for an answer even where a library calls sys.exit()
         if lost := loss(error):
             channel.send({"lost": lost})

@@ -76,9 +76,10 @@ class ProcessPool:
             except _ProcessEnded as ended:
                 if self._closed:
                     return failure(*STOPPED)
-                if not ended.innocent and not left:
-                    break
-                left -= not ended.innocent
+                if not ended.innocent:
+                    if not left:
+                        break
+                    left -= ended.begun
         return await self._run_alone(call, seconds, self._choose(call.tool, after=worker).spec)
 
     async def load(self, name: str) -> Answer:
@@ -111,7 +112,7 @@ class ProcessPool:
                 if self._closed:
                     return failure(*STOPPED)
                 if ended.lost:
-                    why = f"each process that ran the call lost its device {spec.device} ({ended.lost})"
+                    why = f"its processes ended, the last one because it lost its device {spec.device} ({ended.lost})"
                     return failure(500, f"{call.tool}: {why}; see the driver's messages, or name another device")
                 if ended.begun:
                     reason = f"{call.tool} ended its process with these arguments, twice ({ended})"
@@ -139,7 +140,8 @@ class _Pending:
     """A call that a process has not answered yet."""
 
     answer: asyncio.Future[Answer]
-    begun: bool = False  # its models are loaded, the work has started
+    begun: bool = False  # the work has started
+    on_loaded: Callable[[], None] = lambda: None
     on_begun: Callable[[], None] = lambda: None
 
 
@@ -217,7 +219,9 @@ class _Process:
         pending = self.pending.get(head["id"])
         if pending is None or pending.answer.done():
             return  # it was timed out
-        if head.get("begun"):
+        if head.get("loaded"):
+            pending.on_loaded()
+        elif head.get("begun"):
             pending.begun = True
             pending.on_begun()
         else:
@@ -259,13 +263,15 @@ class _Worker:
                 await self._process.close()
 
     async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
-        """The answer, or 408 after ``seconds`` of work. The time to start and to load models does not count."""
+        """The answer, or 408 after ``seconds`` of work. The time to start, to load models and to wait for other calls
+        in the process does not count."""
         pending = _Pending(asyncio.get_running_loop().create_future())
         number = next(self._numbers)
         process: _Process | None = None
         self.calls[tool] += 1
         try:
             async with asyncio.timeout(LOAD_SECONDS) as limit:
+                pending.on_loaded = lambda: limit.reschedule(None)
                 pending.on_begun = lambda: limit.reschedule(asyncio.get_running_loop().time() + seconds)
                 process = await self._running_process()
                 process.add(number, pending)
