@@ -617,7 +617,7 @@ class Spy:
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
     found = Spy()
-    monkeypatch.setattr("tool_impls.video.video_ocr.reader", lambda: found)
+    monkeypatch.setattr("tool_impls.perception.ocr.reader", lambda device: found)
     return found
 
 
