@@ -81,14 +81,17 @@ def gpus() -> tuple[Gpu, ...]:
             found = json.loads(done.stdout.splitlines()[-1])  # torch may warn before
             return tuple(Gpu(f"cuda:{number}", *one) for number, one in enumerate(found))
         why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    advice = 'mend the driver, or set devices = "cpu" in [tools]'
+    advice = "mend the driver, or name cpu as the device"
     raise UsageProblem(f"this machine has a GPU, but torch cannot look at it ({why[:300]}); {advice}")
 
 
 @cache
 def seen() -> tuple[Gpu, ...]:
-    """The GPUs as this process saw them when it asked first."""
-    return gpus()
+    """The GPUs for the tools, as this process saw them when it asked first. Raises UsageProblem as ``gpus``."""
+    try:
+        return gpus()
+    except UsageProblem as problem:
+        raise UsageProblem(f"devices in [tools]: {problem}") from None
 
 
 def names(wanted: str) -> list[str]:

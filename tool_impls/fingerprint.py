@@ -42,8 +42,7 @@ def result_identity(settings: ToolSettings, name: str, place: str) -> str:
 
     It has more than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are
     installed (a tool names only some of those that it uses), the interpreter, and ``place``: the cards that its model
-    may run on, empty without a model. Raises
-    OSError if weights or code cannot be read.
+    may run on, empty without a model. Raises OSError if weights or code cannot be read.
     """
     kind = TOOLS[name]
     classes = [base for base in kind.__mro__ if issubclass(base, BenchTool)]  # other bases are of installed packages

@@ -14,8 +14,12 @@ PAGE = text("docs/architecture.md")
 PACKAGES = ("agentgauge", "agentgauge_reports", "bench_gta", "bench_wild", "bench_mmau", "tool_impls")
 DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_architecture.py"))
 
-XDIST_QUEUE = "agentgauge/pytest_plugin/xdist/worker_queue.py"
-"""Of the exceptions the one that no private name shows."""
+UNSEEN = {
+    "agentgauge/pytest_plugin/xdist/worker_queue.py",
+    "tool_impls/audio/faster_whisper_model.py",
+    "tool_impls/perception/ocr_engine.py",
+}
+"""The exceptions that no private name shows: they read or replace what belongs to an object of the package."""
 
 OFFERED = {
     "os._exit",
@@ -25,6 +29,7 @@ OFFERED = {
     "sys.stdin",
     "tempfile.tempdir",
     "Image.MAX_IMAGE_PIXELS",
+    "torch.backends.cudnn.allow_tf32",
 }
 """What their packages document for use, or for assignment."""
 
@@ -52,7 +57,7 @@ def test_no_other_file_reaches_into_another_package() -> None:
         for file in DRAWING["folder_of"](package).rglob("*.py")
         if reaches(file)
     }
-    assert found | {XDIST_QUEUE} == excepted
+    assert found | UNSEEN == excepted
 
 
 def test_reaching_into_a_package_is_found(tmp_path: Path) -> None:

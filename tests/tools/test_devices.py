@@ -119,10 +119,12 @@ def test_where_torch_fails_no_model_moves_to_the_processor(
     monkeypatch.setattr(devices, "_PROBE_SECONDS", 0.5 if "sleep" in probe else 60)
     with pytest.raises(UsageProblem) as told:
         gpus()
-    assert str(told.value) == (
-        f"this machine has a GPU, but torch cannot look at it ({why});"
-        ' mend the driver, or set devices = "cpu" in [tools]'
-    )
+    reason = f"this machine has a GPU, but torch cannot look at it ({why}); mend the driver, or name cpu as the device"
+    assert str(told.value) == reason
+    devices.seen.cache_clear()
+    with pytest.raises(UsageProblem) as told:
+        devices.seen()
+    assert str(told.value) == f"devices in [tools]: {reason}"
 
 
 @pytest.mark.parametrize(

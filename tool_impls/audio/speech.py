@@ -71,9 +71,8 @@ class SpeechToText(base.BenchTool):
     _model: Transcriber | None = None
 
     def together(self, device: str) -> int:
-        return (
-            1 if devices.kind(device) == devices.CPU else self.concurrency
-        )  # a processor gains nothing by several at a time
+        # a processor gains nothing by several at a time
+        return 1 if devices.kind(device) == devices.CPU else self.concurrency
 
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
@@ -123,7 +122,7 @@ class SpeechToText(base.BenchTool):
         load: Callable[..., Transcriber] = (
             hub_whisper.HubWhisper if backend == HUB else faster_whisper_model.FasterWhisper
         )
-        model = load(source, device, batch, beams, language)
+        model = load(source, devices.plain(device), batch, beams, language)
         if language and language not in model.languages:
             known = f"one that the model knows: {', '.join(model.languages)}"
             raise ToolUnavailable(f"language in [tools.{TABLE}] must be {known}; got {language!r}")

@@ -57,6 +57,8 @@ class ToolRunner:
         self._loading = {name: threading.Lock() for name in self._tools}
         self._turns = {name: threading.Semaphore(tool.together(device)) for name, tool in self._tools.items()}
         self._loaded: set[str] = set()
+        self.concurrency = sum(tool.concurrency for tool in self._tools.values())
+        """Calls that the server sends at a time."""
 
     def load(self, name: str) -> None:
         """Set a tool up, if that has not been done. Raises the error of its ``setup``; the next call tries again."""

@@ -127,7 +127,8 @@ def main() -> None:
     spec: WorkerSpec = pickle.loads(first)  # from the server that started this process
     tempfile.tempdir = os.environ["TMPDIR"] = str(spec.scratch)  # here, and in the processes that it starts
     runner = _runner(spec, channel)
-    pool = ThreadPoolExecutor(64, thread_name_prefix="tool")  # the server keeps to each tool's own number
+    # for all calls that the server sends, and the loads: none that waits for its turn keeps another one waiting
+    pool = ThreadPoolExecutor(2 * runner.concurrency, thread_name_prefix="tool")
     while (message := _read_message(stream)) is not None:
         order = json.loads(message)
         pool.submit(_work, runner, channel, order.pop("id"), order)
