@@ -1,17 +1,16 @@
-# make bench   everything bundled, with the default embedded model, on 2 workers
-# make check   lint, types and the tests that take milliseconds: the loop of daily work
-# make test    all of the project's own tests
-# make faults  the long forms of the fault tests: kills at random moments, slow and broken endpoints, full disks, damaged documents
-# make coverage  which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
-# make lint    ruff, mypy, the layers of the packages, dead code
-# make agents  agents of two frameworks, each in an environment of its own, solve bundled tasks by MCP
-# make docs    draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
+# make bench       everything bundled, with the default embedded model, on 2 workers
+# make check       lint, types and the tests that take milliseconds: the loop of daily work
+# make test        the project's own tests, but for those of make test-heavy
+# make test-heavy  the tests that need torch, Ray, a browser or other environments, and the long forms of others
+# make coverage    which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
+# make lint        ruff, mypy, the layers of the packages, dead code
+# make docs        draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
-# make perf    measures speed and memory for some 20 minutes, and writes the tables and plots of docs/performance.md
-# make gpu     tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
-# make gpu-wheels   what make gpu needs on a machine without network that has Python 3.12 and torch, into .gpu-wheels
+# make perf        measures speed and memory, for docs/performance.md
+# make gpu         tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
+# make gpu-wheels  what make gpu needs on a machine without network that has Python 3.12 and torch, into .gpu-wheels
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
-# Each but make gpu installs what it needs into .venv first; make bench, check and lint do without torch.
+# Each but make gpu installs what it needs into .venv first; bench, check, test and lint do without torch.
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,64 +21,63 @@ DEV := $(VENV)/.installed-dev
 NPM := $(VENV)/.tried-npm
 DOCS := $(VENV)/.installed-docs
 
-PEERS := $(VENV)/peers
-BESIDE := $(VENV)/beside
+APART := $(foreach name,beside agents-openai agents-smolagents,$(VENV)/$(name)/.tried)
 
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test agents faults coverage lint docs screenshots benchmarks perf gpu gpu-wheels release-notes
+.PHONY: bench check test test-heavy coverage lint docs screenshots benchmarks perf gpu gpu-wheels release-notes
 .DEFAULT_GOAL := test
 
+# $(call install,ENVIRONMENT,PACKAGES): by uv where it can be had, else by pip. uv does not read pip's settings, so it is
+# given them; pip takes the newest of all indexes. Compiled at once, since processes in a sandbox cannot keep bytecode.
+pip_setting = $(shell $(PYTHON) -m pip config get $(1) 2>/dev/null)
+define install
+	@echo "installing $(2) into $(1)"; test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@$(1)/bin/python -m pip install -qq uv || echo "pip installs, since uv cannot be had"
+	@UV_INDEX_URL="$(call pip_setting,global.index-url)" UV_EXTRA_INDEX_URL="$(call pip_setting,global.extra-index-url)" \
+	UV_FIND_LINKS="$(call pip_setting,:env:.find-links)" UV_INDEX_STRATEGY=unsafe-best-match \
+	$(1)/bin/uv pip install -q --compile-bytecode --python $(1)/bin/python $(2) || $(1)/bin/python -m pip install -q $(2)
+endef
+
 $(VENV)/.installed-%: pyproject.toml
-	@$(PYTHON) install.py $(VENV) --editable '.[$*]'
+	$(call install,$(VENV),--editable '.[$*]')
 	@touch $@
 
 bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
-# for the tests of dashboards and of accessibility, where npm is there; without it they are skipped
+check: lint
+	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not slow and not heavy"; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
+
+# PROFILE: how many examples Hypothesis tries; ci has four times as many, the same ones each time
+PROFILE ?= dev
+TESTS := -n 2 --dist worksteal -W error --hypothesis-profile=$(PROFILE)
+test: $(CHECK)
+	@start=$$(date +%s); $(BIN)/pytest tests $(TESTS) -m "not heavy"; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+
+test-heavy: $(DEV) $(NPM) $(APART)
+	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests $(TESTS) -m heavy; status=$$?; echo "make test-heavy took $$(($$(date +%s) - start)) s"; exit $$status
+
+# For the tests of dashboards and of accessibility, where npm is there; without it they are skipped.
 $(NPM):
 	@mkdir -p $(VENV); if command -v npm >/dev/null; then \
 	npm install --silent --no-save --no-audit --no-fund --fetch-retries=1 --fetch-timeout=60000 --prefix $(VENV) allure@3 axe-core@4 \
 	|| echo "Allure and axe-core could not be installed by npm; the tests of dashboards and of accessibility will be skipped"; fi
 	@touch $@
 
-# tests/tools is left out whole: some of its files import torch
-check: lint
-	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not e2e and not slow" --ignore tests/tools; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
+# Environments of their own: pytest's other plugins, which would change every test of ours, and frameworks that pin other
+# versions of what we use. Tests that need one which could not be installed are skipped.
+$(VENV)/beside/.tried: PACKAGES = --editable '.[beside]'
+$(VENV)/agents-openai/.tried: PACKAGES = 'openai-agents>=0.24'
+$(VENV)/agents-smolagents/.tried: PACKAGES = 'smolagents[mcp,openai]>=1.26' 'mcp<2'
+$(VENV)/peers/.tried: PACKAGES = inspect-ai openai
+$(VENV)/%/.tried: pyproject.toml
+	$(call install,$(@D),$(PACKAGES)) || { rm -rf $(@D); echo "$(@D) could not be installed; what needs it will be skipped"; }
+	@mkdir -p $(@D); touch $@
 
-# other plugins of pytest, away from our own packages; without them the tests of running beside them are skipped
-$(BESIDE)/.tried: pyproject.toml
-	@$(PYTHON) install.py $(BESIDE) --editable '.[beside]' \
-	|| { rm -rf $(BESIDE); echo "pytest's other plugins could not be installed; the tests of running beside them will be skipped"; }
-	@mkdir -p $(BESIDE) && touch $@
-
-# PROFILE: how many examples Hypothesis tries; ci has four times as many, the same ones each time
-PROFILE ?= dev
-test: $(DEV) $(NPM) $(BESIDE)/.tried
-	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests -n 2 --dist worksteal -W error --hypothesis-profile=$(PROFILE); status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
-
-# frameworks pin versions of what our own environment has in others, so each has its own
-$(VENV)/agents-openai/.installed: Makefile
-	@$(PYTHON) install.py $(@D) 'openai-agents>=0.24'
-	@touch $@
-
-$(VENV)/agents-smolagents/.installed: Makefile
-	@$(PYTHON) install.py $(@D) 'smolagents[mcp,openai]>=1.26' 'mcp<2'
-	@touch $@
-
-agents: $(DEV) $(VENV)/agents-openai/.installed $(VENV)/agents-smolagents/.installed
-	$(BIN)/pytest tests/gta/test_frameworks.py tests/external_agent/test_frameworks.py -q -W error
-
-faults: $(DEV)
-	@start=$$(date +%s); $(BIN)/pytest tests -m faults -W error; status=$$?; echo "make faults took $$(($$(date +%s) - start)) s"; exit $$status
-
-# a part of the tests: those that start runs and stop them, but for two that a slower program fails
-COVERING := core store data plugin/test_run.py plugin/test_faults.py plugin/test_usage.py plugin/test_services.py \
-	plugin/test_gates.py plugin/test_prefetcher.py plugin/test_allure.py plugin/test_partition.py plugin/test_tool_server.py
-coverage: $(DEV)
-	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
+coverage: $(CHECK)
+	@start=$$(date +%s); $(BIN)/pytest tests $(TESTS) -q -m "not heavy" --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
 
 lint: $(CHECK)
 	$(BIN)/ruff check .
@@ -99,14 +97,8 @@ screenshots: $(DEV)
 benchmarks: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q -m "not perf"
 
-# another runner to compare with, away from our own packages; without it that figure is left out
-$(PEERS)/.tried:
-	@$(PYTHON) install.py $(PEERS) inspect-ai openai \
-	|| echo "inspect_ai could not be installed; it will not be measured"
-	@mkdir -p $(PEERS) && touch $@
-
-perf: $(DEV) $(PEERS)/.tried
-	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(PEERS)/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
+perf: $(DEV) $(VENV)/peers/.tried
+	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(VENV)/peers/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
 	$(BIN)/python -m benchmarks.write $(VENV)/figures.json || exit 1; echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status
 
 # With .venv where it is, else with the machine's own Python and the packages of .gpu-wheels.

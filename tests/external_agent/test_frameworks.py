@@ -1,6 +1,6 @@
 """Agents of two frameworks in the model's place: their own loops, the benchmark's tools by MCP, the run's model.
 
-``make agents`` makes an environment for each, and runs this.
+``make test-heavy`` makes an environment for each, and runs this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def test_a_framework_solves_what_its_model_solves(framework: str, tmp_path: Path) -> None:
     program = Path(sys.prefix) / f"agents-{framework}" / "bin" / "python"
     if not program.is_file():
-        pytest.skip("make agents makes the environments of the frameworks")
+        pytest.skip("make test-heavy makes the environments of the frameworks")
     (file,) = (ROOT / "examples" / "agents").glob(f"{framework}*_agent.py")
     few = ("-k", "test_end_to_end", "--limit=2", "--run-dir=run")
     result = run_gta(f"--agent={program} {file}", "--model=oracle", *few, cwd=tmp_path)

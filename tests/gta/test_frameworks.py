@@ -1,6 +1,6 @@
 """Agents of two frameworks use the benchmark's tools by MCP, as their makers' packages do it, on bundled tasks.
 
-Each framework has an environment of its own, since it pins other versions: ``make agents`` makes them, and runs this.
+Each framework has an environment of its own, since it pins other versions: ``make test-heavy`` makes them, and runs this.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def served(script: Path) -> Iterator[str]:
 @pytest.fixture(params=FRAMEWORKS)
 def framework(request: pytest.FixtureRequest) -> str:
     if not python_of(request.param).exists():
-        pytest.skip("the framework is not installed; `make agents` puts it into .venv/agents-NAME")
+        pytest.skip("the framework is not installed; `make test-heavy` puts it into .venv/agents-NAME")
     return str(request.param)
 
 

@@ -1,6 +1,6 @@
 """Popular plugins of pytest beside ours, each in a run with benchmark cases and a project's own tests.
 
-They are installed apart (``make test`` does it): in our own environment they would change every other test.
+They are installed apart (``make test-heavy`` does it): in our own environment they would change every other test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.plugin.test_installed import ANNOUNCE
 PYTHON = Path(sys.prefix) / "beside" / "bin" / "python"
 
 pytestmark = pytest.mark.skipif(
-    not PYTHON.exists(), reason="the other plugins are not installed; `make test` puts them into .venv/beside"
+    not PYTHON.exists(), reason="the other plugins are not installed; `make test-heavy` puts them into .venv/beside"
 )
 
 OWN = """

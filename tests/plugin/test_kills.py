@@ -17,7 +17,7 @@ from tests.plugin.project import PYTEST, Project, python, records, summary, with
 
 SAMPLES = 24
 MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 22))]
-"""Seeds of random moments; most are for ``make faults``."""
+"""Seeds of random moments; most are for ``make test-heavy``."""
 
 
 @pytest.fixture(scope="module")

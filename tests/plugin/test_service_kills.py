@@ -19,7 +19,7 @@ from tests.tools.test_worker_pool import running
 
 SAMPLES = 16
 MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 21))]
-"""Seeds of random moments; most are for ``make faults``. With the odd ones the run has two workers."""
+"""Seeds of random moments; most are for ``make test-heavy``. With the odd ones the run has two workers."""
 
 VICTIMS = {
     "model": "agentgauge.model.embedded.serve",
