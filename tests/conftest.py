@@ -16,22 +16,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MARKERS = {
-    "e2e": "starts processes: pytest inside pytest, servers, sandboxes",
-    "slow": "a file that takes seconds",
-    "faults": "the long form of a fault test; `make faults` runs it, `make test` does not",
+    "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
+    "heavy": "needs torch, Ray, a browser or an environment of its own, or is the long form of another; `make test-heavy`",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
-# Markers of whole folders; in the others, files and tests name their own.
-FOLDERS = {
-    "plugin": "e2e",
-    "fetch": "e2e",
-    "sandbox": "e2e",
-    "faults": "e2e",
-    "packaging": "e2e",
-    "run_folders": "e2e",
-    "launch": "e2e",
-    "tools": "slow",
-}
+# Folders whose tests are all slow; in the others, files and tests name the marker.
+SLOW_FOLDERS = {"plugin", "fetch", "sandbox", "faults", "packaging", "run_folders", "launch", "tools"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis's plugin, which chooses one of the profiles
@@ -43,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         from hypothesis import settings
     except ImportError:
-        raise pytest.UsageError("the project's own tests need Hypothesis; `make test` installs all they need") from None
+        raise pytest.UsageError("the project's own tests need Hypothesis; `make test` installs it") from None
     settings.register_profile("dev", max_examples=50, deadline=None)
     settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
     settings.load_profile("dev")  # `--hypothesis-profile=ci` takes the other
@@ -57,17 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest's own selection by ``-m``
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks the tests of whole folders, and leaves the long forms out where ``-m`` does not name them."""
+    """Marks the tests of slow folders."""
     tests = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(tests) and (name := FOLDERS.get(item.path.relative_to(tests).parts[0])):
-            item.add_marker(name)
-    if "faults" in (config.option.markexpr or ""):
-        return
-    left_out = [item for item in items if item.get_closest_marker("faults")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("faults")]
+        if item.path.is_relative_to(tests) and item.path.relative_to(tests).parts[0] in SLOW_FOLDERS:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)
