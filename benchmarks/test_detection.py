@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bundled_data.shapes.draw import KINDS, Drawing, draw
+from bundled_data.shapes import KINDS, Drawing, draw
 from tool_impls.perception.detection import finder
 from tool_impls.settings import ToolSettings
 

@@ -42,7 +42,7 @@ class Vision(ToolSubject):
 
     @cached_property
     def images(self) -> list[Any]:
-        from bundled_data.shapes.draw import draw
+        from bundled_data.shapes import draw
 
         return [draw(seed, (320, 240)).image for seed in range(INPUTS)]
 

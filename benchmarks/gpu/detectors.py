@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchmarks.gpu import observing, weights
 from benchmarks.gpu.notes import Check, NotThere
 from benchmarks.gpu.subject import INPUTS, ToolSubject
-from bundled_data.shapes.draw import draw
+from bundled_data.shapes import draw
 from tool_impls.base import BenchTool
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bundled_data.gta_atomic.canvas import Pen, Picture, paper, photo
+from bundled_data.canvas import Pen, Picture, paper, photo
 
 if TYPE_CHECKING:
     from PIL import Image

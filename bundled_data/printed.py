@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from bundled_data.gta_atomic.canvas import Pen, Picture, lay, paper, photo, table_top
+from bundled_data.canvas import Pen, Picture, lay, paper, photo, table_top
 
 INK = (38, 36, 40)
 Rows = Sequence[tuple[str, str]]

@@ -1,24 +1,27 @@
-"""Attached sounds and videos."""
+"""Writes the sounds and films of GTA-Workflow's bundled data: ``python -m bundled_data.audio_video [FOLDER]``."""
 
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bundled_data.gta_atomic.canvas import Pen
+from bundled_data.canvas import Pen
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+PROJECT = Path(__file__).parents[1]
+WORKFLOW = Path("bench_gta", "workflow", "mini", "files")
 RATE = 16_000  # samples a second
 COUNTS = (("09:00", 12), ("10:00", 31), ("11:00", 58), ("12:00", 66), ("13:00", 71), ("14:00", 97))
 """What the display at the door shows, a second each: the time, and how many came since the morning."""
 
 
-def sound_hall_bells(path: Path) -> None:
+def hall_bells(path: Path) -> None:
     """8 seconds: a chime of four notes from 1.0 to 4.0, a low gong from 5.0 to 7.5, and a faint hiss."""
     import numpy
 
@@ -31,12 +34,12 @@ def sound_hall_bells(path: Path) -> None:
     sound.write(path, [samples[None, :].astype(numpy.float32)], RATE, "mono")
 
 
-def video_wheel(path: Path) -> None:
+def wheel(path: Path) -> None:
     """6 seconds of a wheel that turns in the truing stand."""
     _film(path, [_wheel(number) for number in range(72)], 12)
 
 
-def video_door_display(path: Path) -> None:
+def door_display(path: Path) -> None:
     """6 seconds of the display at the door of the hall, which counts visitors."""
     _film(path, [_display(*COUNTS[number // 4]) for number in range(24)], 4)
 
@@ -88,3 +91,17 @@ def _film(path: Path, pictures: list[Any], rate: int) -> None:
     with Writer(path, Fraction(rate), pictures[0].size) as writer:
         for picture in pictures:
             writer.add(av.VideoFrame.from_image(picture))
+
+
+MAKERS = {"hall_bells.wav": hall_bells, "wheel.mp4": wheel, "door_display.mp4": door_display}
+
+
+def write(folder: Path) -> None:
+    """Write the files into their place below ``folder``."""
+    (folder / WORKFLOW).mkdir(parents=True, exist_ok=True)
+    for name, make in MAKERS.items():
+        make(folder / WORKFLOW / name)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else PROJECT)

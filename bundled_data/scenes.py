@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bundled_data.gta_atomic.canvas import Box, Colour, Pen, Picture, paper, photo, table_top
+from bundled_data.canvas import Box, Colour, Pen, Picture, paper, photo, table_top
 
 INK = (38, 36, 40)
 
