@@ -6,10 +6,6 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from benchmarks.draws import Draws
-
-AGAIN = ("limited", "limited for a second", "failed", "silent")
-
 Key = TypeVar("Key", int, str)
 
 
@@ -39,15 +35,3 @@ def simulated(fate: Callable[[Key, int], tuple[float, float | None]], keys: Sequ
         else:
             heapq.heappush(again, (now + held + wait, key, tries + 1))
     return end
-
-
-def seconds(draws: Draws, keys: Sequence[str], in_flight: int, *, timeout: float) -> float:
-    """As ``simulated``, with what the endpoint draws: a next try at once, or after the second that "Retry-After" asks
-    for. One without an answer holds its place for ``timeout`` seconds."""
-
-    def fate(key: str, tries: int) -> tuple[float, float | None]:
-        drawn = draws.draw(key, tries)
-        held = timeout if drawn.kind == "silent" else drawn.seconds
-        return held, float(drawn.kind == "limited for a second") if drawn.kind in AGAIN else None
-
-    return simulated(fate, keys, in_flight)
