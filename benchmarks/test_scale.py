@@ -13,7 +13,7 @@ from agentgauge_reports.page import write_page
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from benchmarks.measure import cpu, run
-from benchmarks.projects import bare_project, toy_project
+from benchmarks.projects import toy_project
 from tests.plugin.toy import Toy
 from tests.reports.page_runs import record
 from tests.reports.page_runs import write_run as made_run
@@ -55,18 +55,13 @@ def test_one_process(project, tmp_path, benchmark, figure):
     assert costs[MANY][0].own <= PROCESS
 
 
-def test_two_workers(project, tmp_path, benchmark, figure):
-    """From the first to the last moment, collection, summary and page included; beside a bare pytest with as many
-    cases."""
-    bare = bare_project(tmp_path / "bare", MANY)
-    costs = benchmark.pedantic(lambda: (run(project, *alone("2")), run(bare, "-q", "-n", "2")), rounds=1)
-    for name, cost, controller, worker in zip(
-        ("AgentGauge", "bare pytest"), costs, (CONTROLLER, None), (PROCESS, None), strict=True
-    ):
-        figure(f"{MANY:,} samples, -n 2, {name}: memory of the controller", cost.own, "MB", most=controller)
-        figure(f"{MANY:,} samples, -n 2, {name}: memory of the largest worker", cost.child, "MB", most=worker)
-    assert costs[0].own <= CONTROLLER
-    assert costs[0].child <= PROCESS
+def test_two_workers(project, benchmark, figure):
+    """From the first to the last moment, collection, summary and page included."""
+    cost = benchmark.pedantic(lambda: run(project, *alone("2")), rounds=1)
+    figure(f"{MANY:,} samples, -n 2: memory of the controller", cost.own, "MB", most=CONTROLLER)
+    figure(f"{MANY:,} samples, -n 2: memory of the largest worker", cost.child, "MB", most=PROCESS)
+    assert cost.own <= CONTROLLER
+    assert cost.child <= PROCESS
 
 
 SEARCH = """() => {
