@@ -52,7 +52,7 @@ SCHEMAS = [
     for part in walk(tool["function"]["parameters"]["properties"])
     if isinstance(part, dict)
 ]
-TEXTS = [part for part in ARGUMENTS if isinstance(part, str)]
+STRINGS = [part for part in ARGUMENTS if isinstance(part, str)]
 LISTS = [part for part in ARGUMENTS if isinstance(part, list) and part]
 KINDS = Counter(task.type for task in TASKS) + Counter(task.subtype for task in TASKS)
 KINDS += Counter(str(task.structure) for task in TASKS)
@@ -71,19 +71,17 @@ KINDS += Counter(str(task.structure) for task in TASKS)
         ("the same tool with another between", sum(one[0] != one[1] and one[0] in one[2:] for one in SIDE_BY_SIDE), 1),
         ("seven calls side by side", sum(len(one) >= 7 for one in SIDE_BY_SIDE), 1),
         ("six calls of a mixed graph", sum(task.structure == "cs" and len(names(task)) >= 6 for task in TASKS), 1),
-        ("calls without arguments", sum(not node.arguments for node in CALLS), 4),
         ("nested objects", sum(isinstance(value, dict) for node in CALLS for value in node.arguments.values()), 8),
         ("lists of objects", sum(isinstance(part[0], dict) for part in LISTS), 5),
-        ("floating numbers", sum(type(part) is float for part in ARGUMENTS), 10),
         ("whole floats", sum(type(part) is float and part.is_integer() for part in ARGUMENTS), 1),
         ("true or false", sum(type(part) is bool for part in ARGUMENTS), 7),
-        ("texts below ten characters", sum(len(part) < 10 for part in TEXTS), 40),
-        ("texts as observations", sum(isinstance(node.observation, str) for node in CALLS), 5),
         (
             "errors as observations",
             sum("error" in node.observation for node in CALLS if type(node.observation) is dict),
             1,
         ),
+        ("strings of ten words or more", sum(len(part.split()) >= 10 for part in STRINGS), 3),
+        ("strings below ten characters", sum(len(part) < 10 for part in STRINGS), 40),
         ("parameters of type float", sum(part.get("type") == "float" for part in SCHEMAS), 4),
         ("parameters with an enum", sum("enum" in part for part in SCHEMAS), 10),
         ("parameters with a default", sum("default" in part for part in SCHEMAS), 8),
