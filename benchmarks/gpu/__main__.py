@@ -97,7 +97,7 @@ def measured(device: str, parts: Sequence[str], *, small: bool) -> dict[str, Any
 
 
 def outcome_of(words: Sequence[str], seconds: float) -> str:
-    """Of a part that may take so long: ``measured``, or why it was not."""
+    """The outcome of a part that may take so long: ``measured``, or why it was not."""
     if seconds < 1:
         return "no time left"
     # small models lose time with more threads than one, most of all where other programs run
