@@ -11,15 +11,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from benchmarks.measure import inspect_ai, pace
 
 
 @dataclass(frozen=True)
@@ -52,32 +50,17 @@ class Notes:
     started: float = field(default_factory=time.time)
     load: float = field(default_factory=lambda: os.getloadavg()[0])
     figures: list[Figure] = field(default_factory=list)
-    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)  # plot → line → points
-    # module → seconds of ``pace`` before and after each of its benchmarks
-    paces: dict[str, list[float]] = field(default_factory=dict)
 
 
 NOTES = pytest.StashKey[Notes]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--figures", metavar="FILE", help="write the figures, and what the plots show, as JSON")
+    parser.addoption("--figures", metavar="FILE", help="write the figures as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[NOTES] = Notes()
-    config.addinivalue_line("markers", "perf: takes long; part of `make perf`, not of `make benchmarks`")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """See how fast the machine is: a virtual one may not always be the same."""
-    paces = item.config.stash[NOTES].paces.setdefault(item.path.stem, [])
-    paces.append(pace())
-    try:
-        return (yield)
-    finally:
-        paces.append(pace())
 
 
 @pytest.fixture
@@ -89,17 +72,6 @@ def figure(request: pytest.FixtureRequest, benchmark: Any) -> Callable[..., None
         request.config.stash[NOTES].figures.append(
             Figure(request.module.__name__.rsplit(".", 1)[-1], name, value, unit, most, least)
         )
-
-    return note
-
-
-@pytest.fixture
-def curve(request: pytest.FixtureRequest) -> Callable[[str, str, list[tuple[float, float]]], None]:
-    """Note a line of a plot: ``curve("workers", "wall, s", [(0, 3.2), (2, 3.1)])``. benchmarks.write knows the
-    plots."""
-
-    def note(plot: str, line: str, points: list[tuple[float, float]]) -> None:
-        request.config.stash[NOTES].curves.setdefault(plot, {})[line] = points
 
     return note
 
@@ -131,11 +103,8 @@ def _written(notes: Notes) -> dict[str, Any]:
             "load": notes.load,
             "system": platform.system(),
             "minutes": (time.time() - notes.started) / 60,
-            "paces": notes.paces,
         },
         "versions": {"Python": platform.python_version()}
-        | {name: version(name) for name in ("pytest", "pytest-xdist", "aiohttp", "openai")}
-        | ({"inspect-ai": found[1]} if (found := inspect_ai()) else {}),
+        | {name: version(name) for name in ("pytest", "pytest-xdist", "aiohttp", "openai")},
         "figures": [asdict(figure) | {"target": figure.target, "met": figure.met} for figure in notes.figures],
-        "curves": notes.curves,
     }

@@ -1,4 +1,4 @@
-"""Running a command and reading off what it cost; the endpoint beside it; taking turns."""
+"""Running a command and reading off what it cost in time and memory; servers beside it; taking turns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory import Watch
 from tests.plugin.project import PYTEST, ROOT, Project
+
+EVERY = 0.2  # seconds between two looks at the memory
+MB = 1024 / 1e6
+"""MB (10^6 bytes) in a KiB."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +65,31 @@ def run(project: Project, *arguments: str, env: dict[str, str] | None = None, ex
     return command([sys.executable, *PYTEST, *arguments], cwd=project.path, env=environment, log=log, expect=expect)
 
 
-def script(module: str, *arguments: str, folder: Path) -> Cost:
-    """Run one of the yardsticks beside this file."""
-    arguments = (sys.executable, "-m", f"benchmarks.{module}", *arguments)
-    return command(arguments, cwd=ROOT, env=dict(os.environ), log=folder / f"{module}.txt")
+@contextmanager
+def endpoint(latency: float = 0.2, calls: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The address of a slow endpoint (see benchmarks.endpoint); what it did is in the dict once the block is left."""
+    command = [sys.executable, "-m", "benchmarks.endpoint", str(latency), str(calls)]
+    done: dict[str, Any] = {}
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"], done
+        finally:
+            process.send_signal(signal.SIGTERM)
+            done.update(json.loads(process.stdout.readline()))
 
 
 @contextmanager
-def endpoint(latency: float = 0.2, **options: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The address of a slow endpoint; what it did is in the dict once the block is left.
-
-    ``latency``: seconds, the median. ``options``: of ``Draws``, and ``calls`` and ``cap``; see benchmarks.endpoint.
-    """
-    given = json.dumps({"median": latency, **options})
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.endpoint", given], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    done: dict[str, Any] = {}
-    try:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"], done
-    finally:
-        process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=10)
-        done.update(json.loads(rest))
-
-
-def inspect_ai() -> tuple[str, str] | None:
-    """The Python that has inspect_ai, and its version: the one that INSPECT_PYTHON names, else this one. None where
-    it lacks it."""
-    python = os.environ.get("INSPECT_PYTHON") or sys.executable
-    ask = "import importlib.metadata; print(importlib.metadata.version('inspect-ai'))"
-    done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
-    return (python, done.stdout.strip()) if done.returncode == 0 else None
+def tool_server(folder: Path, *arguments: str) -> Iterator[tuple[str, int]]:
+    """The address and the process id of a tool server without a token, whose cache lies in ``folder``."""
+    command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--no-token", *arguments]
+    env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
+        assert server.stdout is not None
+        try:
+            yield json.loads(server.stdout.readline())["url"], server.pid
+        finally:
+            server.terminate()
 
 
 @contextmanager
@@ -140,21 +135,12 @@ def processes(count: int) -> tuple[str, ...]:
 
 
 def alternate(contestants: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, list[Cost]]:
-    """Let all run in turn, every second round in the opposite order: what disturbs a machine for a while disturbs
-    all alike."""
+    """Let all run in turn, every second round in the opposite order: what disturbs a machine disturbs all alike."""
     costs: dict[str, list[Cost]] = {name: [] for name in contestants}
     for number in range(rounds):
         for name in (list if number % 2 == 0 else reversed)(list(contestants)):
             costs[name].append(contestants[name]())
     return costs
-
-
-def pace() -> float:
-    """Seconds that a fixed piece of work takes."""
-    start = time.perf_counter()
-    for number in range(3_000_000):
-        number * number % 7
-    return time.perf_counter() - start
 
 
 def wall(costs: Sequence[Cost]) -> float:
@@ -164,3 +150,52 @@ def wall(costs: Sequence[Cost]) -> float:
 
 def cpu(costs: Sequence[Cost]) -> float:
     return min(cost.cpu for cost in costs)
+
+
+class Watch:
+    """Looks at a process and all below it until ``stop`` is set. Figures are peaks in MB of resident memory."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.stop = threading.Event()
+        self.together = self.own = self.child = 0.0
+
+    def run(self) -> None:
+        while not self.stop.wait(EVERY):
+            now = 0.0
+            for pid in [self.pid, *below(self.pid)]:
+                now += kib("VmRSS", pid) * MB
+                peak = kib("VmHWM", pid) * MB
+                if pid == self.pid:
+                    self.own = max(self.own, peak)
+                else:
+                    self.child = max(self.child, peak)
+            self.together = max(self.together, now)
+
+
+def below(pid: int) -> list[int]:
+    """The processes that descend from one, in no special order."""
+    found: list[int] = []
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for word in (thread / "children").read_text().split():
+                found += [int(word), *below(int(word))]
+    except OSError:  # it has just ended
+        pass
+    return found
+
+
+def machine_cpu() -> float:
+    """Seconds of processor time of all processes of the machine since it started."""
+    user, nice, system = map(int, Path("/proc/stat").read_text().split(maxsplit=4)[1:4])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+def kib(field: str, pid: int | str = "self") -> int:
+    """KiB: ``VmRSS`` now, ``VmHWM`` at the peak; 0 for a process that has ended. Of that process alone: what
+    ``getrusage`` tells begins with the parent's."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), 0)

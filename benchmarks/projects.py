@@ -39,23 +39,6 @@ def test_say(client, sample):
 """
 
 
-SETTINGS = f"""
-[tools]
-basic = true
-missing = "disable"
-cache_mb = 0
-
-[tools.GoogleSearch]
-folder = "{ROOT / "bench_gta" / "atomic" / "mini" / "search"}"
-"""
-
-
-def every_call_works(project: Project) -> tuple[str, ...]:
-    """Options for pytest with which the project's tools have the checkout's settings, but keep no results."""
-    (project.path / "agentgauge.toml").write_text(SETTINGS)
-    return "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(project.path)
-
-
 def toy_project(path: Path, cases: int, name: str = "Toy") -> Project:
     """The toy benchmark, or one of benchmarks.toys."""
     project = Project.make(path, cases)

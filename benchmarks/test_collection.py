@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from benchmarks.measure import alternate, cpu, endpoint, processes, run, so_far, started, wait_until, wall
+from benchmarks.measure import alternate, cpu, endpoint, run, so_far, started, wait_until, wall
 from benchmarks.projects import bare_project, gta_project, toy_project
 from tests.plugin.project import ROOT, Project
 
@@ -41,31 +41,6 @@ def test_collecting(tmp_path, benchmark, figure, name, make, data):
         f"collecting {CASES} cases with -k, {name} / bare, wall",
         wall(costs["ours -k"]) / wall(costs["bare -k"]),
         most=MOST,
-    )
-
-
-@pytest.mark.perf
-def test_collecting_in_thirty_two_workers(tmp_path, benchmark, figure):
-    """No case is selected, so what each worker does is to start up and to collect."""
-    bare, ours = bare_project(tmp_path / "bare", CASES), gta_project(tmp_path / "ours", CASES)
-    run(ours, "--collect-only", "-qq", "--data", "gta_atomic")
-    nothing = ("-q", *processes(32), "-k", "nothing")
-    contestants = {
-        "bare": lambda: run(bare, *nothing, expect=(5,)),
-        "ours": lambda: run(ours, *nothing, "--data", "gta_atomic", expect=(5,)),
-    }
-    costs = {}
-    benchmark.pedantic(lambda: costs.update(alternate(contestants, 1)), rounds=1)
-    figure(
-        f"collecting {CASES} cases in each of 32 workers, gta / bare, wall",
-        wall(costs["ours"]) / wall(costs["bare"]),
-        most=MOST,
-    )
-    figure(f"collecting {CASES} cases in each of 32 workers, gta / bare, CPU", cpu(costs["ours"]) / cpu(costs["bare"]))
-    figure(
-        f"{CASES} cases: memory of the largest of 32 workers, gta - bare",
-        costs["ours"][0].child - costs["bare"][0].child,
-        "MB",
     )
 
 

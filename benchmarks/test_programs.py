@@ -1,149 +1,146 @@
-"""Apple MMAU's programs and notebooks against the plain way, which is a bare interpreter for each test of a program and
-for each notebook, on all processors.
-
-The records are of the official numbers and sizes, half of the programs are wrong, and the five of a problem differ.
-"""
+"""Programs that a model wrote: what the sandbox costs beside the plain way, a bare interpreter for each program and
+test or for each notebook."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
 
-from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
+from agentgauge import sandbox
 from agentgauge.run.thread_pools import processors
-from bench_mmau import oracle
 from bench_mmau.contests import score
-from bench_mmau.contests.candidate import read_groups
-from bench_mmau.contests.execute import ExecutionLimits
-from bench_mmau.contests.extract import extract_code
-from bench_mmau.contests.prompts import REPEATS
-from bench_mmau.data import NOTEBOOK_DATA
-from bench_mmau.notebooks import cells, execute
-from benchmarks.half_wrong import altered
-from benchmarks.memory import machine_cpu
-from benchmarks.official import DATE, write_all
+from bench_mmau.notebooks import execute
+from benchmarks.measure import machine_cpu
 
-MOST = 1.3
-PROBLEMS, TURNS = 4, 18
-ROUNDS = 2
-Record = Mapping[str, Any]
+TESTS, DIFFERENT = 100, 5
+ROUNDS = 3
+CELLS = [
+    "import numpy as np, pandas as pd, matplotlib.pyplot as plt",
+    "table = pd.DataFrame({'x': np.arange(1000), 'y': np.arange(1000) ** 2})\nprint(table.describe())",
+    "figure, axes = plt.subplots()\naxes.plot(table.x, table.y)\nplt.show()",
+]
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("official")
-    return write_all(folder, 1.0, ("mmau",))["mmau"]
-
-
-def records(root: Path, name: str, count: int) -> list[Record]:
-    with (root / f"{name}_{DATE}.jsonl").open("rb") as lines:
-        return [json.loads(line) for line in islice(lines, count)]
-
-
-def replies(record: Record, gold: Callable[[Record, ChatRequest], ChatReply], count: int) -> list[str]:
-    """What the model that is half wrong answers."""
-    requests = [ChatRequest((), case=CaseKey("mmau", record["id"], turn=turn)) for turn in range(count)]
-    return [altered(gold(record, request), record["id"], request).text for request in requests]
-
-
-def compared(benchmark: Any, figure: Callable[..., None], what: str, ways: Sequence[Sequence[Callable[[], object]]]):
-    """Do the jobs of both ways in turn, each on all processors; note what they took for each job, and the ratios."""
-    wall: list[list[float]] = [[], []]
-    cpu: list[list[float]] = [[], []]
+def test_the_start_of_a_program(benchmark, figure):
+    """From the call to its result, for a program that ends at once, in a process that stands ready."""
+    script = sandbox.Script("import os\n\ndef main():\n    os._exit(0)\n")
+    bare: list[float] = []
+    ours: list[float] = []
 
     def both() -> None:
-        for way, jobs in enumerate(ways):
-            before, began = machine_cpu(), time.perf_counter()
-            with ThreadPoolExecutor(processors() + way) as threads:  # as many programs at a time; ours has slots
-                list(threads.map(lambda job: job(), jobs))
-            wall[way].append(time.perf_counter() - began)
-            cpu[way].append(machine_cpu() - before)
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
+        bare.append(time.perf_counter() - began)
+        with sandbox.scratch_folder() as folder:
+            began = time.perf_counter()
+            assert sandbox.run(script, folder=folder, keep=False).status == "ok"
+            ours.append(time.perf_counter() - began)
+
+    benchmark.pedantic(both, rounds=41, warmup_rounds=2)
+    figure("the start of a program in the sandbox, median", 1000 * median(ours), "ms", most=10)
+    figure("the start of a program in the sandbox / of a bare interpreter", median(ours) / median(bare), most=1.3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "programs", "solved", "most"),
+    [
+        ("five equal programs that do not compile", ["print(int(input()) ** 2"] * 5, False, 0.05),
+        ("five equal right programs", ["print(int(input()) ** 2)"] * 5, True, 0.1),
+        ("five different right programs", [f"print(int(input()) ** 2)  # {n}" for n in range(5)], True, 0.5),
+        ("five different programs that fail at once", [f"raise ValueError({n})" for n in range(5)], False, 0.5),
+    ],
+)
+def test_five_programs_of_a_problem(benchmark, figure, kind: str, programs: Sequence[str], solved: bool, most: float):
+    """Three groups of tests: one, three and two."""
+    numbers = {"public_tests": [1], "private_tests": [2, 3, 4], "generated_tests": [5, 6]}
+    problem = {"id": "square", **{name: squares(some) for name, some in numbers.items()}}
+    bare: list[float] = []
+    ours: list[float] = []
+
+    def both() -> None:
+        began = machine_cpu()
+        for program in programs:
+            for number in (number for some in numbers.values() for number in some):
+                plainly(program, f"{number}\n")
+        middle = machine_cpu()
+        assert score.judge(problem, [[program] for program in programs]).passed is solved
+        bare.append(middle - began)
+        ours.append(machine_cpu() - middle)
 
     benchmark.pedantic(both, rounds=ROUNDS, warmup_rounds=1)
-    for name, seconds in (("wall time", wall), ("processor time", cpu)):
-        bare, ours = (min(taken[1:]) for taken in seconds)
-        figure(f"{what}, {name}, the plain way", 1000 * bare / len(ways[0]), "ms")
-        figure(f"{what}, {name}, ours", 1000 * ours / len(ways[0]), "ms")
-        figure(f"{what}, {name}: ours / the plain way", ours / bare, most=MOST)
+    figure(f"{kind} / a bare interpreter for each test, processor time", min(ours) / min(bare), most=most)
 
 
-@pytest.mark.perf
-def test_contests(benchmark, figure, root):
-    problems = records(root, "code_contests_regular", PROBLEMS)
-    drawn = [(problem, replies(problem, oracle.program, REPEATS)) for problem in problems]
-
-    def plain(problem: Record, texts: Sequence[str]) -> None:
-        for program in map(extract_code, texts):
-            for given in (text for group in read_groups(problem) for text in group.inputs):
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    command = [sys.executable, "-c", program]
-                    subprocess.run(
-                        command,
-                        input=given,
-                        capture_output=True,
-                        text=True,
-                        timeout=ExecutionLimits().test_seconds,
-                        check=False,
-                    )
-
-    ways = [[partial(way, *one) for one in drawn] for way in (plain, judged)]
-    compared(benchmark, figure, "Apple MMAU: five programs of a problem", ways)
+def squares(numbers: Sequence[int]) -> dict[str, list[str]]:
+    return {"input": [f"{number}\n" for number in numbers], "output": [f"{number**2}\n" for number in numbers]}
 
 
-def judged(problem: Record, texts: Sequence[str]) -> None:
-    score.judge(problem, [[text] for text in texts])
+def plainly(program: str, given: str = "", folder: Path | None = None) -> None:
+    subprocess.run(
+        [sys.executable, "-c", program], input=given, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
-def test_notebooks(tmp_path, benchmark, figure, root):
-    turns = [record for record in records(root, "code_kaggle", TURNS) if record["notebook"]]
-    written = [cells.build(turn, replies(turn, oracle.cells_then_answers, 1))[0] for turn in turns]
-    (tmp_path / "input").symlink_to(root / NOTEBOOK_DATA)
-    folder = tmp_path / "work"
-    folder.mkdir()
+def test_problems_of_official_size(benchmark, figure):
+    """100 tests, five different programs, half of them wrong; problems side by side on all processors."""
+    numbers = range(TESTS)
+    problem = {"id": "square", "public_tests": squares([0]), "private_tests": squares(numbers)}
+    programs = [f"print(int(input()) ** 2{' + 1' * (n % 2)})  # {n}" for n in range(DIFFERENT)]
 
-    def plain(solution: cells.Solution) -> None:
-        program = "\n".join("".join(cell["source"]) for cell in solution.cells if cell["cell_type"] == "code")
-        subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, check=False)
+    def plain() -> None:
+        for program in programs:
+            for number in (0, *numbers):
+                plainly(program, f"{number}\n")
 
-    where = execute.ExecutionSettings(root / NOTEBOOK_DATA)
-    ways = [
-        [partial(plain, solution) for solution in written],
-        [partial(execute.run, solution, where) for solution in written],
-    ]
-    compared(benchmark, figure, "Apple MMAU: a notebook", ways)
+    def ours() -> None:
+        score.judge(problem, [[program] for program in programs])
+
+    compared(benchmark, figure, "a problem with 100 tests", plain, ours, jobs=2)
 
 
-def test_a_notebooks_start(benchmark, figure):
-    """From the call to its result, for one cell that does nothing, once processes stand ready; then with the usual
-    imports, against an interpreter that imports them."""
-    imports = "import numpy, pandas, matplotlib.pyplot\n"
+def test_notebooks(tmp_path, benchmark, figure):
+    """A notebook that draws, with the usual imports."""
+    cells = [{"cell_type": "code", "metadata": {}, "source": [source]} for source in CELLS]
+    settings = execute.ExecutionSettings()
 
-    def ours(source: str) -> float:
-        began = time.perf_counter()
-        cell = {"cell_type": "code", "metadata": {}, "source": [source]}
-        assert execute.run_cells([cell], execute.ExecutionSettings()).success
-        return time.perf_counter() - began
+    def ours() -> None:
+        assert execute.run_cells(cells, settings).success
 
-    def bare() -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", imports], check=True)
-        return time.perf_counter() - began
+    compared(benchmark, figure, "a notebook", lambda: plainly("\n".join(CELLS), folder=tmp_path), ours, jobs=8)
 
-    taken: list[tuple[float, ...]] = []
-    benchmark.pedantic(lambda: taken.append((ours("pass\n"), ours(imports), bare())), rounds=15, warmup_rounds=6)
-    start, importing, plain = (median(seconds) for seconds in zip(*taken[6:], strict=True))
-    figure("Apple MMAU: the start of a notebook, median", 1000 * start, "ms", most=50)
-    figure("Apple MMAU: a notebook that imports numpy, pandas and matplotlib, median", 1000 * importing, "ms")
-    figure("Apple MMAU: the same / a bare interpreter", importing / plain, most=MOST)
+
+def compared(
+    benchmark: Any,
+    figure: Callable[..., None],
+    what: str,
+    plain: Callable[[], None],
+    ours: Callable[[], None],
+    *,
+    jobs: int,
+) -> None:
+    """Do so many jobs both ways in turn, each on all processors."""
+    walls: list[list[float]] = [[], []]
+    cpus: list[list[float]] = [[], []]
+
+    def both() -> None:
+        for way, job in enumerate((plain, ours)):
+            before, began = machine_cpu(), time.perf_counter()
+            with ThreadPoolExecutor(processors() + way) as threads:  # as many programs at a time; ours has slots
+                list(threads.map(lambda each: each(), islice(cycle([job]), jobs)))
+            walls[way].append(time.perf_counter() - began)
+            cpus[way].append(machine_cpu() - before)
+
+    benchmark.pedantic(both, rounds=ROUNDS)
+    for name, seconds in (("wall time", walls), ("processor time", cpus)):
+        bare, own = (min(taken[1:]) for taken in seconds)  # the first round prepares processes
+        figure(f"{what}, {name}, ours", 1000 * own / jobs, "ms")
+        figure(f"{what}, {name}: ours / the plain way", own / bare, most=1.3)

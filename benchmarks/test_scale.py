@@ -1,93 +1,106 @@
-"""What a sample costs when there are many: from 1,000 to 100,000, with cases that ask nobody, so that only the
-harness is left."""
+"""A run of 100,000 cases: what a sample costs, the memory, and how quick its page is in a browser.
+
+The cases ask no model, so that only AgentGauge is left.
+"""
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from agentgauge_reports.page import write_page
 
-from benchmarks.measure import alternate, cpu, run, wall
-from benchmarks.projects import bare_project, toy_project
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.types import Event
+from benchmarks.measure import cpu, run
+from benchmarks.projects import toy_project
+from tests.plugin.toy import Toy
+from tests.reports.page_runs import record
+from tests.reports.page_runs import write_run as made_run
 
-POINTS = (1_000, 10_000, 30_000, 100_000)
+MANY, FEW = 100_000, 1_000
 FLAT = 1.25
 """How much more a sample may cost among the most than among the fewest. Start-up is taken off."""
 
-FEW, MANY = 2_000, 20_000
-
-PROCESS, CONTROLLER = 150 + 0.004 * POINTS[-1], 150 + 0.001 * POINTS[-1]
+PROCESS, CONTROLLER = 150 + 0.004 * MANY, 150 + 0.001 * MANY
 """MB that a run of the most may take: a process that collects, and one that only distributes. Of pytest's own an
 item takes 2.9 KB."""
 
 
-@pytest.mark.perf
-def test_cost_of_a_sample_from_1000_to_100000(tmp_path, benchmark, figure, curve):
-    projects = {samples: toy_project(tmp_path / str(samples), samples, "SilentToy") for samples in (1, *POINTS)}
-    contestants = {
-        samples: lambda project=project: run(project, *toy_alone("0")) for samples, project in projects.items()
-    }
+def alone(workers: str) -> tuple[str, ...]:
+    """Options of a run whose cases ask no model; the address is never used."""
+    model = ("--model", "m", "--model-url", "http://127.0.0.1:9/v1")
+    return ("-q", "--data", "toy", *model, "-n", workers, "--in-flight", "128")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return toy_project(tmp_path_factory.mktemp("project") / "many", MANY, "SilentToy")
+
+
+def test_one_process(project, tmp_path, benchmark, figure):
     costs = {}
-    benchmark.pedantic(lambda: costs.update(alternate(contestants, 2)), rounds=1)
-    cost = {samples: 1000 * (cpu(costs[samples]) - cpu(costs[1])) / samples for samples in POINTS}
-    curve("samples", "CPU a sample, ms", [(samples, cost[samples]) for samples in POINTS])
-    curve(
-        "samples",
-        "wall a sample, ms",
-        [(samples, 1000 * (wall(costs[samples]) - wall(costs[1])) / samples) for samples in POINTS],
-    )
-    for samples in POINTS:
-        figure(f"{samples:,} samples: CPU a sample", cost[samples], "ms")
-    figure(f"CPU a sample among {POINTS[-1]:,} / among {POINTS[0]:,}", cost[POINTS[-1]] / cost[POINTS[0]], most=FLAT)
-    most = max(cost.own for cost in costs[POINTS[-1]])
-    figure(f"{POINTS[-1]:,} samples, -n 0: memory", most, "MB", most=PROCESS)
-    assert most <= PROCESS
+
+    def measure() -> None:
+        for samples in (1, FEW):
+            small = toy_project(tmp_path / str(samples), samples, "SilentToy")
+            costs[samples] = [run(small, *alone("0")) for _ in range(3)]
+        costs[MANY] = [run(project, *alone("0"))]
+
+    benchmark.pedantic(measure, rounds=1)
+    few, many = (1000 * (cpu(costs[samples]) - cpu(costs[1])) / samples for samples in (FEW, MANY))
+    figure(f"{MANY:,} samples: CPU a sample", many, "ms")
+    figure(f"CPU a sample among {MANY:,} / among {FEW:,}", many / few, most=FLAT)
+    figure(f"{MANY:,} samples, -n 0: memory", costs[MANY][0].own, "MB", most=PROCESS)
+    assert costs[MANY][0].own <= PROCESS
 
 
-@pytest.mark.perf
-def test_memory_of_a_distributed_run_of_100000(tmp_path, benchmark, figure):
+def test_two_workers(project, benchmark, figure):
     """From the first to the last moment, collection, summary and page included."""
-    project = toy_project(tmp_path / "ours", POINTS[-1], "SilentToy")
-    cost = benchmark.pedantic(lambda: run(project, *toy_alone("2")), rounds=1)
-    figure(f"{POINTS[-1]:,} samples, -n 2: memory of the controller", cost.own, "MB", most=CONTROLLER)
-    figure(f"{POINTS[-1]:,} samples, -n 2: memory of the largest worker", cost.child, "MB", most=PROCESS)
+    cost = benchmark.pedantic(lambda: run(project, *alone("2")), rounds=1)
+    figure(f"{MANY:,} samples, -n 2: memory of the controller", cost.own, "MB", most=CONTROLLER)
+    figure(f"{MANY:,} samples, -n 2: memory of the largest worker", cost.child, "MB", most=PROCESS)
     assert cost.own <= CONTROLLER
     assert cost.child <= PROCESS
 
 
-@pytest.mark.perf
-def test_memory_a_case_beside_bare_pytest(tmp_path, benchmark, figure):
-    """Every worker holds pytest's items of all cases, and a bare controller the reports of all."""
-    peaks = {}
-
-    def measure() -> None:
-        for samples in (FEW, MANY):
-            ours = toy_project(tmp_path / f"ours{samples}", samples, "SilentToy")
-            bare = bare_project(tmp_path / f"bare{samples}", samples)
-            for workers in ("0", "2"):
-                peaks["AgentGauge", workers, samples] = run(ours, *toy_alone(workers))
-                peaks["bare pytest", workers, samples] = run(bare, "-q", "-n", workers)
-
-    benchmark.pedantic(measure, rounds=1)
-    for name in ("AgentGauge", "bare pytest"):
-        for workers, process in (("0", "own"), ("2", "own"), ("2", "child")):
-            few, many = (getattr(peaks[name, workers, samples], process) for samples in (FEW, MANY))
-            which = {("0", "own"): "-n 0", ("2", "own"): "-n 2, the controller", ("2", "child"): "-n 2, a worker"}[
-                workers, process
-            ]
-            figure(f"{name}, {which}: memory a case", 1000 * (many - few) / (MANY - FEW), "KB")
+SEARCH = """() => {
+    const start = performance.now();
+    const words = document.getElementById("words");
+    words.value = "q77777q";
+    words.dispatchEvent(new Event("input"));
+    document.body.offsetHeight;
+    return (performance.now() - start) / 1000;
+}"""
+"""Types words that one case has: makes the index, lists the case, and says how many seconds that took."""
 
 
-def toy_alone(workers: str) -> tuple[str, ...]:
-    """Options of a run whose cases ask no model; the address is never used."""
-    return (
-        "-q",
-        "--data",
-        "toy",
-        "--model",
-        "m",
-        "--model-url",
-        "http://127.0.0.1:9/v1",
-        "-n",
-        workers,
-        "--in-flight",
-        "128",
-    )
+def test_the_page(tmp_path, monkeypatch, benchmark, figure):
+    pytest.importorskip("playwright", reason="the page needs a browser")
+    from tests.reports.browsers import started_browser
+
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    dice = random.Random(0)
+    words = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(5000)]
+
+    def events(case):
+        question = f"{' '.join(dice.choices(words, k=15))} q{case}q"
+        asked = {"messages": [{"role": "user", "content": question}], "reply": question}
+        yield Event("model", "m", 0, 0.1, asked)
+        yield Event("tool", f"Tool{case % 40}", 0, 0.1, {"arguments": {}, "result": []})
+
+    made_run(tmp_path / "run", (record(n, events=list(events(n)), passed=n % 3 == 0) for n in range(MANY)))
+    file = write_page(tmp_path / "run", tmp_path / "run" / "report.html")
+    figure(f"page of {MANY:,} cases: size", file.stat().st_size / 1e6, "MB")
+    with started_browser() as browser:
+        page = browser.new_page()
+
+        def opened():
+            page.goto(file.as_uri())
+            page.locator("#found", has_text="100,000 of 100,000 cases").wait_for()
+
+        benchmark.pedantic(opened, rounds=1)
+        search = page.evaluate(SEARCH)
+        assert page.locator("#found").inner_text() == "1 of 100,000 cases"
+    figure(f"page of {MANY:,} cases: opens", benchmark.stats.stats.max, "s", most=3)
+    figure(f"page of {MANY:,} cases: first search", search, "s", most=1)

@@ -1,4 +1,4 @@
-"""Toy benchmarks of our own beside that of the tests: an agent loop, long records, and a case that asks nobody."""
+"""Toy benchmarks of our own beside that of the tests: an agent loop, and cases that ask nobody."""
 
 from __future__ import annotations
 
@@ -47,15 +47,6 @@ class AgentToy(Toy):
     def score(self, sample, output, scoring, similarity):
         passed = bool(output) and output["answers"] == TURNS * CALLS
         return Score(passed, {"right": float(passed), "all": 1.0}, explanation=f"{output}")
-
-
-class LongToy(Toy):
-    """Makes every record about as long as one of GTA-Atomic."""
-
-    padding = "x" * 6000
-
-    async def run(self, case):
-        return await super().run(case) | {"padding": self.padding}
 
 
 class SilentToy(Toy):

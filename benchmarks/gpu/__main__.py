@@ -1,8 +1,8 @@
 """Measure tools with models on a GPU: ``make gpu``, or ``python -m benchmarks.gpu --figures FILE``.
 
-Each part runs in a process of its own for a limited time. One that fails, takes too long or lacks something is written
-down as such, and the others go on. The exit status is 1 where an answer differs from the processor's by more than its
-tolerance, else 0, without a GPU, too.
+Each part runs in a process of its own (benchmarks.gpu.part) for a limited time. A part that fails, takes too long or
+lacks something is written down as such, and the others go on. The exit status is 1 if an answer differs from the
+processor's by more than its tolerance, else 0, also without a GPU.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu.notes import NOT_THERE, Check, read
-from benchmarks.gpu.table import table
 from tool_impls.devices import CPU, gpus, placed
 
 ROOT = Path(__file__).parents[2]
 ALL_SECONDS = 210.0  # for all parts; to install packages and to look for GPUs takes some of four minutes
+SMALL_FACTOR = 10  # more time for a dry run: the machine may be busy
+NOT_THERE = 3  # exit status of a part that lacks something, which its last line names
 
 PARTS = {
     "detection": 40.0,
@@ -35,26 +34,22 @@ PARTS = {
     "similarity": 30.0,
     "server": 60.0,
     "run": 60.0,
-    "open-detection": 45.0,
-    "fixed-detection": 30.0,
-    "pictures": 30.0,
-    "ocr": 20.0,
 }
 """By part the seconds that it may take, most important first."""
 
-SMALL_FACTOR = 10  # of these, where models are small and the machine may be busy
+KINDS = ("checks", "rates", "loads", "memory", "runs")
+"""What a part notes, each a JSON object in one line: see benchmarks.gpu.part."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description="Measure tools with models on a GPU.")
     parser.add_argument("--device", choices=("cuda", CPU), default="cuda", help="cpu: a dry run without a GPU")
-    parser.add_argument(
-        "--small", action="store_true", help="very small models and few calls: whether the script works"
-    )
+    parser.add_argument("--small", action="store_true", help="very small models and few calls: does the script work?")
     parser.add_argument("--figures", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--parts", default=",".join(PARTS), help="only these (default: %(default)s)")
     options = parser.parse_args(argv)
-    if unknown := [name for name in options.parts.split(",") if name not in PARTS]:
+    parts = options.parts.split(",")
+    if unknown := [name for name in parts if name not in PARTS]:
         parser.error(f"--parts names {unknown[0]!r}; accepted are {', '.join(PARTS)}")
     there = gpus()
     if options.device != CPU and not there:
@@ -62,74 +57,57 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     device = CPU if options.device == CPU else placed("auto", there)[0]
     card = next((gpu.card for gpu in there if gpu.device == device), "processor")
-    figures = measured(device, options.parts.split(","), small=options.small)
-    noted = {"machine": machine(device, card, small=options.small), **figures}
+    noted = {"machine": machine(device, card, small=options.small), **measured(device, parts, small=options.small)}
     if options.figures:
         options.figures.parent.mkdir(parents=True, exist_ok=True)
         options.figures.write_text(json.dumps(noted, indent=1))
-    print(f"\n{table(noted)}")
     return 1 if any(not check["met"] for check in noted["checks"]) else 0
 
 
 def machine(device: str, card: str, *, small: bool) -> dict[str, Any]:
-    return {
-        "date": time.strftime("%Y-%m-%d"),
-        "device": device,
-        "card": card,
-        "cores": os.cpu_count(),
-        "small": small,
-        "versions": {"Python": platform.python_version()}
-        | {name: _version(name) for name in ("torch", "transformers", "ultralytics", "onnxruntime")},
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not there"
+    versions = {"Python": platform.python_version()}
+    for name in ("torch", "transformers", "ultralytics", "onnxruntime"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not there"
+    about = {"date": time.strftime("%Y-%m-%d"), "device": device, "card": card, "cores": os.cpu_count()}
+    return {**about, "small": small, "versions": versions}
 
 
 def measured(device: str, parts: Sequence[str], *, small: bool) -> dict[str, Any]:
     """The outcome of each part, and all that was noted, by kind."""
-    limit = time.monotonic() + ALL_SECONDS * (SMALL_FACTOR if small else 1)
+    factor = SMALL_FACTOR if small else 1
+    limit = time.monotonic() + ALL_SECONDS * factor
     outcomes: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="agentgauge-gpu-") as folder:
         notes = Path(folder, "notes.jsonl")
+        notes.touch()
         for name in parts:
-            left = min(PARTS[name] * (SMALL_FACTOR if small else 1), limit - time.monotonic())
             words = ["--device", device, "--notes", str(notes), "--folder", folder, *["--small"] * small]
             start = time.monotonic()
             print(f"{name}:", flush=True)
-            outcome = outcome_of([name, *words], left)
+            outcome = outcome_of([name, *words], min(PARTS[name] * factor, limit - time.monotonic()))
             print(f"  {outcome}", flush=True)
             outcomes.append({"part": name, "outcome": outcome, "seconds": time.monotonic() - start})
-        found = read(notes)
-    kinds: dict[str, list[dict[str, Any]]] = {"checks": [], "rates": [], "loads": [], "memory": [], "runs": []}
-    for note in found:
-        met = {"met": note.met} if isinstance(note, Check) else {}
-        kinds[note.kind].append({**asdict(note), **met})
-    return {"parts": outcomes, **kinds}
-
-
-def command(words: Sequence[str]) -> list[str]:
-    return [sys.executable, "-W", "ignore", "-m", "benchmarks.gpu.part", *words]
+        # without a last line that was cut when its part was stopped
+        whole = notes.read_text(encoding="utf-8").rpartition("\n")[0]
+    found = [json.loads(line) for line in whole.splitlines()]
+    return {"parts": outcomes, **{kind: [note for note in found if note["kind"] == kind] for kind in KINDS}}
 
 
 def outcome_of(words: Sequence[str], seconds: float) -> str:
-    """Of a part that may take so long: ``measured``, or why it was not."""
+    """The outcome of a part that may take so long: ``measured``, or why it was not."""
     if seconds < 1:
         return "no time left"
     # small models lose time with more threads than one, most of all where other programs run
     one = {"OMP_NUM_THREADS": "1"} if "--small" in words else {}
-    environment = {
-        **one,
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-    }
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.gpu.part", *words]
     # a session of its own: what it has started ends with it
-    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    with subprocess.Popen(command(words), env=environment, stdout=subprocess.PIPE, **pipes) as process:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = {**one, **os.environ, "PYTHONPATH": path}
+    with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
         try:
             told, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -1,20 +1,38 @@
-"""The benchmarks can be collected, and each has its place on the page on performance or on scaling."""
+"""Every module of the measurements can be imported, and `make gpu` keeps what its parts note."""
 
 from __future__ import annotations
 
+import json
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
-from tests.plugin.project import ROOT, python
+from benchmarks.gpu import __main__ as gpu
+from tests.every import every
+from tests.plugin.project import ROOT
 
-pytestmark = pytest.mark.slow
-
-PAGES = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "scaling.md"))
+MODULES = sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.glob("benchmarks/**/*.py"))
 
 
-def test_all_are_collected_and_have_a_place(tmp_path):
-    command = ["-m", "pytest", "benchmarks", "--benchmark-only", "--collect-only", "-q", "-p", "no:cacheprovider"]
-    done = python(*command, cwd=ROOT, env={"XDG_CACHE_HOME": str(tmp_path)})
-    assert done.status == 0, done.output
-    modules = {line.partition("::")[0] for line in done.output.splitlines() if "::" in line}
-    assert modules
-    assert [module for module in modules if f"<!-- figures: {module[11:-3]} -->" not in PAGES] == []
+@every("name", MODULES)
+def test_it_can_be_imported(name):
+    assert import_module(name).__doc__ or name.endswith("__init__")
+
+
+@pytest.mark.parametrize(("value", "status"), [(0.5, 0), (2.0, 1)])
+def test_make_gpu_fails_only_for_a_wrong_answer(value, status, monkeypatch, tmp_path):
+    """Not for a part that fails; what it noted before is kept, without a line that was cut."""
+
+    def part(words, seconds):
+        note = {"kind": "checks", "model": "m", "what": "w", "value": value, "least": None, "most": 1.0}
+        with Path(words[words.index("--notes") + 1]).open("a") as stream:
+            stream.write(json.dumps(note | {"met": value <= 1}) + '\n{"kind": "ra')
+        return "failed: OSError"
+
+    monkeypatch.setattr(gpu, "outcome_of", part)
+    file = tmp_path / "a" / "figures.json"
+    assert gpu.main(["--device", "cpu", "--small", "--parts", "vision", "--figures", str(file)]) == status
+    noted = json.loads(file.read_text())
+    assert [check["value"] for check in noted["checks"]] == [value]
+    assert [part["outcome"] for part in noted["parts"]] == ["failed: OSError"]

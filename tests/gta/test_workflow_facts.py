@@ -350,7 +350,7 @@ def test_another_kind_of_file_is_known_by_its_size_alone(tmp_path: Path) -> None
 
 def test_text_in_pictures_and_videos_is_read_on_request(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="reading pictures needs agentgauge[tools]")
-    from bundled_data.gta_atomic.canvas import Pen
+    from bundled_data.canvas import Pen
 
     pen = Pen(300, 80)
     pen.text(20, 20, "TEA WEEK", 40)

@@ -12,7 +12,7 @@ import pytest
 
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
-from benchmarks.ideal import simulated
+from tests.model.ideal import simulated
 
 TIMEOUT = 5.0  # seconds
 QUICK = 0.01  # seconds until a refusal is answered

@@ -15,7 +15,7 @@ import pytest
 
 from agentgauge.model.limits import START, AdaptiveLimiter
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
-from benchmarks.ideal import simulated
+from tests.model.ideal import simulated
 from tests.model.test_pace import SimulatedTime
 
 Order = Literal["first come", "last come", "random"]

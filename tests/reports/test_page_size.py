@@ -1,4 +1,4 @@
-"""A page of 8,000 cases is small. What it costs is measured in ``benchmarks/test_reports.py``."""
+"""A page of 8,000 cases is small. What it costs is measured in ``benchmarks/test_scale.py``."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
-from bundled_data.shapes.draw import KINDS, draw
+from bundled_data.shapes import KINDS, draw
 from tests.packages import absent, present
 from tests.tools import tiny_detectors
 from tool_impls.geometry import Box
@@ -670,7 +670,7 @@ def test_drawing_is_repeatable_and_its_boxes_hold_its_shapes() -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # torch's loading of samples
 def test_training_makes_a_checkpoint_that_loads(tmp_path: Path) -> None:
     needs_models()
-    from bundled_data.shapes.train import save, train
+    from bundled_data.shapes import save, train
     from tool_impls.perception.detection.yolo import load
 
     losses: list[float] = []

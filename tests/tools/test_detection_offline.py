@@ -115,7 +115,7 @@ subprocess.Popen.__init__ = lambda self, args, *rest, **named: refuse("program",
 import logging
 from pathlib import Path
 from tool_impls.perception.detection.tools import TextToBbox, CountGivenObject
-from bundled_data.shapes.draw import draw
+from bundled_data.shapes import draw
 from tool_impls.settings import ToolSettings
 
 def count(table, text):

@@ -1,5 +1,5 @@
-"""Small Whispers of one layer, in the folders that the real ones come in. Their weights are set so that a token's place
-decides it, whatever is heard."""
+"""Small Whispers, by default of one layer, in the folders that the real ones come in. Their weights are set so that a
+token's place decides it, whatever is heard."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ import pytest
 HELLO = ("<|0.00|>", *"hello", "<|30.00|>")
 
 
-def whisper(folder: Path, said: Sequence[str] = HELLO, *, first: str | None = None) -> Path:
+def whisper(
+    folder: Path,
+    said: Sequence[str] = HELLO,
+    *,
+    first: str | None = None,
+    size: tuple[int, int, int, int] = (128, 1, 2, 32),
+) -> Path:
     """Writes a Whisper for transformers, which says these tokens in every window.
 
+    ``size``: width, layers, heads, inner width.
     ``first``: the token after the start where languages are known, so a language or ``<|nospeech|>``; None: a Whisper
     for English alone.
     """
@@ -38,16 +45,18 @@ def whisper(folder: Path, said: Sequence[str] = HELLO, *, first: str | None = No
     tokenizer = _tokenizer()
     ids = tokenizer.get_vocab()
     end = ids["<|endoftext|>"]
+    width, layers, heads, inner = size
     config = WhisperConfig(
-        vocab_size=len(ids), d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,  # noqa: E501
-        encoder_ffn_dim=32, decoder_ffn_dim=32, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=ids["<|startoftranscript|>"],  # noqa: E501
+        vocab_size=len(ids), d_model=width, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,  # noqa: E501
+        encoder_ffn_dim=inner, decoder_ffn_dim=inner, pad_token_id=end, bos_token_id=end, eos_token_id=end, decoder_start_token_id=ids["<|startoftranscript|>"],  # noqa: E501
         suppress_tokens=[], begin_suppress_tokens=[],
     )  # fmt: skip
     model = WhisperForConditionalGeneration(config)
-    decoder, layer = model.model.decoder, model.model.decoder.layers[0]
+    decoder = model.model.decoder
     with torch.no_grad():
-        for part in (layer.self_attn.out_proj, layer.encoder_attn.out_proj, layer.fc2):
-            part.weight.zero_()  # what goes before and what is heard say nothing
+        for layer in decoder.layers:
+            for part in (layer.self_attn.out_proj, layer.encoder_attn.out_proj, layer.fc2):
+                part.weight.zero_()  # what goes before and what is heard say nothing
         tokens = torch.nn.functional.normalize(torch.randn(len(ids), config.d_model))
         decoder.embed_tokens.weight.copy_(tokens)
         decoder.embed_positions.weight.zero_()

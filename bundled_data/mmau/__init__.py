@@ -1,1 +1,0 @@
-"""The scripts that write the bundled records of Apple MMAU."""

@@ -1,1 +1,0 @@
-"""A small detector of drawn circles, squares and triangles: how its pictures are drawn and how it is trained."""
