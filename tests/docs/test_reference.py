@@ -112,17 +112,17 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 
 
 FIXES = {
-    "GTA-Atomic": [fix.name for fix in Fix],
-    "GTA-Workflow": [],
-    "WildToolBench": [fix.name for fix in WildFix],
-    "Apple MMAU": [switch.name for switch in fields(MmauFixes)],
+    "gta_atomic": [fix.name for fix in Fix],
+    "gta_workflow": [],
+    "wild": [fix.name for fix in WildFix],
+    "mmau": [switch.name for switch in fields(MmauFixes)],
 }
 
 
 @pytest.mark.parametrize("name", FIXES)
 def test_every_fix_of_strict_scoring_is_in_the_table_of_its_benchmark(name: str) -> None:
     """Each at the beginning of a cell under *strict*; no other name stands there."""
-    section = text("docs/score-fidelity.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    section = text(f"docs/benchmarks/{name}.md").partition("\n## Fidelity\n")[2]
     table = rows(section, "rule", "original", "parity", "strict")
     assert all(len(row) == 4 for row in table)
     named = {found[1] for row in table if (found := re.match(r"`(\w+)`:", row[3]))}
@@ -138,7 +138,7 @@ def test_every_dialect_is_listed() -> None:
 
 
 def test_every_similarity_is_listed() -> None:
-    assert [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "backend", "E")] == list(BACKENDS)
+    assert [_plain(row[0]) for row in rows(text("docs/benchmarks/gta_atomic.md"), "backend", "E")] == list(BACKENDS)
 
 
 def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(monkeypatch: pytest.MonkeyPatch) -> None:
