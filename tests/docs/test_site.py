@@ -54,7 +54,7 @@ def elsewhere(addresses: list[str]) -> list[str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]  # --quiet: links unchecked
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
