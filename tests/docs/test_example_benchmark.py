@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import os
 import re
@@ -13,8 +11,7 @@ from typing import Any
 
 import pytest
 
-import agentgauge
-from tests.docs.pages import ROOT, block, rows, text
+from tests.docs.pages import ROOT, block, text
 from tests.model.fault_server import FaultServer, Seen, answer
 from tests.plugin.project import PYTEST, python
 
@@ -127,46 +124,3 @@ def test_a_file_that_the_run_did_not_know_of_is_told(project: Path) -> None:
     shutil.rmtree(project / "run")
     change(project, "conftest.py", ("announce(*TASKS)", "announce(*TASKS)\nimport test_sums"))
     assert set(run(project, ".", "--model=oracle")[1]) == {"sums", "sums.add"}
-
-
-def test_lines_and_concepts_of_the_examples_are_counted() -> None:
-    """Lines that are not blank, and names that are imported from the framework."""
-    ours, theirs = ROOT / "examples", ROOT / "examples" / "inspect_ai"
-    for name, *figures in rows(PAGE, "example", "lines", "concepts"):
-        name = name.strip("`")
-        package = ours / name / name
-        own = [package / f"test_{name}.py", *package.glob("desk.py")]
-        counted = [*count(own, "agentgauge"), *count([theirs / f"{name}.py"], "inspect_ai")]
-        assert figures == [str(figure) for figure in counted]
-
-
-def count(files: list[Path], framework: str) -> tuple[int, int]:
-    texts = [file.read_text() for file in files]
-    lines = sum(bool(line.strip()) for text in texts for line in text.splitlines())
-    nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-    return lines, len(
-        {name.name for node in nodes if f"{node.module}.".startswith(f"{framework}.") for name in node.names}
-    )
-
-
-CAPABILITIES = [row[0].strip("`") for row in rows(PAGE, "base class")]
-
-
-@pytest.mark.parametrize("name", CAPABILITIES)
-def test_each_capability_of_the_page_is_there_and_its_example_too(name: str) -> None:
-    row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |"))
-    assert isinstance(getattr(agentgauge, name), type)
-    assert (ROOT / row.rstrip(" |`").rpartition("`")[2]).is_file()
-
-
-def test_every_capability_is_on_the_page() -> None:
-    modules = (ROOT / "agentgauge" / "core" / "capabilities").glob("*.py")
-    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", "\n".join(map(Path.read_text, modules)), re.MULTILINE)
-    assert sorted(CAPABILITIES) == sorted(classes)
-
-
-def test_every_argument_of_the_decorator_is_on_the_page() -> None:
-    arguments = list(inspect.signature(agentgauge.benchmark).parameters.values())[1:]
-    told = {row[0].strip("`"): row[-1].strip("`") for row in rows(PAGE, "argument")}
-    assert sorted(told) == sorted(each.name for each in arguments)
-    assert told["id"] == agentgauge.benchmark.__kwdefaults__["id"]

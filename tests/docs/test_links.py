@@ -1,4 +1,4 @@
-"""Links lead somewhere, and names are the right ones."""
+"""Links lead somewhere, pictures are shown, and names are the right ones."""
 
 from __future__ import annotations
 
@@ -24,9 +24,15 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
     assert dead == []
 
 
-@pages
-def test_no_page_holds_two_sides_of_a_merge(page: Path) -> None:
-    assert re.findall(r"^(?:<{7} .*|={7}|>{7} .*)$", page.read_text(encoding="utf-8"), re.MULTILINE) == []
+def test_every_picture_is_small_and_shown_with_words_for_who_cannot_see_it() -> None:
+    shown = set()
+    for page in PAGES:
+        shown |= set(
+            re.findall(r"!\[[^\]]{20,}\]\((?:docs/)?pictures/([\w-]+\.png)\)", page.read_text(encoding="utf-8"))
+        )
+    pictures = list((ROOT / "docs" / "pictures").glob("*.png"))
+    assert {picture.name for picture in pictures} == shown
+    assert all(picture.stat().st_size < 150_000 for picture in pictures)
 
 
 @pages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import tomllib
 from dataclasses import fields
@@ -10,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.formats import FORMATS
+from agentgauge_reports.results.rows import CallResult, MetricResult, SampleResult
 
+import agentgauge
+import agentgauge.dialects
+import agentgauge.tools
 from agentgauge.agent.dialects.registry import OURS
-from agentgauge.cli.main import COMMANDS, brought_along
 from agentgauge.core.capabilities import TaskOption, presentation_of
 from agentgauge.core.task_registry import known_options, known_tasks
 from agentgauge.run.options import OPTIONS
@@ -20,7 +25,7 @@ from bench_gta.atomic.fixes import Fix
 from bench_gta.similarity import BACKENDS
 from bench_mmau.fixes import Fixes as MmauFixes
 from bench_wild.fixes import Fix as WildFix
-from tests.docs.pages import PAGES, blocks, rows, text
+from tests.docs.pages import PAGES, ROOT, blocks, rows, text
 from tool_impls.availability import check
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
@@ -30,35 +35,20 @@ from tool_impls.settings import TOP, ToolSettings
 from tool_impls.settings_file import parse
 
 OPTIONS_PAGE = text("docs/options.md")
-PYTESTS_OWN = {
-    "--alluredir",
-    "--junitxml",
-    "--lf",
-    "--maxfail",
-    "--dist",
-    "--durations",
-    "--clean-alluredir",
-    "--benchmark-only",
-    "--pyargs",
-    "--help",
-}
-OF_THE_BENCHMARKS = set(re.findall(r'addoption\(\s*"(--[\w-]+)"', text("benchmarks/conftest.py")))
-NOT_YET: set[str] = set()
 
 
 def _plain(cell: str) -> str:
     return cell.replace("`", "")
 
 
-def test_the_page_has_every_option_in_the_order_of_help() -> None:
-    written = [_plain(row[0]) for row in rows(OPTIONS_PAGE, "option", "default")]
-    assert written == [f"{name}={more['metavar']}" if "metavar" in more else name for name, more in OPTIONS.items()]
-
-
-@pytest.mark.parametrize("row", rows(OPTIONS_PAGE, "option", "default"), ids=lambda row: row[0].strip("`"))
-def test_the_page_has_the_default_that_help_tells(row: list[str]) -> None:
-    told = re.search(r"\(default: (.*)\)$", OPTIONS[_plain(row[0]).partition("=")[0]]["help"])
-    assert _plain(row[1]) == (told[1] if told else "–")
+def test_the_page_has_every_option_with_its_default_in_the_order_of_help() -> None:
+    written = [(_plain(row[0]), _plain(row[1])) for row in rows(OPTIONS_PAGE, "option", "default")]
+    expected = []
+    for name, more in OPTIONS.items():
+        default = re.search(r"\(default: (.*)\)$", more["help"])
+        named = f"{name}={more['metavar']}" if "metavar" in more else name
+        expected.append((named, _plain(default[1]) if default else "–"))
+    assert written == expected
 
 
 def test_the_page_has_every_option_of_the_benchmarks() -> None:
@@ -84,45 +74,24 @@ def test_the_page_has_every_task_with_its_columns() -> None:
     assert sorted(written) == sorted(expected)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_option_that_a_page_gives_to_pytest_exists(page: Path) -> None:
-    given = re.findall(
-        r"(?:^ {4}|`|and |then `)(?:AGENTGAUGE\S+ )?(?:\S*bin/)?pytest\b([^`\n#]*)",
-        page.read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    used = {option for words in given for option in re.findall(r"(?<=\s)--[\w-]+", words)}
-    assert used - set(OPTIONS) - set(known_options()) - PYTESTS_OWN - OF_THE_BENCHMARKS == set()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_agentgauge_command_that_a_page_names_exists(page: Path) -> None:
-    used = set(
-        re.findall(r"(?:^ {4}|`)(?:\S*bin/)?agentgauge ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    known = COMMANDS.keys() | brought_along().keys()
-    assert used - known - NOT_YET == set()
-    assert not NOT_YET & known, "a command that is said to be missing is there"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+def test_every_make_target_that_a_page_names_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
-    assert set(re.findall(r"(?:^ {4}|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)) <= targets
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert set(re.findall(r"(?:^ {4}|`)make ([a-z-]+)", pages, re.MULTILINE)) <= targets
 
 
 FIXES = {
-    "GTA-Atomic": [fix.name for fix in Fix],
-    "GTA-Workflow": [],
-    "WildToolBench": [fix.name for fix in WildFix],
-    "Apple MMAU": [switch.name for switch in fields(MmauFixes)],
+    "gta_atomic": [fix.name for fix in Fix],
+    "gta_workflow": [],
+    "wild": [fix.name for fix in WildFix],
+    "mmau": [switch.name for switch in fields(MmauFixes)],
 }
 
 
 @pytest.mark.parametrize("name", FIXES)
 def test_every_fix_of_strict_scoring_is_in_the_table_of_its_benchmark(name: str) -> None:
     """Each at the beginning of a cell under *strict*; no other name stands there."""
-    section = text("docs/score-fidelity.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    section = text(f"docs/benchmarks/{name}.md").partition("\n## Fidelity\n")[2]
     table = rows(section, "rule", "original", "parity", "strict")
     assert all(len(row) == 4 for row in table)
     named = {found[1] for row in table if (found := re.match(r"`(\w+)`:", row[3]))}
@@ -138,7 +107,7 @@ def test_every_dialect_is_listed() -> None:
 
 
 def test_every_similarity_is_listed() -> None:
-    assert [_plain(row[0]) for row in rows(text("docs/score-fidelity.md"), "backend", "E")] == list(BACKENDS)
+    assert [_plain(row[0]) for row in rows(text("docs/benchmarks/gta_atomic.md"), "backend", "E")] == list(BACKENDS)
 
 
 def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +153,34 @@ def test_every_option_of_the_tool_server_is_listed() -> None:
     told = [action for action in parser()._actions if action.help != argparse.SUPPRESS]
     offered = {name for action in told for name in action.option_strings} - {"-h", "--help"}
     assert listed == offered
+
+
+def test_every_format_of_reports_is_listed() -> None:
+    table = rows(text("docs/reports.md"), "format", "what is written", "95 % intervals")
+    assert [_plain(name) for row in table for name in row[0].split(", ")] == list(FORMATS)
+
+
+def test_every_field_of_a_read_run_is_listed() -> None:
+    table = rows(text("docs/reports.md"), "table", "a row", "fields")
+    listed = {_plain(row[0]): re.findall(r"`(\w+)`", row[2]) for row in table}
+    kinds = {"run.metrics": MetricResult, "run.samples": SampleResult, "run.calls": CallResult}
+    assert listed == {name: [field.name for field in fields(kind)] for name, kind in kinds.items()}
+
+
+def test_every_capability_and_argument_is_on_the_page_about_benchmarks() -> None:
+    page = text("docs/adding-a-benchmark.md")
+    table = rows(page, "base class")
+    modules = (ROOT / "agentgauge" / "core" / "capabilities").glob("*.py")
+    classes = re.findall(r"^class ([A-Z]\w+)\(ABC\)", "\n".join(map(Path.read_text, modules)), re.MULTILINE)
+    assert sorted(_plain(row[0]) for row in table) == sorted(classes)
+    assert all((ROOT / _plain(row[-1])).is_file() for row in table)
+    arguments = list(inspect.signature(agentgauge.benchmark).parameters)[1:]
+    assert sorted(_plain(row[0]) for row in rows(page, "argument")) == sorted(arguments)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    public = [f"{module.__name__}.{name}" for module in MODULES for name in module.__all__]
+    assert sorted(re.findall(r"^::: (\S+)$", text("docs/api.md"), re.MULTILINE)) == sorted(public)
+
+
+MODULES = (agentgauge, agentgauge.tools, agentgauge.dialects)

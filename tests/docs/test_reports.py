@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.formats import FORMATS
-from agentgauge_reports.results.rows import CallResult, MetricResult, SampleResult
 
 from agentgauge.cli.main import main
-from tests.docs.pages import ROOT, blocks, rows, text
+from tests.docs.pages import ROOT, blocks, text
 
 PAGE = text("docs/reports.md")
 COMMANDS = re.findall(r"^    agentgauge (.+)$", PAGE, re.MULTILINE)
@@ -46,16 +43,3 @@ def test_each_command_does_something(command: str, runs: Path, capsys: pytest.Ca
 def test_each_program_runs(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(program, "docs/reports.md", "exec"), {})
     assert re.search(r"^50\.0 \(9\.45.* 2 1$|^wild  ", capsys.readouterr().out, re.MULTILINE)
-
-
-def test_every_format_is_listed() -> None:
-    listed = [name for row in rows(PAGE, "format", "what is written", "95 % intervals") for name in row[0].split(", ")]
-    assert [name.strip("`") for name in listed] == list(FORMATS)
-
-
-def test_fields_that_are_listed_are_there() -> None:
-    listed = {row[0].strip("`"): re.findall(r"`(\w+)`", row[2]) for row in rows(PAGE, "table", "a row", "fields")}
-    kinds = {"run.metrics": MetricResult, "run.samples": SampleResult, "run.calls": CallResult}
-    assert listed.keys() == kinds.keys()
-    for name, kind in kinds.items():
-        assert listed[name] == [field.name for field in fields(kind)]
