@@ -6,7 +6,7 @@
 # make lint        ruff, mypy, the layers of the packages, dead code
 # make docs        draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site
 # make screenshots  takes the screenshots of the docs, of runs on bundled samples; needs Chromium
-# make perf        measures speed and memory, for docs/performance.md
+# make perf        measures speed and memory in less than ten minutes, for docs/performance.md
 # make gpu         tools with models on a GPU of this machine, in 4 minutes at most: answers, memory and speed, for docs/tools.md
 # make gpu-wheels  what make gpu needs on a machine without network that has Python 3.12 and torch, into .gpu-wheels
 # make release-notes   the entries of changelog.d/; with VERSION=1.2.3 they are moved into CHANGELOG.md
@@ -26,7 +26,7 @@ APART := $(foreach name,beside agents-openai agents-smolagents,$(VENV)/$(name)/.
 # The tests start hundreds of processes, each of which would compile the project anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench check test test-heavy coverage lint docs screenshots benchmarks perf gpu gpu-wheels release-notes
+.PHONY: bench check test test-heavy coverage lint docs screenshots perf gpu gpu-wheels release-notes
 .DEFAULT_GOAL := test
 
 # $(call install,ENVIRONMENT,PACKAGES): by uv where it can be had, else by pip. uv does not read pip's settings, so it is
@@ -93,13 +93,9 @@ docs: $(DOCS)
 screenshots: $(DEV)
 	$(BIN)/python docs/take_screenshots.py
 
-# about 6 minutes; what takes longer is left to make perf
-benchmarks: $(DEV)
-	$(BIN)/pytest benchmarks --benchmark-only -q -m "not perf"
-
 perf: $(DEV) $(VENV)/peers/.tried
 	@start=$$(date +%s); INSPECT_PYTHON=$(CURDIR)/$(VENV)/peers/bin/python $(BIN)/pytest benchmarks --benchmark-only -q --figures $(VENV)/figures.json; status=$$?; \
-	$(BIN)/python -m benchmarks.write $(VENV)/figures.json || exit 1; echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status
+	echo "make perf took $$(($$(date +%s) - start)) s"; exit $$status
 
 # With .venv where it is, else with the machine's own Python and the packages of .gpu-wheels.
 GPU_FIGURES ?= build/gpu.json
