@@ -122,7 +122,6 @@ class Job:
             "network": network,
             "ports": self._ports,
             "refuse": setup.refuse,
-            "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "prepared": self._script is not None,
             "memory_bytes": limits.memory_bytes,
             "seen": [path.stat()[1:3] for path in map(Path, readable) if path.exists()],  # a server keeps its mounts
@@ -238,8 +237,6 @@ class Job:
         if report.lost:
             lost = f"the files that the code left could not be copied back: {report.lost}"
             raise SandboxFault(lost, cause="no room")
-        if self._setup.bubblewrap:
-            report.layers.append("bubblewrap")
         if not report.started and report.cause != "timeout" and not self._stopped:
             detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or "no reason given"
             raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")

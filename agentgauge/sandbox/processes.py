@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from agentgauge.core.errors import SandboxFault
 from agentgauge.sandbox.cgroup import MemoryGroup, memory_group
-from agentgauge.sandbox.inner.mounts import devices
 
 INNER = str(Path(__file__).parent)
 _EXECUTE = f"import sys; sys.path.append({INNER!r}); from inner.supervise import main; main()"
@@ -26,12 +25,11 @@ class Setup:
     """How to build the confinement on this machine; chosen once by ``protection``."""
 
     refuse: tuple[str, ...] = ()  # what not to try: namespaces, mount_ns, landlock, seccomp, memory_group
-    bubblewrap: str | None = None  # path of bwrap, if it has to make the namespaces
 
     @property
     def serves(self) -> bool:
         """Whether processes can be prepared: such a process makes the namespaces of each program itself."""
-        return not self.bubblewrap and not {"namespaces", "mount_ns"} & {*self.refuse}
+        return not {"namespaces", "mount_ns"} & {*self.refuse}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class NewProcess:
         self._group = make_group(setup, spec["memory_bytes"])
         try:
             self._process = start(
-                [*_prefix(spec, setup), sys.executable, "-I", "-S", "-c", _EXECUTE],
+                [sys.executable, "-I", "-S", "-c", _EXECUTE],
                 {},
                 stdin=streams.order,
                 stdout=streams.stdout,
@@ -119,23 +117,3 @@ def count(group: MemoryGroup | None, process: subprocess.Popen[bytes]) -> dict[s
     """Put a process into its control group, while its interpreter starts."""
     counted = group is not None and group.add(process.pid)
     return {"counted": counted, "events": str(group.events) if group else ""}
-
-
-def _prefix(spec: Mapping[str, Any], setup: Setup) -> list[str]:
-    """The command line of bubblewrap, where it makes the namespaces."""
-    if not setup.bubblewrap:
-        return []
-    words = [setup.bubblewrap, "--unshare-all", "--clearenv", "--proc", "/proc"]
-    if spec["network"]:
-        words.append("--share-net")
-    emptied = []
-    for source, target in sorted({*spec["mounts"], (INNER, INNER)}, key=lambda pair: pair[1]):
-        if source or not Path(target).is_dir():
-            words += ["--ro-bind", source or os.devnull, target]
-        else:
-            words += ["--tmpfs", target]
-            emptied += ["--remount-ro", target]
-    folder = spec["folder"]
-    for device in devices(counted=False):
-        words += ["--dev-bind", device, device]
-    return [*words, "--bind", folder, folder, *emptied, "--remount-ro", "/", "--"]

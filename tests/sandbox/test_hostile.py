@@ -3,8 +3,6 @@ on machines (played by refusing layers) that lack some."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import threading
 import time
@@ -17,7 +15,6 @@ import pytest
 
 from .conftest import SECRET, Confined
 
-BUBBLEWRAP = shutil.which("bwrap")
 LAYERS = {
     "all": (),
     "prepared": (),
@@ -233,17 +230,3 @@ def test_many_at_once_do_not_disturb_each_other(confined: Confined) -> None:
     for thread in threads:
         thread.join()
     assert [answer["stdout"] for answer in answers] == ["all\n"] * 3
-
-
-@pytest.mark.skipif(BUBBLEWRAP is None, reason="bubblewrap is not installed")
-@pytest.mark.parametrize("case", HARDEST)
-def test_bubblewrap_holds_hostile_code_too(case: str, confined: Confined, place: Path, user: str) -> None:
-    """It makes the namespaces for an ordinary user where the kernel allows them to bubblewrap only."""
-    if user == "self" and os.geteuid() == 0:
-        pytest.skip("root does not need bubblewrap")
-    code, statuses, says, limits, _ = CASES[case]
-    answer = confined(code, bubblewrap=BUBBLEWRAP, **limits)
-    assert answer["status"] in statuses, answer
-    assert says in answer["reason"] + answer["stderr"], answer
-    assert (place / "beside").read_text() == "untouched"
-    assert "bubblewrap" in answer["layers"]

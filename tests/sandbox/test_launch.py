@@ -164,7 +164,6 @@ def test_the_layers_are_told_and_suffice_here() -> None:
         (("process", "rlimits", "mount_ns", "net_ns"), ()),
         (("process", "rlimits", "landlock", "landlock_tcp"), ()),
         (("process", "rlimits", "landlock", "seccomp"), ()),
-        (("process", "rlimits", "bubblewrap"), ()),
         (("process", "rlimits", "landlock"), ("a closed network",)),
         (("process", "rlimits", "seccomp"), ("protection of files",)),
         (("process", "rlimits"), ("protection of files", "a closed network")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 import tempfile
@@ -54,15 +53,6 @@ def test_a_local_server_is_reached(layers: str, port: int, tmp_path: Path) -> No
     result = Job(argv, Setup(refuse=LAYERS[layers]), folder=tmp_path, limits=Limits(), network=True).run()
     assert (result.status, result.stdout) == ("ok", "welcome\n"), result.stderr
     assert not {"net_ns", "landlock_tcp"} & set(result.layers)
-
-
-def test_bubblewrap_shares_the_network_too(port: int, tmp_path: Path) -> None:
-    bubblewrap = shutil.which("bwrap")
-    if bubblewrap is None:
-        pytest.skip("bubblewrap is not installed")
-    argv = [sys.executable, "-I", "-S", "-c", CLIENT.replace("PORT", str(port))]
-    result = Job(argv, Setup(bubblewrap=bubblewrap), folder=tmp_path, limits=Limits(), network=True).run()
-    assert result.stdout == "welcome\n", result.stderr
 
 
 def test_it_has_to_be_said(port: int, tmp_path: Path) -> None:

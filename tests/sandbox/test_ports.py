@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -68,14 +67,6 @@ def run(code: str, folder: Path, ports: list[int], setup: Setup | None = None, s
 
 def test_a_named_port_is_reached_with_much_in_both_directions(port: int, tmp_path: Path) -> None:
     assert run(SHOUT.replace("PORT", str(port)), tmp_path, [port]) == ("3000000 True\n", "ok")
-
-
-def test_bubblewrap_has_ports_too(port: int, tmp_path: Path) -> None:
-    bubblewrap = shutil.which("bwrap")
-    if bubblewrap is None:
-        pytest.skip("bubblewrap is not installed")
-    setup = Setup(bubblewrap=bubblewrap)
-    assert run(SHOUT.replace("PORT", str(port)), tmp_path, [port], setup) == ("3000000 True\n", "ok")
 
 
 def test_several_ports_and_several_connections(port: int, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def require_sandbox(settings: AgentSettings, without: str) -> None:
 def require_ports(settings: AgentSettings, without: str) -> None:
     """Raises UsageProblem if this machine cannot open single ports to a confined agent. ``without``: the options that
     open them in another way."""
-    if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
+    if not settings.connected and "net_ns" not in sandbox.layers():
         raise UsageProblem(
             "an agent in the sandbox cannot reach a server on this machine, because the kernel refuses network"
             f" namespaces; allow the agent more with {without}"

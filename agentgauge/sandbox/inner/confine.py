@@ -89,7 +89,7 @@ def run_as_first(
     """Process I; returns in process T only. ``uid``: a user id that only T has, or None; only root can set one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
-    own_network = bwrap = "bubblewrap" in spec["outer"]
+    own_network = False
     if pid_ns:
         # Process S has made the others, for programs that cannot use them.
         flags = {} if spec["prepared"] else OF_THE_HOST
@@ -114,10 +114,10 @@ def run_as_first(
         report.send("layer", "mount_ns")
     connections.hand_over(proc)
     shown = [target for source, target in spec["mounts"] if source]
-    readable, listed = (shown, []) if mount_ns or bwrap else (spec["readable"], spec["listed"])
+    readable, listed = (shown, []) if mount_ns else (spec["readable"], spec["listed"])
     stdin = None if connections.program else connections.take_stdin()
     # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.
-    alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
+    alone = not pid_ns or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
     ours = os.read(danger, 10)
     # The program inherits it: where memory runs out, neither this process nor AgentGauge's is to end.

@@ -33,7 +33,7 @@ def hand_out(ports: Sequence[int], sending: int) -> None:
 
 
 def _start_loopback() -> None:
-    """A new network has an interface lo, which is down; bubblewrap starts it."""
+    """A new network has an interface lo, which is down."""
     import fcntl
     import socket
     import struct
@@ -41,5 +41,4 @@ def _start_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         found = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s24x", b"lo"))
         flags = struct.unpack_from("h", found, 16)[0]
-        if not flags & _UP:
-            fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", flags | _UP))
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", flags | _UP))

@@ -33,7 +33,7 @@ def main() -> None:
     report = Report(spec["status_fd"])
     try:
         open_events(spec)
-        pid_ns, mount_ns = (False, False) if spec["outer"] else enter_namespaces(spec["refuse"], report)
+        pid_ns, mount_ns = enter_namespaces(spec["refuse"], report)
         supervise(spec, report, pid_ns=pid_ns, mount_ns=mount_ns)
     except BaseException as error:
         report.send("fault", f"{type(error).__name__}: {error}")
@@ -91,9 +91,6 @@ def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outsi
     else:
         connections.give_stdin(sealed_file(given["stdin"]))
     proc = connections.take_proc()
-    if spec["outer"]:
-        # Bubblewrap has made it: it shows the sandbox only.
-        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     processes = usage.Processes(first, proc)
     for kind, text in watch.until_the_end(spec, connections, steps, processes, folder, deadline):
         report.send(kind, text)
