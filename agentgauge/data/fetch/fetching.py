@@ -142,12 +142,17 @@ def _work_folder(base: Path, name: str) -> Iterator[Path]:
     except OSError as error:
         raise disk_problem(error, work) from None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageProblem(
+                f"another process is fetching {name} to {base}; wait for its end, or give another --dir"
+            ) from None
+        except OSError as error:
+            raise UsageProblem(
+                f"{base} is on a file system without locks ({error.strerror}); give a --dir on a local disk"
+            ) from None
         yield work
-    except BlockingIOError:
-        raise UsageProblem(
-            f"another process is fetching {name} to {base}; wait for its end, or give another --dir"
-        ) from None
     finally:
         os.close(handle)
         with suppress(OSError):  # another data set is being fetched, or this one is incomplete
