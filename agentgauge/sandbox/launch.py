@@ -9,22 +9,21 @@ import os
 import selectors
 import socket
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
+from agentgauge.core.own_folder import OwnFolder, remove_tree
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
-from agentgauge.sandbox.processes import Holder, NewProcess, Setup, Streams
-from agentgauge.sandbox.report import Report, read_report
-from agentgauge.sandbox.result import Limits, SandboxResult, Steps
-from agentgauge.sandbox.servers import FOLDER, lend
-from agentgauge.sandbox.verdict import verdict
+from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lend
+from agentgauge.sandbox.result import Limits, Report, SandboxResult, Steps, read_report, verdict
 
 _GRACE = 5.0  # seconds that the sandbox has to end after the time limit
 _KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
@@ -255,3 +254,17 @@ def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple
     for stack, end in zip((reading, writing), ends, strict=True):
         stack.callback(os.close, end)
     return ends
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A new empty folder below ``parent`` (the system's temporary folder if None); it is gone at the end."""
+    if parent is None:
+        with OwnFolder("code") as folder:
+            yield folder
+        return
+    folder = Path(tempfile.mkdtemp(prefix="code-", dir=parent))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)

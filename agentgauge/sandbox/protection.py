@@ -8,10 +8,9 @@ import threading
 from functools import lru_cache
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox.launch import Job
+from agentgauge.sandbox.launch import Job, scratch_folder
 from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import Limits
-from agentgauge.sandbox.scratch import scratch_folder
 
 _FILES = {"mount_ns", "landlock"}
 _NETWORK = {"net_ns", "seccomp", "landlock_tcp"}

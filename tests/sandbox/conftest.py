@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.sandbox.scratch import remove_tree
+from agentgauge.core.own_folder import remove_tree
 
 from .driver import execute
 

@@ -20,11 +20,11 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
+from agentgauge.core.own_folder import remove_tree
 from agentgauge.sandbox import SandboxResult, protection
-from agentgauge.sandbox.inner import seccomp
+from agentgauge.sandbox.inner import linux
 from agentgauge.sandbox.paths import view
 from agentgauge.sandbox.processes import Setup
-from agentgauge.sandbox.scratch import remove_tree
 
 
 def python(code: str, folder: Path, **rest: object) -> SandboxResult:
@@ -341,7 +341,7 @@ X86, ARM = 0xC000003E, 0xC00000B7
     ],
 )
 def test_the_filter_decides(machine: str, alone: bool, audit: int, number: int, argument: int, decision: int) -> None:
-    assert _decide(seccomp.program(machine, alone=alone, pid=77), audit, number, argument) == decision
+    assert _decide(linux.filter_program(machine, alone=alone, pid=77), audit, number, argument) == decision
 
 
 @pytest.mark.parametrize(("machine", "audit", "number"), [("x86_64", X86, 9), ("aarch64", ARM, 222)])
@@ -361,7 +361,7 @@ def test_the_filter_decides_on_maps(
 ) -> None:
     for alone in (False, True):
         for wanted, given in ((decision, False), (counted, True)):
-            steps = seccomp.program(machine, alone=alone, pid=77, counted=given)
+            steps = linux.filter_program(machine, alone=alone, pid=77, counted=given)
             assert _decide(steps, audit, number, 0, flags) == wanted
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge import sandbox
-from agentgauge.sandbox.inner import seccomp
+from agentgauge.sandbox.inner import linux
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
 from agentgauge.sandbox.result import Limits
@@ -100,5 +100,5 @@ def test_files_stay_closed(tmp_path: Path) -> None:
 def test_the_filter_decides_by_the_family_of_a_socket(
     machine: str, audit: int, number: int, family: int, decision: int, alone: bool
 ) -> None:
-    steps = seccomp.program(machine, alone=alone, pid=77, network=True)
+    steps = linux.filter_program(machine, alone=alone, pid=77, network=True)
     assert _decide(steps, audit, number, family) == decision

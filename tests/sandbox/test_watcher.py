@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import SandboxFault
-from agentgauge.sandbox.report import read_report
+from agentgauge.sandbox.result import read_report
 
 from .conftest import Confined
 

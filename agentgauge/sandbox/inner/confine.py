@@ -12,17 +12,18 @@ import fcntl
 import os
 import resource
 
-from . import landlock, linux, mounts, ports, seccomp
-from .folder import SHARED
+from . import linux, mounts
+from .mounts import SHARED
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, NoReturn
 
-    from .connections import Connections
+    from .supervise import Connections
 
     Spec = Mapping[str, Any]
+
 
 SIGKILL = 9
 _SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
@@ -100,7 +101,7 @@ def run_as_first(
     if spec["ports"]:
         if not own_network:
             raise OSError("the kernel refuses a network of its own, which the program's ports need")
-        ports.hand_out(spec["ports"], spec["ports_fd"])
+        hand_out_ports(spec["ports"], spec["ports_fd"])
     danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     proc = None
     devices = mounts.devices(counted=spec["counted"])
@@ -166,7 +167,7 @@ def _confine(
     alone: bool,
 ) -> None:
     """Process T: give up rights in the order in which each step still has the right to happen. ``paths``: those of
-    ``landlock.restrict``."""
+    ``linux.restrict_files``."""
     os.setsid()
     os.chdir(spec["folder"])
     if uid is not None:
@@ -184,15 +185,15 @@ def _confine(
     report.send("layer", "no_new_privs")
     found, network = 0, bool(spec["network"] or spec["ports"])
     if "landlock" not in spec["refuse"]:
-        found = landlock.restrict(*paths, network=network)
+        found = linux.restrict_files(*paths, network=network)
         if found:
             report.send("layer", "landlock")
-            if found >= landlock.FIRST_WITH_TCP and not network:
+            if found >= linux.FIRST_WITH_TCP and not network:
                 report.send("layer", "landlock_tcp")
     if not spec["prepared"]:  # else this interpreter goes on, with what it has set
         for number in (_SIGPIPE, _SIGXFSZ):
             linux.default_signal(number)
-    filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(
+    filtered = "seccomp" not in spec["refuse"] and linux.restrict_calls(
         alone=alone, network=network, counted=spec["counted"]
     )
     if filtered:
@@ -229,3 +230,37 @@ def _limits(spec: Spec, report: Report) -> None:
             soft, hard = min(soft, ceiling), min(hard, ceiling)
         resource.setrlimit(kind, (soft, hard))
     report.send("layer", "rlimits")
+
+
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # of a network interface
+_BACKLOG = 128
+
+
+def hand_out_ports(ports: Sequence[int], sending: int) -> None:
+    """Listen at these ports of 127.0.0.1, and send the sockets to AgentGauge. Call in a network of its own. Raises
+    OSError."""
+    import socket  # 4 ms, for programs with ports only
+
+    listening = []
+    _start_loopback()
+    for port in ports:
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.append(opened)
+        opened.bind(("127.0.0.1", port))
+        opened.listen(_BACKLOG)
+    with socket.socket(fileno=sending) as link:
+        socket.send_fds(link, [b"."], [opened.fileno() for opened in listening])
+    for opened in listening:  # the program gets none
+        opened.close()
+
+
+def _start_loopback() -> None:
+    """A new network has an interface lo, which is down."""
+    import fcntl
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        found = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s24x", b"lo"))
+        flags = struct.unpack_from("h", found, 16)[0]
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", flags | _UP))

@@ -20,7 +20,7 @@ import signal
 import socket
 import sys
 
-from . import linux, mounts, seccomp, supervise
+from . import linux, mounts, supervise
 from .confine import OF_THE_HOST, Report, enter_user_namespace, unshared
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
@@ -56,7 +56,7 @@ def serve(names: dict[str, Any]) -> Callable[[], object]:
         exec(compile(spec.pop("script"), "<script>", "exec", dont_inherit=True), names)
         if not callable(names.get("main")):
             raise NameError("the script defines no function main()")
-        seccomp.restrict(alone=False, network=False, counted=spec["counted"], now=False)
+        linux.restrict_calls(alone=False, network=False, counted=spec["counted"], now=False)
         gc.freeze()
         report.send("start", "")
     except BaseException as error:
