@@ -11,16 +11,16 @@ from agentgauge.sandbox.launch import Job, Options, Script, scratch_folder
 from agentgauge.sandbox.paths import hide
 from agentgauge.sandbox.processes import FOLDER as SCRIPT_FOLDER
 from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
-from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps, ended_from_outside
+from agentgauge.sandbox.result import SandboxLimits, SandboxResult, Status, StepAnswer, Steps, ended_from_outside
 
 __all__ = [
     "SCRIPT_FOLDER",
-    "Answer",
-    "Limits",
     "Options",
+    "SandboxLimits",
     "SandboxResult",
     "Script",
     "Status",
+    "StepAnswer",
     "Steps",
     "check_minimum",
     "ended_from_outside",

@@ -22,8 +22,8 @@ from agentgauge.core.errors import SandboxFault
 from agentgauge.core.own_folder import OwnFolder, remove_tree
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
-from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lend
-from agentgauge.sandbox.result import Limits, Report, SandboxResult, Steps, read_report, verdict
+from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lease
+from agentgauge.sandbox.result import SandboxLimits, SandboxReport, SandboxResult, Steps, read_report, verdict
 
 _GRACE = 5.0  # seconds that the sandbox has to end after the time limit
 _KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
@@ -37,8 +37,8 @@ class Script:
     The text itself runs once in each of several processes, confined, with ``__name__`` "prepared": there it imports
     what its programs need. It must start no thread, and must not read or keep anything that only one of the programs
     may know. ``main`` then runs in a fork of such a process, in module ``__main__``, as a program of its own. If the
-    text defines ``improve``, it is called between programs, when none waits, until it gives False: to import what may
-    be of use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call.
+    text defines ``import_more``, it is called between programs, when none waits, until it gives False: to import what
+    may be of use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call.
     Installed packages are not on ``sys.path`` before the text puts them there. Where no process can stand ready, the
     text is executed as a program with ``__name__`` "__main__", and has to call ``main`` itself.
     """
@@ -53,7 +53,7 @@ class Options(TypedDict, total=False):
     """Working directory, and the only folder that the program can write. A program with a file system of its own works
     on a copy in memory that replaces the folder at the end: files and folders without special bits, and links. What it
     leaves is as untrusted as its output (links!). Files put there should be copies, not hard links."""
-    limits: Limits
+    limits: SandboxLimits
     stdin: bytes
     env: Mapping[str, str] | None  # added to the small fixed environment
     readable: Sequence[Path]
@@ -94,7 +94,7 @@ class Job:
     """A program, where and how to run it. ``run`` once; ``stop`` from any thread."""
 
     def __init__(self, program: Sequence[str] | Script, setup: Setup, **options: Unpack[Options]) -> None:
-        folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
+        folder, limits, steps = options["folder"], options.get("limits", SandboxLimits()), options.get("steps")
         network = options.get("network", False)
         self._ports = [] if network else list(options.get("ports", ()))
         prepared = isinstance(program, Script) and setup.serves and not (network or self._ports)
@@ -152,7 +152,7 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
-        arrived, report, ended, died = _Received(), Report(), False, None
+        arrived, report, ended, died = _Received(), SandboxReport(), False, None
         with contextlib.ExitStack() as ours:
             ours.callback(self._close_lifeline)
             with contextlib.ExitStack() as theirs:
@@ -190,7 +190,7 @@ class Job:
 
     def _start(self, streams: Streams) -> Holder:
         if self._script is not None:
-            return lend(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
+            return lease(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
         return NewProcess({**self._spec, **self._numbers, **self._executed}, self._setup, streams)
 
     def _give(self, giving: FileIO, first: Mapping[str, Any] | None) -> None:
@@ -230,7 +230,7 @@ class Job:
                             self._close_lifeline()
         return True
 
-    def _result(self, arrived: _Received, report: Report, seconds: float, holder: int | None) -> SandboxResult:
+    def _result(self, arrived: _Received, report: SandboxReport, seconds: float, holder: int | None) -> SandboxResult:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:

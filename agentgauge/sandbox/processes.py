@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from agentgauge.core.errors import SandboxFault
 from agentgauge.sandbox.cgroup import MemoryGroup, memory_group
-from agentgauge.sandbox.result import Report, read_report
+from agentgauge.sandbox.result import SandboxReport, read_report
 
 INNER = str(Path(__file__).parent)
 _EXECUTE = f"import sys; sys.path.append({INNER!r}); from inner.supervise import main; main()"
@@ -136,7 +136,7 @@ _PREPARING = 120.0  # seconds that a script's imports may take, on a busy machin
 _LOOK = 100  # milliseconds after which a server that is to be stopped while it prepares itself is
 
 
-class Server:
+class PreparedServer:
     """A process that has run a script's text and forks for each of its programs, one at a time."""
 
     def __init__(self, spec: Mapping[str, Any], setup: Setup, script: str, stopped: Callable[[], bool]) -> None:
@@ -184,7 +184,7 @@ class Server:
         except OSError as error:
             raise SandboxFault(f"the prepared process has ended: {error}", cause="no process") from error
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Close this process's connection to a server that belongs to its parent process."""
         self._control.close()
 
@@ -197,7 +197,7 @@ class Server:
 class LeasedServer:
     """A server while it runs a program."""
 
-    def __init__(self, key: object, server: Server) -> None:
+    def __init__(self, key: object, server: PreparedServer) -> None:
         self._key, self._server = key, server
         self.layers: tuple[str, ...] = server.layers
         self.order: Mapping[str, Any] | None = None
@@ -209,21 +209,21 @@ class LeasedServer:
             _POOL.give(self._key, self._server)
 
 
-class _Pool:
+class _ServerPool:
     """The servers that wait, in this process: at most two a processor, the one that has waited longest goes first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[tuple[object, Server]] = []
+        self._idle: list[tuple[object, PreparedServer]] = []
 
-    def take(self, key: object) -> Server | None:
+    def take(self, key: object) -> PreparedServer | None:
         with self._lock:
             for place in reversed(range(len(self._idle))):
                 if self._idle[place][0] == key:
                     return self._idle.pop(place)[1]
         return None
 
-    def give(self, key: object, server: Server) -> None:
+    def give(self, key: object, server: PreparedServer) -> None:
         with self._lock:
             self._idle.append((key, server))
             gone = self._idle.pop(0)[1] if len(self._idle) > 2 * (os.cpu_count() or 1) else None
@@ -236,19 +236,19 @@ class _Pool:
         for _, server in idle:
             server.close()
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """In a process that was forked: they belong to the other one."""
         idle, self._idle, self._lock = self._idle, [], threading.Lock()
         for _, server in idle:
-            server.forget()
+            server.drop()
 
 
-_POOL = _Pool()
+_POOL = _ServerPool()
 atexit.register(_POOL.close)
-os.register_at_fork(after_in_child=_POOL.forget)
+os.register_at_fork(after_in_child=_POOL.drop)
 
 
-def lend(
+def lease(
     spec: Mapping[str, Any],
     setup: Setup,
     script: str,
@@ -268,7 +268,7 @@ def lend(
             raise
         else:
             return LeasedServer(key, waiting)
-    server = Server(spec, setup, script, stopped)
+    server = PreparedServer(spec, setup, script, stopped)
     try:
         server.begin(numbers, streams)
     except BaseException:
@@ -277,7 +277,7 @@ def lend(
     return LeasedServer(key, server)
 
 
-def _report(status: int, stopped: Callable[[], bool]) -> Report:
+def _report(status: int, stopped: Callable[[], bool]) -> SandboxReport:
     """What a process reports until it is ready or has ended."""
     content, until = b"", time.monotonic() + _PREPARING
     poll = select.poll()

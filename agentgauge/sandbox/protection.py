@@ -10,11 +10,11 @@ from functools import lru_cache
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox.launch import Job, scratch_folder
 from agentgauge.sandbox.processes import Setup
-from agentgauge.sandbox.result import Limits
+from agentgauge.sandbox.result import SandboxLimits
 
 _FILES = {"mount_ns", "landlock"}
 _NETWORK = {"net_ns", "seccomp", "landlock_tcp"}
-_PROBE_LIMITS = Limits(wall_seconds=10)
+_PROBE_LIMITS = SandboxLimits(wall_seconds=10)
 _LOOKING = threading.Lock()
 
 

@@ -14,7 +14,7 @@ _SENT = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SI
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """The limits of the code. The defaults suit a short computation."""
 
     wall_seconds: float = 20.0
@@ -45,7 +45,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StepAnswer:
     """The program's answer to a step, and the busy seconds that it took."""
 
     content: bytes
@@ -69,7 +69,7 @@ class SandboxResult:
     returncode: int | None  # exit status, minus the signal's number, None if the code was ended by us
     seconds: float  # wall time including the start
     layers: tuple[str, ...]  # protections that were in force
-    answers: tuple[Answer, ...] = ()  # to the inputs of ``Steps``, as far as they came
+    answers: tuple[StepAnswer, ...] = ()  # to the inputs of ``Steps``, as far as they came
     ready: bool = False  # with ``Steps``: the program asked for its first input
     late_step: bool = False  # a limit of ``Steps`` has ended it
     notes: tuple[str, ...] = ()  # what of its folder was not kept as it was; names are the code's
@@ -101,9 +101,9 @@ def _signal(number: int) -> str:
 
 
 @dataclass(slots=True)
-class Report:
+class SandboxReport:
     layers: list[str] = field(default_factory=lambda: ["process"])
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[StepAnswer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     started: bool = False
     ready: bool = False
@@ -113,11 +113,11 @@ class Report:
     end: str | None = None
 
 
-def read_report(content: bytes | bytearray) -> Report:
+def read_report(content: bytes | bytearray) -> SandboxReport:
     """After the program has started, an early end of the processes that hold it does not count as a fault, because the
     program may have caused it.
     """
-    report, at = Report(), 0
+    report, at = SandboxReport(), 0
     while at < len(content):
         end = content.find(b"\n", at)
         end = len(content) if end < 0 else end
@@ -127,7 +127,7 @@ def read_report(content: bytes | bytearray) -> Report:
             case "answer":
                 size, busy = int(text.split()[0]), float(text.split()[1])
                 if len(content) >= at + size:
-                    report.answers.append(Answer(bytes(content[at : at + size]), busy))
+                    report.answers.append(StepAnswer(bytes(content[at : at + size]), busy))
                 at += size
             case "layer":
                 report.layers.append(text)
@@ -147,7 +147,7 @@ def read_report(content: bytes | bytearray) -> Report:
 
 
 def verdict(
-    report: Report, stderr: str, limits: Limits, cpu_seconds: int, *, overflow: bool, holder: int | None
+    report: SandboxReport, stderr: str, limits: SandboxLimits, cpu_seconds: int, *, overflow: bool, holder: int | None
 ) -> tuple[Status, str, int | None]:
     """Status, reason and exit status, as ``SandboxResult`` has them.
 

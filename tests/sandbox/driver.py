@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agentgauge.sandbox import Limits, Script
+from agentgauge.sandbox import SandboxLimits, Script
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
 
@@ -26,7 +26,7 @@ def execute(order: dict[str, Any]) -> dict[str, Any]:
         Script(main) if order["script"] else [sys.executable, "-I", "-S", "-c", code],
         Setup(tuple(order["refuse"])),
         folder=Path(order["folder"]),
-        limits=Limits(**order["limits"]),
+        limits=SandboxLimits(**order["limits"]),
     )
     return dataclasses.asdict(job.run())
 

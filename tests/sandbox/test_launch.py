@@ -138,9 +138,10 @@ def test_the_code_dies_with_its_parent(refuse: tuple[str, ...], tmp_path: Path) 
     parent = (
         "import sys; from pathlib import Path; from agentgauge.sandbox.launch import Job;"
         " from agentgauge.sandbox.processes import Setup; from"
-        " agentgauge.sandbox import Limits\nargv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)',"
+        " agentgauge.sandbox import SandboxLimits\n"
+        "argv = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)',"
         f" {mark!r}]\nJob(argv, Setup(refuse={refuse!r}), folder=Path({str(tmp_path)!r}),"
-        " limits=Limits(wall_seconds=60)).run()"
+        " limits=SandboxLimits(wall_seconds=60)).run()"
     )
     process = subprocess.Popen([sys.executable, "-c", parent], cwd=Path(__file__).parents[2])
     while not _marked(mark):
@@ -395,7 +396,7 @@ def stepped(
         folder,
         stdin=b"the order",
         steps=sandbox.Steps(inputs, wall, busy),
-        limits=sandbox.Limits(wall_seconds=15),
+        limits=sandbox.SandboxLimits(wall_seconds=15),
     )
 
 
@@ -442,6 +443,6 @@ def test_processor_time_is_that_of_all_processes(tmp_path: Path) -> None:
         "      os._exit(0)\n"
     )
     result = python(
-        code + "for _ in range(4): os.wait()", tmp_path, limits=sandbox.Limits(wall_seconds=15, cpu_seconds=1)
+        code + "for _ in range(4): os.wait()", tmp_path, limits=sandbox.SandboxLimits(wall_seconds=15, cpu_seconds=1)
     )
     assert (result.status, result.reason) == ("timeout", "it used more than 1 s of processor time"), result

@@ -15,7 +15,7 @@ from agentgauge import sandbox
 from agentgauge.sandbox.inner import linux
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
-from agentgauge.sandbox.result import Limits
+from agentgauge.sandbox.result import SandboxLimits
 
 from .test_launch import ALLOW, ARM, EPERM, X86, _decide
 
@@ -50,7 +50,7 @@ def port() -> Iterator[int]:
 @pytest.mark.parametrize("layers", LAYERS)
 def test_a_local_server_is_reached(layers: str, port: int, tmp_path: Path) -> None:
     argv = [sys.executable, "-I", "-S", "-c", CLIENT.replace("PORT", str(port))]
-    result = Job(argv, Setup(refuse=LAYERS[layers]), folder=tmp_path, limits=Limits(), network=True).run()
+    result = Job(argv, Setup(refuse=LAYERS[layers]), folder=tmp_path, limits=SandboxLimits(), network=True).run()
     assert (result.status, result.stdout) == ("ok", "welcome\n"), result.stderr
     assert not {"net_ns", "landlock_tcp"} & set(result.layers)
 

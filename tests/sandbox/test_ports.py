@@ -16,7 +16,7 @@ from agentgauge.core.errors import SandboxFault
 from agentgauge.sandbox import forwarder
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
-from agentgauge.sandbox.result import Limits
+from agentgauge.sandbox.result import SandboxLimits
 from tests.sandbox.conftest import as_user, environment, interpreter
 
 HEAD = "import os, socket, sys\n"
@@ -60,7 +60,7 @@ def port() -> Iterator[int]:
 
 def run(code: str, folder: Path, ports: list[int], setup: Setup | None = None, seconds: float = 10) -> tuple[str, str]:
     argv = [sys.executable, "-I", "-S", "-c", code]
-    limits = Limits(wall_seconds=seconds)
+    limits = SandboxLimits(wall_seconds=seconds)
     result = Job(argv, setup or Setup(), folder=folder, limits=limits, ports=ports).run()
     return result.stdout + result.stderr[-300:], result.status
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox import Limits, SandboxResult
+from agentgauge.sandbox import SandboxLimits, SandboxResult
 from agentgauge.sandbox.launch import environment
 from agentgauge.sandbox.protection import missing
 from agentgauge.sandbox.result import Status, ending
@@ -126,7 +126,7 @@ async def run_agent(
         except asyncio.CancelledError:
             process.stop()
             raise
-    limits = Limits(
+    limits = SandboxLimits(
         wall_seconds=settings.seconds,
         cpu_seconds=settings.seconds * (os.cpu_count() or 1),
         memory_bytes=settings.memory_mb << 20,

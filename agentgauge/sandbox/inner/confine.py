@@ -33,7 +33,7 @@ _FIRST_VICTIM = b"1000"  # the highest out-of-memory score
 _MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shrinking, no growing, no writing
 
 
-class Report:
+class ReportLines:
     """Lines of text to AgentGauge.
 
     Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From
@@ -55,7 +55,7 @@ class Report:
             view = view[os.write(self._descriptor, view) :]
 
 
-def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, bool]:
+def enter_namespaces(refuse: tuple[str, ...], report: ReportLines) -> tuple[bool, bool]:
     """Whether the next child is process 1 of a new PID namespace, and whether this process has its own mounts."""
     if "namespaces" in refuse:
         return False, False
@@ -71,7 +71,7 @@ def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, boo
     return True, True
 
 
-def enter_user_namespace(report: Report) -> None:
+def enter_user_namespace(report: ReportLines) -> None:
     """Other namespaces need a user namespace, except for root."""
     user, group = os.geteuid(), os.getegid()
     if user == 0:
@@ -85,7 +85,7 @@ def enter_user_namespace(report: Report) -> None:
 
 
 def run_as_first(
-    spec: Spec, report: Report, connections: Connections, *, pid_ns: bool, mount_ns: bool, uid: int | None
+    spec: Spec, report: ReportLines, connections: Connections, *, pid_ns: bool, mount_ns: bool, uid: int | None
 ) -> None:
     """Process I; returns in process T only. ``uid``: a user id that only T has, or None; only root can set one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
@@ -144,7 +144,7 @@ def run_as_first(
             os._exit(0)
 
 
-def refuse(report: Report, error: BaseException) -> NoReturn:
+def refuse(report: ReportLines, error: BaseException) -> NoReturn:
     """The program cannot be started."""
     report.send("refused", f"{type(error).__name__}: {error}")
     os._exit(127)
@@ -160,7 +160,7 @@ def unshared(flag: int) -> bool:
 
 def _confine(
     spec: Spec,
-    report: Report,
+    report: ReportLines,
     paths: tuple[Iterable[str], Iterable[str], Iterable[str], Iterable[str]],
     *,
     uid: int | None,
@@ -215,7 +215,7 @@ def sealed_file(content: bytes) -> int:
     return descriptor
 
 
-def _limits(spec: Spec, report: Report) -> None:
+def _limits(spec: Spec, report: ReportLines) -> None:
     cpu = int(spec["cpu_seconds"]) or 1
     for kind, soft, hard in (
         (resource.RLIMIT_CPU, cpu, cpu + 1),

@@ -13,7 +13,7 @@ import socket
 import time
 
 from . import linux, watch
-from .confine import SIGKILL, Report, enter_namespaces, refuse, run_as_first, sealed_file
+from .confine import SIGKILL, ReportLines, enter_namespaces, refuse, run_as_first, sealed_file
 from .mounts import Folder, NotKept
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
@@ -32,7 +32,7 @@ _FIRST_OWN_UID = 1_000_000_000
 def main() -> None:
     """Process L for a program that is executed."""
     spec = _receive()
-    report = Report(spec["status_fd"])
+    report = ReportLines(spec["status_fd"])
     try:
         open_events(spec)
         pid_ns, mount_ns = enter_namespaces(spec["refuse"], report)
@@ -67,7 +67,7 @@ def _read(size: int) -> bytes:
     return content
 
 
-def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outside: int | None = None) -> None:
+def supervise(spec: Spec, report: ReportLines, *, pid_ns: bool, mount_ns: bool, outside: int | None = None) -> None:
     """Run a program to its end and leave; returns in the process that is to become the program.
 
     ``outside``: a descriptor of the program's folder, where ``spec["folder"]`` is not its path.
@@ -89,7 +89,7 @@ def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outsi
     given = _receive()
     steps = None
     if spec["steps"]:
-        steps = Steps(given["steps"], given["stdin"], spec["output_bytes"], report.write, connections)
+        steps = StepFeed(given["steps"], given["stdin"], spec["output_bytes"], report.write, connections)
     else:
         connections.give_stdin(sealed_file(given["stdin"]))
     proc = connections.take_proc()
@@ -192,7 +192,7 @@ _HEAD = 8  # bytes that give a message's length
 _CHUNK = 1 << 16
 
 
-class Steps:
+class StepFeed:
     """The pieces of one run, and the time that they take."""
 
     def __init__(

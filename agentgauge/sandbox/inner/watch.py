@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .confine import Spec
     from .mounts import Folder
-    from .supervise import Connections, Steps
+    from .supervise import Connections, StepFeed
 
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -221,7 +221,7 @@ _SEARCHING = 0.2  # where each look searches all processes of the machine
 def until_the_end(
     spec: Spec,
     connections: Connections,
-    steps: Steps | None,
+    steps: StepFeed | None,
     processes: Processes,
     folder: Folder | None,
     deadline: float,
