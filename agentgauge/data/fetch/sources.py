@@ -29,7 +29,7 @@ API, WEB, RAW = "https://api.github.com", "https://github.com", "https://raw.git
 HUB, MAIN = "https://huggingface.co", "main"
 
 Kind = Literal["dataset", "model"]
-"""Of a repository of the hub."""
+"""What a repository of the hub holds."""
 
 Notify = Callable[[str], None]
 """Prints one line for the user."""
