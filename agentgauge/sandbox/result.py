@@ -102,6 +102,8 @@ def _signal(number: int) -> str:
 
 @dataclass(slots=True)
 class SandboxReport:
+    """What the processes of a sandbox have reported (see ``inner.confine.ReportLines``)."""
+
     layers: list[str] = field(default_factory=lambda: ["process"])
     answers: list[StepAnswer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
