@@ -23,7 +23,15 @@ from agentgauge.core.own_folder import OwnFolder, remove_tree
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
 from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lease
-from agentgauge.sandbox.result import SandboxLimits, SandboxReport, SandboxResult, Steps, read_report, verdict
+from agentgauge.sandbox.result import (
+    SandboxLimits,
+    SandboxReport,
+    SandboxResult,
+    Steps,
+    ended_from_outside,
+    read_report,
+    verdict,
+)
 
 _GRACE = 5.0  # seconds that the sandbox has to end after the time limit
 _KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
@@ -177,9 +185,16 @@ class Job:
             finally:
                 self._close_lifeline()
                 # The kernel keeps count of what it has ended for want of memory.
-                died = holder.end(used_up=not (ended and report.started) or report.cause == "memory")
+                unusable = not (ended and report.started) or report.cause == "memory"
+                died = holder.end(used_up=unusable or self._was_hit(arrived, report))
         report.layers += holder.layers
         return self._result(arrived, report, time.monotonic() - began, died)
+
+    def _was_hit(self, arrived: _Received, report: SandboxReport) -> bool:
+        """Whether a signal from outside seems to have ended the program: the process that holds it may be dying, too."""
+        if self._stopped or arrived.overflow or report.cause:
+            return False
+        return report.end is None or ended_from_outside("killed", os.waitstatus_to_exitcode(int(report.end.split()[0])))
 
     def _forward(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> int:
         """Forward the ports until ``ours`` is closed; the descriptor where the sandbox sends its sockets."""
