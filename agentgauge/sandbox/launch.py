@@ -191,7 +191,7 @@ class Job:
         return self._result(arrived, report, time.monotonic() - began, died)
 
     def _was_hit(self, arrived: _Received, report: SandboxReport) -> bool:
-        """Whether a signal from outside seems to have ended the program: the process that holds it may be dying, too."""
+        """Whether a signal from outside seems to have ended the program: what holds it may be dying, too."""
         if self._stopped or arrived.overflow or report.cause:
             return False
         return report.end is None or ended_from_outside("killed", os.waitstatus_to_exitcode(int(report.end.split()[0])))
