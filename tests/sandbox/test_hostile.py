@@ -153,7 +153,7 @@ def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place:
     answer = confined(code, refuse=LAYERS[layers], script=layers == "prepared", **limits)
     assert answer["status"] in statuses, answer
     assert says in answer["reason"] + answer["stderr"], answer
-    assert time.monotonic() - began < seconds + 2
+    assert time.monotonic() - began < seconds + 10  # a busy machine included
     assert "root:" not in answer["stdout"]
     assert (place / "beside").read_text() == "untouched"
     assert len(answer["stdout"]) + len(answer["stderr"]) <= 1 << 20
