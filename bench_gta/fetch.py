@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentgauge.data.fetch.dataset import DataSet, Verified
-from agentgauge.data.fetch.github import Release
-from agentgauge.data.fetch.hub import Hub
+from agentgauge.data.fetch.sources import Hub, Release
 from agentgauge.data.fetch.unpack import ASSETS
 from bench_gta.atomic import data
 from bench_gta.workflow import data as workflow

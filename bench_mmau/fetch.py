@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.parsing import parse_json
 from agentgauge.data.fetch.dataset import DataSet, Verified
-from agentgauge.data.fetch.hub import Hub
+from agentgauge.data.fetch.sources import Hub
 from bench_mmau import data
 from bench_mmau.task import TASKS
 

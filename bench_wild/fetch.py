@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.data.fetch.dataset import DataSet, Verified
-from agentgauge.data.fetch.github import RawFile
+from agentgauge.data.fetch.sources import RawFile
 from bench_wild import data
 from bench_wild.data import RecordProblem
 from bench_wild.task import WildData

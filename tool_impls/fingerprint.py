@@ -17,7 +17,7 @@ from typing import Any
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
-from agentgauge.data.fetch.lock import NAME
+from agentgauge.data.fetch.dataset import NOTE
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
 from tool_impls.devices import DEVICE
@@ -158,4 +158,4 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = (item for item in path.rglob("*") if item.is_file() and item.parent.name != "__pycache__")
-    return sorted(item for item in found if item.name != NAME)
+    return sorted(item for item in found if item.name != NOTE)

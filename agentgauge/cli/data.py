@@ -13,8 +13,16 @@ from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
-from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Marker, read_marker
+from agentgauge.data.fetch.dataset import (
+    FIRST_USE,
+    PUBLISHED,
+    DataSet,
+    FetchNote,
+    known_data_sets,
+    read_note,
+    served,
+    shortened,
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -85,10 +93,10 @@ def overview(base: Path) -> list[str]:
 
 def _block(data_set: DataSet, base: Path, found: dict[str, Path]) -> list[str]:
     root = base / data_set.folder
-    marker = read_marker(root)
-    if marker is None and not found:
+    note = read_note(root)
+    if note is None and not found:
         return [f"not here; get it with: agentgauge fetch {data_set.name}"]
-    lines = _fetched(root, marker) if marker else _own(found)
+    lines = _fetched(root, note) if note else _own(found)
     missing = [name for name in data_set.tasks if name not in found]
     lines += _wrapped("serves", found)
     return [*lines, *_wrapped("lacks", missing)] if missing and found else lines
@@ -119,9 +127,9 @@ def _own(found: Mapping[str, Path]) -> list[str]:
     ]
 
 
-def _fetched(root: Path, marker: Marker) -> list[str]:
-    published = sum(one.checksum == PUBLISHED for one in marker.files.values())
-    count = len(marker.files)
+def _fetched(root: Path, note: FetchNote) -> list[str]:
+    published = sum(one.checksum == PUBLISHED for one in note.files.values())
+    count = len(note.files)
     if published == count:
         sums = PUBLISHED
     elif not published:
@@ -130,18 +138,18 @@ def _fetched(root: Path, marker: Marker) -> list[str]:
         sums = f"{published} of {count} published, the others {FIRST_USE}"
     lines = [
         f"folder    {root}",
-        f"source    {marker.source}",
-        f"version   {marker.revision}" + ("" if marker.complete else ", in part"),
+        f"source    {note.source}",
+        f"version   {note.revision}" + ("" if note.complete else ", in part"),
         f"files     {count} downloaded, checksums {sums}",
     ]
-    if not marker.verified:
-        return [*lines, f"verified  only in part; run: agentgauge fetch {marker.data_set}"]
-    many = len(marker.problems)
+    if not note.verified:
+        return [*lines, f"verified  only in part; run: agentgauge fetch {note.data_set}"]
+    many = len(note.problems)
     state = f"{many} {'problem' if many == 1 else 'problems'}" if many else "no problem"
-    details = (*marker.found, *(f"problem: {text}" for text in marker.problems[:3]))
+    details = (*note.found, *(f"problem: {text}" for text in note.problems[:3]))
     return [
         *lines,
-        f"samples   {marker.samples}",
-        f"verified  {marker.verified}: {state}",
+        f"samples   {note.samples}",
+        f"verified  {note.verified}: {state}",
         *(f"          {text}" for text in details),
     ]

@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
             print(f"agentgauge: {shown(str(problem))}", file=sys.stderr)
             worst = 4
         except KeyboardInterrupt:
-            print("agentgauge: stopped; the same command continues from here", file=sys.stderr)
+            print("agentgauge: stopped; the same command begins the last file again", file=sys.stderr)
             return INTERRUPTED
     return worst
 
@@ -52,8 +52,7 @@ def parser() -> CommandParser:
         prog="agentgauge fetch",
         description=(
             "Download official data sets and weights of tools, check and unpack them, and verify their contents. Files"
-            " that are already here are kept; an interrupted download resumes. Exit status 1 if the verification finds"
-            " a problem."
+            " that are already here are kept. Exit status 1 if the verification finds a problem."
         ),
         epilog="examples: agentgauge fetch gta-atomic wild; agentgauge fetch tools; agentgauge fetch whisper-base",
     )

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from agentgauge.core.config import CONFIG_NAME
 from agentgauge.core.errors import UsageProblem
-from agentgauge.data.fetch.dataset import DataSet, known_data_sets
-from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Marker, read_marker
-from agentgauge.data.fetch.progress import size
+from agentgauge.data.fetch.dataset import FIRST_USE, PUBLISHED, DataSet, FetchNote, known_data_sets, read_note, size
 from agentgauge.data.weights import FOLDER, Weights, damages
 from tool_impls import published_weights
 
@@ -67,24 +65,22 @@ def _origin(one: Weights) -> str:
 
 def _here(one: Weights, base: Path) -> str:
     root = base / FOLDER / one.name
-    if marker := read_marker(root):
-        return _fetched(root, marker)
+    if note := read_note(root):
+        return _fetched(root, note)
     if root.exists():
         return f"{root}, your own copy, not fetched by this command"
     return f"not here ({size(one.size)}); get it with: agentgauge fetch {one.name}"
 
 
-def _fetched(root: Path, marker: Marker) -> str:
-    files = marker.files
-    if wrong := [*damages(root, files), *marker.problems]:
-        return f"damaged: {wrong[0]}; remove {root}, then: agentgauge fetch {marker.data_set}"
+def _fetched(root: Path, note: FetchNote) -> str:
+    files = note.files
+    if wrong := [*damages(root, files), *note.problems]:
+        return f"damaged: {wrong[0]}; remove {root}, then: agentgauge fetch {note.data_set}"
     count, whole = len(files), size(sum(one.size for one in files.values()))
     recorded = sum(one.checksum == FIRST_USE for one in files.values())
     sums = f"checksums {PUBLISHED}" + (f", but {recorded} {FIRST_USE}" if recorded else "")
-    read = f"verified {marker.verified}" if marker.verified else "not verified"
-    return (
-        f"{root}, {count} {'file' if count == 1 else 'files'}, {whole}, version {marker.revision[:12]}, {sums}, {read}"
-    )
+    read = f"verified {note.verified}" if note.verified else "not verified"
+    return f"{root}, {count} {'file' if count == 1 else 'files'}, {whole}, version {note.revision[:12]}, {sums}, {read}"
 
 
 def _named(config: Path) -> Sequence[str]:

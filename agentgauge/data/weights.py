@@ -1,6 +1,6 @@
 """Weights of models that tools use: what is known of a set, where ``agentgauge fetch`` puts it, and its verification.
 
-A set is fetched as a data set is: pinned, resumed, checked and recorded in the lock file.
+A set is fetched as a data set is: pinned and checked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.data.fetch.dataset import DataSet, Verified
-from agentgauge.data.fetch.hub import Hub
-from agentgauge.data.fetch.lock import LockedFile, read_marker
-from agentgauge.data.fetch.progress import size
-from agentgauge.data.fetch.source import Source
+from agentgauge.data.fetch.dataset import DataSet, FetchedFile, Verified, read_note, size
+from agentgauge.data.fetch.sources import Hub, Source
 
 FOLDER = "weights"
 """Folder of all sets, below the data folder."""
@@ -63,22 +60,22 @@ class Weights:
 def verify(needed: tuple[str, ...], root: Path) -> Verified:
     """Read every file again and compare it with what was fetched. Raises UsageProblem for a folder that was not fetched
     and has not what is needed."""
-    marker = read_marker(root)
-    if marker is None:
+    note = read_note(root)
+    if note is None:
         if lacking := [pattern for pattern in needed if not any(root.glob(pattern))]:
             raise UsageProblem(f"it has no {lacking[0]}")
         return Verified(0, ("nothing is known of its checksums",))
-    damages = [_damage(root / name, one, contents=True) for name, one in marker.files.items()]
-    whole = sum(one.size for one in marker.files.values())
-    return Verified(0, (f"{len(marker.files)} files, {size(whole)}",), tuple(text for text in damages if text))
+    damages = [_damage(root / name, one, contents=True) for name, one in note.files.items()]
+    whole = sum(one.size for one in note.files.values())
+    return Verified(0, (f"{len(note.files)} files, {size(whole)}",), tuple(text for text in damages if text))
 
 
-def damages(root: Path, files: Mapping[str, LockedFile]) -> list[str]:
+def damages(root: Path, files: Mapping[str, FetchedFile]) -> list[str]:
     """The fetched files that are missing or have another size. Contents are not read."""
     return [text for name, one in files.items() if (text := _damage(root / name, one, contents=False))]
 
 
-def _damage(path: Path, known: LockedFile, *, contents: bool) -> str:
+def _damage(path: Path, known: FetchedFile, *, contents: bool) -> str:
     if not path.is_file():
         return f"{path.name} is missing"
     if (now := path.stat().st_size) != known.size:

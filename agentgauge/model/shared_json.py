@@ -14,11 +14,10 @@ from typing import Any
 @contextlib.contextmanager
 def shared_json(path: Path) -> Iterator[dict[str, Any]]:
     """The file's object, empty at first, which is written back at the end if it has changed. No other process changes
-    it meanwhile, where the file system has locks. Raises OSError."""
+    it meanwhile. Raises OSError, also on a file system without locks."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        with contextlib.suppress(OSError):  # on a file system without locks two processes may change it at once
-            fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX)
         before = os.pread(file, os.fstat(file).st_size, 0)
         try:
             found = json.loads(before or b"{}")

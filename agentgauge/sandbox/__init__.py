@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Unpack
 
-from agentgauge.sandbox.launch import Job, Options, Script
+from agentgauge.sandbox.launch import Job, Options, Script, scratch_folder
 from agentgauge.sandbox.paths import hide
+from agentgauge.sandbox.processes import FOLDER as SCRIPT_FOLDER
 from agentgauge.sandbox.protection import check_minimum, chosen, layers, look_early, permit_unsafe
-from agentgauge.sandbox.result import Answer, Limits, SandboxResult, Status, Steps, ended_from_outside
-from agentgauge.sandbox.scratch import scratch_folder
-from agentgauge.sandbox.servers import FOLDER as SCRIPT_FOLDER
+from agentgauge.sandbox.result import SandboxLimits, SandboxResult, Status, StepAnswer, Steps, ended_from_outside
 
 __all__ = [
     "SCRIPT_FOLDER",
-    "Answer",
-    "Limits",
     "Options",
+    "SandboxLimits",
     "SandboxResult",
     "Script",
     "Status",
+    "StepAnswer",
     "Steps",
     "check_minimum",
     "ended_from_outside",

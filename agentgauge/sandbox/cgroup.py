@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GroupPlace:
     folder: Path
     version: int  # of the control groups: 1 or 2
 
@@ -27,7 +27,7 @@ class Place:
 class MemoryGroup:
     """One group. ``close`` removes it; no process may be left in it then."""
 
-    def __init__(self, place: Place, memory_bytes: int) -> None:
+    def __init__(self, place: GroupPlace, memory_bytes: int) -> None:
         """Raises OSError where it cannot be made."""
         self._folder = place.folder / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
         self.events = self._folder / ("memory.oom_control" if place.version == 1 else "memory.events")
@@ -72,7 +72,7 @@ def memory_group(memory_bytes: int) -> MemoryGroup | None:
 
 
 @lru_cache(maxsize=1)
-def _place() -> Place | None:
+def _place() -> GroupPlace | None:
     """Found by trying, once a process. Groups of processes that were killed are removed."""
     for place in places():
         try:
@@ -88,7 +88,7 @@ def _place() -> Place | None:
     return None
 
 
-def places(proc: Path = Path("/proc/self")) -> Iterator[Place]:
+def places(proc: Path = Path("/proc/self")) -> Iterator[GroupPlace]:
     """Folders in which a group may be created: below our own group, and in version 2 beside it, because there a group
     with processes cannot have subgroups."""
     try:
@@ -100,7 +100,7 @@ def places(proc: Path = Path("/proc/self")) -> Iterator[Place]:
         (root, point), (kind, _, options) = before.split()[3:5], behind.split(" ", 2)
         for number, controllers, path in groups:
             if kind == "cgroup" and "memory" in controllers.split(",") and "memory" in options.split(","):
-                yield Place(_below(point, root, path), 1)
+                yield GroupPlace(_below(point, root, path), 1)
             elif kind == "cgroup2" and number == "0":
                 own = _below(point, root, path)
                 for folder in (own, *own.parents):
@@ -108,7 +108,7 @@ def places(proc: Path = Path("/proc/self")) -> Iterator[Place]:
                         break
                     with contextlib.suppress(OSError):
                         if "memory" in (folder / "cgroup.subtree_control").read_text().split():
-                            yield Place(folder, 2)
+                            yield GroupPlace(folder, 2)
 
 
 def _below(point: str, root: str, path: str) -> Path:

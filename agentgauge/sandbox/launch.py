@@ -9,22 +9,29 @@ import os
 import selectors
 import socket
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
+from agentgauge.core.own_folder import OwnFolder, remove_tree
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
-from agentgauge.sandbox.processes import Holder, NewProcess, Setup, Streams
-from agentgauge.sandbox.report import Report, read_report
-from agentgauge.sandbox.result import Limits, SandboxResult, Steps
-from agentgauge.sandbox.servers import FOLDER, lend
-from agentgauge.sandbox.verdict import verdict
+from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lease
+from agentgauge.sandbox.result import (
+    SandboxLimits,
+    SandboxReport,
+    SandboxResult,
+    Steps,
+    ended_from_outside,
+    read_report,
+    verdict,
+)
 
 _GRACE = 5.0  # seconds that the sandbox has to end after the time limit
 _KEEPING = 20 << 20  # bytes a second at which it brings back the folder, at the least
@@ -38,8 +45,8 @@ class Script:
     The text itself runs once in each of several processes, confined, with ``__name__`` "prepared": there it imports
     what its programs need. It must start no thread, and must not read or keep anything that only one of the programs
     may know. ``main`` then runs in a fork of such a process, in module ``__main__``, as a program of its own. If the
-    text defines ``improve``, it is called between programs, when none waits, until it gives False: to import what may
-    be of use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call.
+    text defines ``import_more``, it is called between programs, when none waits, until it gives False: to import what
+    may be of use to many. Where it raises or leaves a thread, the process goes on as it was before the first such call.
     Installed packages are not on ``sys.path`` before the text puts them there. Where no process can stand ready, the
     text is executed as a program with ``__name__`` "__main__", and has to call ``main`` itself.
     """
@@ -54,7 +61,7 @@ class Options(TypedDict, total=False):
     """Working directory, and the only folder that the program can write. A program with a file system of its own works
     on a copy in memory that replaces the folder at the end: files and folders without special bits, and links. What it
     leaves is as untrusted as its output (links!). Files put there should be copies, not hard links."""
-    limits: Limits
+    limits: SandboxLimits
     stdin: bytes
     env: Mapping[str, str] | None  # added to the small fixed environment
     readable: Sequence[Path]
@@ -95,7 +102,7 @@ class Job:
     """A program, where and how to run it. ``run`` once; ``stop`` from any thread."""
 
     def __init__(self, program: Sequence[str] | Script, setup: Setup, **options: Unpack[Options]) -> None:
-        folder, limits, steps = options["folder"], options.get("limits", Limits()), options.get("steps")
+        folder, limits, steps = options["folder"], options.get("limits", SandboxLimits()), options.get("steps")
         network = options.get("network", False)
         self._ports = [] if network else list(options.get("ports", ()))
         prepared = isinstance(program, Script) and setup.serves and not (network or self._ports)
@@ -122,7 +129,6 @@ class Job:
             "network": network,
             "ports": self._ports,
             "refuse": setup.refuse,
-            "outer": ("bubblewrap",) if setup.bubblewrap else (),
             "prepared": self._script is not None,
             "memory_bytes": limits.memory_bytes,
             "seen": [path.stat()[1:3] for path in map(Path, readable) if path.exists()],  # a server keeps its mounts
@@ -154,7 +160,7 @@ class Job:
     def run(self) -> SandboxResult:
         """Run to the end. Raises SandboxFault if the confinement or the program cannot be started."""
         began = time.monotonic()
-        arrived, report, ended, died = _Received(), Report(), False, None
+        arrived, report, ended, died = _Received(), SandboxReport(), False, None
         with contextlib.ExitStack() as ours:
             ours.callback(self._close_lifeline)
             with contextlib.ExitStack() as theirs:
@@ -179,9 +185,16 @@ class Job:
             finally:
                 self._close_lifeline()
                 # The kernel keeps count of what it has ended for want of memory.
-                died = holder.end(used_up=not (ended and report.started) or report.cause == "memory")
+                unusable = not (ended and report.started) or report.cause == "memory"
+                died = holder.end(used_up=unusable or self._was_hit(arrived, report))
         report.layers += holder.layers
         return self._result(arrived, report, time.monotonic() - began, died)
+
+    def _was_hit(self, arrived: _Received, report: SandboxReport) -> bool:
+        """Whether a signal from outside seems to have ended the program: what holds it may be dying, too."""
+        if self._stopped or arrived.overflow or report.cause:
+            return False
+        return report.end is None or ended_from_outside("killed", os.waitstatus_to_exitcode(int(report.end.split()[0])))
 
     def _forward(self, ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> int:
         """Forward the ports until ``ours`` is closed; the descriptor where the sandbox sends its sockets."""
@@ -192,7 +205,7 @@ class Job:
 
     def _start(self, streams: Streams) -> Holder:
         if self._script is not None:
-            return lend(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
+            return lease(self._spec, self._setup, self._script, self._numbers, streams, lambda: self._stopped)
         return NewProcess({**self._spec, **self._numbers, **self._executed}, self._setup, streams)
 
     def _give(self, giving: FileIO, first: Mapping[str, Any] | None) -> None:
@@ -232,14 +245,12 @@ class Job:
                             self._close_lifeline()
         return True
 
-    def _result(self, arrived: _Received, report: Report, seconds: float, holder: int | None) -> SandboxResult:
+    def _result(self, arrived: _Received, report: SandboxReport, seconds: float, holder: int | None) -> SandboxResult:
         if report.fault:
             raise SandboxFault(f"the sandbox could not start the code: {report.fault}", cause="sandbox")
         if report.lost:
             lost = f"the files that the code left could not be copied back: {report.lost}"
             raise SandboxFault(lost, cause="no room")
-        if self._setup.bubblewrap:
-            report.layers.append("bubblewrap")
         if not report.started and report.cause != "timeout" and not self._stopped:
             detail = arrived.stderr.decode("utf-8", "replace").strip()[-300:] or "no reason given"
             raise SandboxFault(f"the sandbox ended before the code began: {detail}", cause="sandbox")
@@ -258,3 +269,17 @@ def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple
     for stack, end in zip((reading, writing), ends, strict=True):
         stack.callback(os.close, end)
     return ends
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A new empty folder below ``parent`` (the system's temporary folder if None); it is gone at the end."""
+    if parent is None:
+        with OwnFolder("code") as folder:
+            yield folder
+        return
+    folder = Path(tempfile.mkdtemp(prefix="code-", dir=parent))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)

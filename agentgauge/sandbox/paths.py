@@ -41,7 +41,7 @@ _ROOT = os.path.realpath(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FileView:
     """The part of the machine's files that a program sees.
 
     ``mounts``: where there is a file system of the program's own, pairs of a real path and the place where it
@@ -72,12 +72,12 @@ def package_folders() -> tuple[str, ...]:
     return tuple(path for path in sys.path if Path(path).name in _PACKAGE_FOLDERS and Path(path).is_dir())
 
 
-def view(readable: Iterable[str] = (), *, packages: bool = True) -> View:
+def view(readable: Iterable[str] = (), *, packages: bool = True) -> FileView:
     """The view of a program that may also read these paths. ``packages``: whether it sees installed packages."""
     readable = tuple(readable)
     hidden = {*_own(), *_given()} if packages else {*_own(), *_given(), *map(os.path.realpath, package_folders())}
     mounts = _arranged({**_interpreter(packages), **_chosen(readable)}, hidden | _own_in(readable))
-    return View(mounts, *_without_mounts(mounts))
+    return FileView(mounts, *_without_mounts(mounts))
 
 
 @lru_cache(maxsize=2)
@@ -135,7 +135,7 @@ def _announcing() -> Iterator[str]:
 
 
 def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The pairs of ``View.mounts``. Hidden paths are empty wherever they would appear, but for what is chosen
+    """The pairs of ``FileView.mounts``. Hidden paths are empty wherever they would appear, but for what is chosen
     within."""
     empty = {
         target + path[len(source) :]: ""
@@ -159,7 +159,7 @@ def _arranged(chosen: Mapping[str, str], hidden: Iterable[str]) -> tuple[tuple[s
 
 
 def _without_mounts(mounts: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """``View.readable`` and ``View.listed``.
+    """``FileView.readable`` and ``FileView.listed``.
 
     Rights cannot be taken away below a folder, so what lies there is named one by one.
     """

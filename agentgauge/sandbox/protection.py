@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import sys
 import threading
 from functools import lru_cache
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox.launch import Job
+from agentgauge.sandbox.launch import Job, scratch_folder
 from agentgauge.sandbox.processes import Setup
-from agentgauge.sandbox.result import Limits
-from agentgauge.sandbox.scratch import scratch_folder
+from agentgauge.sandbox.result import SandboxLimits
 
-_FILES = {"mount_ns", "landlock", "bubblewrap"}
-_NETWORK = {"net_ns", "seccomp", "landlock_tcp", "bubblewrap"}
-_PROBE_LIMITS = Limits(wall_seconds=10)
+_FILES = {"mount_ns", "landlock"}
+_NETWORK = {"net_ns", "seccomp", "landlock_tcp"}
+_PROBE_LIMITS = SandboxLimits(wall_seconds=10)
 _LOOKING = threading.Lock()
 
 
@@ -41,22 +38,17 @@ def look_early() -> None:
 def _look() -> tuple[Setup, tuple[str, ...], str]:
     """The best set-up that works here, its layers, and why nothing works if nothing does.
 
-    Our own namespaces come first. Where the kernel refuses them to us but not to bubblewrap (a distribution may allow
-    them to some programs only) bubblewrap makes them. The last resorts leave out what may be half refused.
+    All layers come first; the last resorts leave out what may be half refused.
     """
-    bubblewrap = shutil.which("bwrap") if os.geteuid() != 0 else None  # for root our own way reaches as far
-    setups = [Setup(), Setup(refuse=("mount_ns",)), Setup(refuse=("namespaces",))]
-    if bubblewrap:
-        setups.insert(1, Setup(bubblewrap=bubblewrap))
     best: tuple[Setup, tuple[str, ...]] | None = None
     problem = ""
-    for setup in setups:
+    for setup in (Setup(), Setup(refuse=("mount_ns",)), Setup(refuse=("namespaces",))):
         try:
             found = probe(setup)
         except SandboxFault as fault:
             problem = problem or str(fault)
             continue
-        if "mount_ns" in found or "bubblewrap" in found:
+        if "mount_ns" in found:
             return setup, found, ""
         best = best or (setup, found)
     return (*best, "") if best else (Setup(), (), problem)
@@ -80,8 +72,7 @@ def layers() -> tuple[str, ...]:
     ``process`` own session and time limit; ``rlimits``; ``user_ns pid_ns mount_ns net_ns ipc_ns uts_ns`` namespaces;
     ``own_uid`` (as root) a user id that nothing else has; ``no_capabilities`` (as root, where there is no such id);
     ``no_new_privs``; ``landlock`` files, ``landlock_tcp`` TCP; ``seccomp``; ``single_process`` no further process,
-    where no PID namespace can hold them together; ``memory_group`` a control group in which Linux counts all memory;
-    ``bubblewrap``.
+    where no PID namespace can hold them together; ``memory_group`` a control group in which Linux counts all memory.
     """
     return chosen()[1]
 

@@ -1,7 +1,6 @@
 """One process at a time writes a run folder; several may read a finished one at once: ``--rescore``, ``merge``.
 
-The kernel releases a lock when its process ends, also after kill -9. A network file system may have no locks. There a
-file names the writing process, and AgentGauge on the same machine recognises that this process has ended.
+The kernel releases a lock when its process ends, also after kill -9. A file system without locks is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +22,6 @@ from agentgauge.core.errors import UsageProblem
 FILE = "lock"
 """In the run folder while a process works in it; names the process."""
 
-NAMED = "lock-by-name"
-"""The lock file on file systems without locks."""
-
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
 _MOST = 100_000  # bytes of a lock file that are read
 _LONGEST = 300  # characters of a command that a message shows
@@ -37,13 +33,13 @@ class FolderLock:
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
         """Makes the folder if it is missing. ``shared``: a lock for reading, beside other readers.
 
-        Raises UsageProblem where another process has the lock, and OSError where the folder cannot be made.
+        Raises UsageProblem where another process has the lock and on a file system without locks, and OSError where the
+        folder cannot be made.
         """
         self.folder = folder
         self._shared = shared
         self._made: list[Path] = [] if shared else _make(folder)
         self._lock: int | None = None
-        self._named = False
         try:
             self._take()
         except BaseException:
@@ -53,7 +49,7 @@ class FolderLock:
     @property
     def is_alone(self) -> bool:
         """Whether nothing else is in the folder."""
-        return all(path.name in (FILE, NAMED) for path in self.folder.iterdir())
+        return all(path.name == FILE for path in self.folder.iterdir())
 
     def release(self) -> None:
         """Release the lock, and remove the folder if this process made it and it is empty."""
@@ -64,10 +60,6 @@ class FolderLock:
                 (self.folder / FILE).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
-        if self._named:
-            self._named = False
-            with contextlib.suppress(OSError):
-                (self.folder / NAMED).unlink(missing_ok=True)
         self._remove_made()
 
     def __enter__(self) -> FolderLock:
@@ -99,34 +91,20 @@ class FolderLock:
                 if error.errno not in _NO_LOCKS:
                     raise
                 path.unlink(missing_ok=True)
-                self._take_by_name()
-                return
+                raise UsageProblem(
+                    f"{self.folder} is on a file system without locks ({error.strerror}), where two runs could write to"
+                    " one folder; name a folder on a local disk, or mount the file system with locks"
+                ) from None
         self._lock = lock
         os.ftruncate(lock, 0)
         os.pwrite(lock, encoded(_this_process()), 0)
 
-    def _take_by_name(self) -> None:
-        path = self.folder / NAMED
-        while True:
-            try:
-                file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            except FileExistsError:
-                holder = _read(path)
-                if not _has_ended(holder):
-                    raise self._taken(holder, f"; if that process has ended, remove {path}") from None
-                path.unlink(missing_ok=True)
-                continue
-            os.write(file, encoded(_this_process()))
-            os.close(file)
-            self._named = True
-            return
-
-    def _taken(self, holder: dict[str, Any], more: str = "") -> UsageProblem:
+    def _taken(self, holder: dict[str, Any]) -> UsageProblem:
         command = str(holder.get("command", "?"))
         shown = command if len(command) <= _LONGEST else command[:_LONGEST] + "..."
         pid, host, since = (holder.get(name, "?") for name in ("pid", "host", "since"))
         who = f"process {pid} on {host} since {since} (`{shown}`)"
-        return UsageProblem(f"{self.folder} is in use by {who}; wait for its end, or name another folder{more}")
+        return UsageProblem(f"{self.folder} is in use by {who}; wait for its end, or name another folder")
 
     def _remove_made(self) -> None:
         for folder in reversed(self._made):
@@ -137,7 +115,8 @@ class FolderLock:
 def is_in_use(folder: Path) -> bool:
     """Whether a process works in the folder, according to its lock file. Takes no lock, because that would block a run
     that starts now."""
-    return any((holder := _read(folder / name)) and not _has_ended(holder) for name in (FILE, NAMED))
+    holder = _read(folder / FILE)
+    return bool(holder) and not _has_ended(holder)
 
 
 def _make(folder: Path) -> list[Path]:

@@ -39,7 +39,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _SHOWN = 100_000  # characters of an error that are kept, its end
 
 
-_LIMITS = sandbox.Limits(  # of output: all cells together, as JSON
+_LIMITS = sandbox.SandboxLimits(  # of output: all cells together, as JSON
     memory_bytes=4 << 30, output_bytes=64 << 20, file_bytes=512 << 20, disk_bytes=1 << 30, processes=128
 )
 
@@ -51,7 +51,7 @@ class ExecutionLimits:
     cell_seconds: float = 180.0  # wall time of each cell
     notebook_seconds: float | None = None  # wall time of all cells together; None: ``cell_seconds`` for each
     start_seconds: float = 60.0  # to build the confinement and to start the shell, on a busy machine
-    resources: sandbox.Limits = _LIMITS
+    resources: sandbox.SandboxLimits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)

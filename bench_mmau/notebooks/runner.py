@@ -297,7 +297,7 @@ def prepare() -> Any:
     return kernel
 
 
-def improve() -> bool:
+def import_more() -> bool:
     """Import one more of the usual packages, as a cell does. Returns whether there are others."""
     with READY.shell.builtin_trap, contextlib.suppress(ImportError):
         importlib.import_module(_USUAL.pop(0))

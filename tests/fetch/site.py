@@ -29,8 +29,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 @dataclass
 class _File:
     content: bytes
-    etag: str | None
     elsewhere: bool  # the first host redirects to the second
+    headers: dict[str, str]
 
 
 class _Server(ThreadingHTTPServer):
@@ -47,8 +47,6 @@ class Site:
         self.faults: dict[str, list[Answer]] = {}  # end of a path → what comes first
         self.served: Counter[str] = Counter()
         self.asked: list[tuple[str, str, dict[str, str]]] = []  # method, path, headers in lower case
-        self.ranges = True
-        self.headers: dict[str, str] = {}  # of every answer that holds a file
         self._servers = [_Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": self})) for _ in range(2)]
         self.url, self.other = (f"http://127.0.0.1:{server.server_address[1]}" for server in self._servers)
 
@@ -65,9 +63,9 @@ class Site:
             server.shutdown()
             server.server_close()
 
-    def put(self, path: str, content: bytes, *, etag: bool = True, elsewhere: bool = False) -> None:
-        tag = f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"' if etag else None
-        self.files[path] = _File(content, tag, elsewhere)
+    def put(self, path: str, content: bytes, *, elsewhere: bool = False, **headers: str) -> None:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.files[path] = _File(content, elsewhere, sent)
 
     def release(
         self, repo: str, tag: str, assets: Mapping[str, bytes], *, digests: bool = True, api: bool = True
@@ -101,7 +99,8 @@ class Site:
         kind: str = "datasets",
     ) -> None:
         """As ``/api/KIND/REPO/revision/REVISION?blobs=True`` answers and ``/REPO/resolve/COMMIT/FILE``, where data sets
-        have ``/datasets`` in front and models nothing.
+        have ``/datasets`` in front and models nothing. The library first asks for the headers of a file: its commit,
+        and the tag and size of what a redirect leads to.
 
         ``large``: bytes from which a file is in Git LFS, with a published SHA-256; smaller ones have a git checksum.
         ``kind``: "datasets" or "models".
@@ -110,10 +109,15 @@ class Site:
         siblings = []
         for name, content in files.items():
             lfs = len(content) >= large
-            self.put(f"{page}/resolve/{commit}/{name}", content, elsewhere=lfs)
-            one: dict[str, Any] = {"rfilename": name, "size": len(content), "blobId": git_sha1(content)}
+            sha256, git_sha1 = hashlib.sha256(content).hexdigest(), _git_sha1(content)
+            tag = f'"{sha256 if lfs else git_sha1}"'
+            linked = {"X_Linked_Etag": tag, "X_Linked_Size": str(len(content))}
+            self.put(
+                f"{page}/resolve/{commit}/{name}", content, elsewhere=lfs, X_Repo_Commit=commit, ETag=tag, **linked
+            )
+            one: dict[str, Any] = {"rfilename": name, "size": len(content), "blobId": git_sha1}
             if lfs:
-                one["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
+                one["lfs"] = {"sha256": sha256, "size": len(content), "pointerSize": 130}
             siblings.append(one)
         for revision in ("main", commit):
             self.documents[f"/api/{kind}/{repo}/revision/{revision}"] = {
@@ -132,7 +136,7 @@ class Site:
         return sum(path.endswith(end) and asked == method for asked, path, _ in self.asked)
 
 
-def git_sha1(content: bytes) -> str:
+def _git_sha1(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -168,39 +172,23 @@ class _Handler(BaseHTTPRequestHandler):
         elif file is None:
             self.send(404, b"Not Found", {}, body=body)
         elif away:
-            self.send(
-                302,
-                b"",
-                {"Location": f"{self.site.other}/blob{quote(path)}?signature={len(self.site.asked)}"},
-                body=body,
-            )
+            there = f"{self.site.other}/blob{quote(path)}?signature={len(self.site.asked)}"
+            self.send(302, b"", {**file.headers, "Location": there}, body=body)
         else:
             self.content(path, file, body=body)
 
     def content(self, path: str, file: _File, *, body: bool = True, most: int | None = None) -> None:
-        """As a good server gives a file: with ranges. ``most``: the connection is closed after so many bytes of it."""
-        headers = {**self.site.headers, **({"ETag": file.etag} if file.etag else {})}
-        start, wanted = 0, self.headers.get("Range", "")
-        if wanted and self.site.ranges and self.headers.get("If-Range", file.etag) == file.etag:
-            start = int(wanted.removeprefix("bytes=").rstrip("-"))
-        if start >= len(file.content) > 0:
-            self.send(416, b"", {"Content-Range": f"bytes */{len(file.content)}"})
-            return
+        """A file. ``most``: the connection is closed after so many bytes of it."""
         whole = len(file.content)
-        status = 206 if start else 200
-        if start:
-            headers["Content-Range"] = f"bytes {start}-{whole - 1}/{whole}"
-        part = file.content[start:]
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(part))}.items():
+        part = file.content[:most] if body else b""
+        self.send_response(200)
+        for name, value in {**file.headers, "Content-Length": str(whole)}.items():
             self.send_header(name, value)
         self.end_headers()
-        if body:
-            part = part if most is None else part[:most]
-            self.wfile.write(part)
-            self.wfile.flush()
-            self.site.served[path.rpartition("/")[2]] += len(part)
-            self.close_connection = self.close_connection or most is not None
+        self.wfile.write(part)
+        self.wfile.flush()
+        self.site.served[path.rpartition("/")[2]] += len(part)
+        self.close_connection = self.close_connection or (body and most is not None)
 
     def send(self, status: int, content: bytes, headers: Mapping[str, str], *, body: bool = True) -> None:
         self.send_response(status)
@@ -249,7 +237,6 @@ def instead(content: bytes) -> Answer:
     """Other content, of the same path."""
 
     def answer(handler: _Handler, _content: bytes) -> None:
-        path = unquote(urlsplit(handler.path).path)
-        handler.content(path, _File(content, '"other"', False))
+        handler.content(unquote(urlsplit(handler.path).path), _File(content, False, {}))
 
     return answer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.sandbox.scratch import remove_tree
+from agentgauge.core.own_folder import remove_tree
 from bench_gta.pack.create import MOST_ANSWER, read_ids
 from bench_gta.pack.file_selection import MOST_NOTES, escaped, made_harmless, plain_files, problem_of
 from bench_gta.pack.format import read_pack

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox import paths
-from agentgauge.sandbox.scratch import remove_tree, scratch_folder
+from agentgauge.core.own_folder import remove_tree
+from agentgauge.sandbox import paths, scratch_folder
 from bench_gta.pack.agent import filled, read_command
 from bench_gta.pack.tasks import read_tasks
 from tests.gta.pack_data import pack, stored, write_tasks

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.sandbox.scratch import remove_tree
+from agentgauge.core.own_folder import remove_tree
 
 from .driver import execute
 
@@ -130,7 +130,6 @@ def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.
         code: str,
         *,
         refuse: tuple[str, ...] = (),
-        bubblewrap: str | None = None,
         script: bool = False,
         **limits: Any,
     ) -> dict[str, Any]:
@@ -139,7 +138,6 @@ def confined(user: str, place: Path, drivers: list[Driver], monkeypatch: pytest.
             "script": script,
             "folder": str(place / "work"),
             "refuse": refuse,
-            "bubblewrap": bubblewrap,
             "environment": dict(os.environ),
         }
         order["limits"] = {"wall_seconds": 10} | limits

@@ -1,7 +1,7 @@
 """Runs code in the sandbox; as a program, for another user: each order in a new process, which is what code may attack.
 
 Standard input: orders, a line of JSON each, with ``code``, ``script`` (whether a process stands ready for it),
-``folder``, ``limits``, ``refuse``, ``bubblewrap`` and the ``environment`` of who gives the order.
+``folder``, ``limits``, ``refuse`` and the ``environment`` of who gives the order.
 Standard output: a line for each with the result as JSON; it is empty if the order's process died.
 """
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agentgauge.sandbox import Limits, Script
+from agentgauge.sandbox import SandboxLimits, Script
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.processes import Setup
 
@@ -24,9 +24,9 @@ def execute(order: dict[str, Any]) -> dict[str, Any]:
     main = f"def main():\n    exec(compile({code!r}, '<string>', 'exec'), {{'__name__': '__main__'}})\n"
     job = Job(
         Script(main) if order["script"] else [sys.executable, "-I", "-S", "-c", code],
-        Setup(tuple(order["refuse"]), order["bubblewrap"]),
+        Setup(tuple(order["refuse"])),
         folder=Path(order["folder"]),
-        limits=Limits(**order["limits"]),
+        limits=SandboxLimits(**order["limits"]),
     )
     return dataclasses.asdict(job.run())
 

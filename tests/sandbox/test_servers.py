@@ -19,7 +19,7 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault
-from agentgauge.sandbox import Limits, SandboxResult, Script
+from agentgauge.sandbox import SandboxLimits, SandboxResult, Script
 from agentgauge.sandbox.launch import Job
 from agentgauge.sandbox.paths import package_folders
 from agentgauge.sandbox.protection import chosen
@@ -154,7 +154,7 @@ def test_what_one_program_was_given_is_nowhere_in_the_memory_of_the_next(tmp_pat
     """Neither in that of the same process, as control, can it be missed."""
     mark = "'-'.join(['SECRET', str(6 * 7), 'X' * 9]).encode()"
     secret = "SECRET-42-" + "X" * 9
-    own = run(f"kept = {mark} * 3\n" + SEARCHES.replace("MARK", mark), tmp_path, limits=Limits(wall_seconds=60))
+    own = run(f"kept = {mark} * 3\n" + SEARCHES.replace("MARK", mark), tmp_path, limits=SandboxLimits(wall_seconds=60))
     assert own.stdout.startswith("True "), own
     assert not own.stdout.endswith(" 0\n"), own
     for _ in range(3):
@@ -167,10 +167,12 @@ def test_what_one_program_was_given_is_nowhere_in_the_memory_of_the_next(tmp_pat
         "    text = out.getvalue().encode(); os.write(1, len(text).to_bytes(8, 'little') + text)\n    read()\n"
     )
     code = SEARCHES.replace("MARK", "bytes(reversed(b'XXXXXXXXX-24-TERCES'))")
-    result = run(code, tmp_path, limits=Limits(wall_seconds=60))
+    result = run(code, tmp_path, limits=SandboxLimits(wall_seconds=60))
     assert result.stdout == "True 0\n", result  # the former programs'
     later = sandbox.Steps((b"go", (secret * 50).encode()), wall_seconds=50)
-    result = sandbox.run(steps, folder=tmp_path, stdin=code.encode(), steps=later, limits=Limits(wall_seconds=60))
+    result = sandbox.run(
+        steps, folder=tmp_path, stdin=code.encode(), steps=later, limits=SandboxLimits(wall_seconds=60)
+    )
     assert result.answers[0].content == b"True 0\n", result  # its own next step
 
 
@@ -227,11 +229,11 @@ def test_programs_side_by_side_and_their_servers_are_out_of_reach(tmp_path: Path
         (tmp_path / name).mkdir()
     ready = [run("pass", tmp_path / "victim", keep=False)]
     with ThreadPoolExecutor(2) as pool:  # one has the server of before, the other a new one
-        victim = pool.submit(run, VICTIM, tmp_path / "victim", limits=Limits(wall_seconds=20))
+        victim = pool.submit(run, VICTIM, tmp_path / "victim", limits=SandboxLimits(wall_seconds=20))
         time.sleep(0.3)
         known = alive()
         code = ATTACKS.replace("PIDS", repr([pid + more for pid in known for more in range(6)]))
-        attacker = pool.submit(run, code, tmp_path / "attacker", limits=Limits(wall_seconds=20))
+        attacker = pool.submit(run, code, tmp_path / "attacker", limits=SandboxLimits(wall_seconds=20))
         assert attacker.result().stdout == "done\n", attacker.result()
         assert victim.result().stdout == "['beside'] beside True\n", victim.result()
     assert ready[0].status == "ok"
@@ -263,9 +265,9 @@ def test_one_process_serves_many_programs_and_ends_when_it_ran_out_of_memory(tmp
     for _ in range(5):
         run("pass", tmp_path)
     (server,) = alive()
-    assert run(MANY, tmp_path, limits=Limits(memory_bytes=1 << 30, wall_seconds=0.5)).status == "timeout"
+    assert run(MANY, tmp_path, limits=SandboxLimits(memory_bytes=1 << 30, wall_seconds=0.5)).status == "timeout"
     assert alive() == {server}
-    assert run(MANY, tmp_path, limits=Limits(memory_bytes=256 << 20)).status == "memory"
+    assert run(MANY, tmp_path, limits=SandboxLimits(memory_bytes=256 << 20)).status == "memory"
     assert server in alive()
     end(server)
     assert run("print(1)", tmp_path).stdout == "1\n"
@@ -383,7 +385,7 @@ def test_a_program_is_ended_and_its_server_serves_on(tmp_path: Path) -> None:
 def test_more_is_prepared_while_no_program_waits(tmp_path: Path) -> None:
     script = Script(
         "import sys\nleft = ['json', 'decimal']\n\n"
-        "def improve():\n    __import__(left.pop(0))\n    return bool(left)\n\n"
+        "def import_more():\n    __import__(left.pop(0))\n    return bool(left)\n\n"
         "def main(): print('decimal' in sys.modules)\n"
     )
     found = []
@@ -400,7 +402,7 @@ def test_more_is_prepared_while_no_program_waits(tmp_path: Path) -> None:
 def test_a_preparation_that_goes_wrong_is_as_if_it_had_not_begun(tmp_path: Path, spoils: str) -> None:
     script = Script(
         "import sys, time\nleft = [1, 2]\n\n"
-        f"def improve():\n    left.pop()\n    if len(left) == 0: {spoils}\n    return bool(left)\n\n"
+        f"def import_more():\n    left.pop()\n    if len(left) == 0: {spoils}\n    return bool(left)\n\n"
         "def main(): print(left)\n"
     )
     found = []

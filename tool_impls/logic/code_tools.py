@@ -119,7 +119,7 @@ def evaluate(expression: str, *, folder: Path | None = None, seconds: float = 2.
     words them, or a sentence that names the limit that was exceeded. Raises SandboxFault or UsageProblem if it could
     not be run.
     """
-    limits = sandbox.Limits(wall_seconds=seconds + START, cpu_seconds=seconds)
+    limits = sandbox.SandboxLimits(wall_seconds=seconds + START, cpu_seconds=seconds)
     order = {"kind": "value", "setup": "", "code": expression}
     answer = _run(order, folder, limits, allow_unsafe, "expression")
     if answer is None:
@@ -133,7 +133,7 @@ def solve(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
     ``folder`` is an existing folder for a temporary one in which the code works. Raises ToolError for an error of the
     code, SandboxFault or UsageProblem if the code could not be run.
     """
-    limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
+    limits = sandbox.SandboxLimits(wall_seconds=seconds, output_bytes=_MAX_TEXT)
     return str(_solution("text", SOLVER_SETUP, command, folder, limits, allow_unsafe).get("text", ""))
 
 
@@ -147,7 +147,7 @@ def plot(command: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: bo
 
 def _plotted(command: str, folder: Path, seconds: float, unsafe: bool) -> tuple[Path, str]:
     """As ``plot``, and the characters that no font has, which are empty boxes in the picture."""
-    limits = sandbox.Limits(wall_seconds=seconds, output_bytes=_MAX_PNG)
+    limits = sandbox.SandboxLimits(wall_seconds=seconds, output_bytes=_MAX_PNG)
     answer, content = _solution("png", PLOT_SETUP, command, folder, limits, unsafe), b""
     with suppress(ValueError):
         content = base64.b64decode(str(answer.get("png", "")), validate=True)
@@ -161,7 +161,7 @@ def _plotted(command: str, folder: Path, seconds: float, unsafe: bool) -> tuple[
 
 
 def _solution(
-    kind: str, setup: str, command: str, folder: Path, limits: sandbox.Limits, unsafe: bool
+    kind: str, setup: str, command: str, folder: Path, limits: sandbox.SandboxLimits, unsafe: bool
 ) -> dict[str, Any]:
     """What ``solution()`` returns, in the form that ``kind`` says, under that name."""
     order = {"kind": kind, "setup": setup, "code": extract_code(command)}
@@ -172,7 +172,7 @@ def _solution(
 
 
 def _run(
-    order: Mapping[str, Any], folder: Path | None, limits: sandbox.Limits, unsafe: bool, what: str
+    order: Mapping[str, Any], folder: Path | None, limits: sandbox.SandboxLimits, unsafe: bool, what: str
 ) -> dict[str, Any] | None:
     """What ``code_child`` answers to an order; None where it ended without an answer.
 
@@ -191,7 +191,9 @@ def _run(
     return answer or None
 
 
-def run_child(order: Mapping[str, Any], scratch: Path, limits: sandbox.Limits, unsafe: bool) -> sandbox.SandboxResult:
+def run_child(
+    order: Mapping[str, Any], scratch: Path, limits: sandbox.SandboxLimits, unsafe: bool
+) -> sandbox.SandboxResult:
     """Run ``code_child`` on an order. Expressions (``value``) see the standard library only."""
     return sandbox.run(
         _script(order["kind"], unsafe),
@@ -241,7 +243,7 @@ def _font_list(unsafe: bool) -> dict[str, str] | None:
     if not {"name", "content"} <= made.keys():
         order = {"kind": "fonts", "setup": "", "code": ""}
         with sandbox.scratch_folder() as scratch:
-            result = run_child(order, scratch, sandbox.Limits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
+            result = run_child(order, scratch, sandbox.SandboxLimits(wall_seconds=60, output_bytes=_MAX_PNG), unsafe)
         made = parsed(parsed(result.stdout).get("cache", ""))
         if not made:
             return None

@@ -58,7 +58,7 @@ def prove(theorem: str, *, folder: Path, seconds: float = LIMIT, allow_unsafe: b
         return f"parse error: {depth} parentheses are open inside each other; at most {DEEPEST} are taken"
     order = {"kind": "claim", "code": theorem, "memory": MEMORY, "seconds": seconds}
     with sandbox.scratch_folder(folder) as scratch:
-        result = run_child(order, scratch, sandbox.Limits(wall_seconds=seconds + START), allow_unsafe)
+        result = run_child(order, scratch, sandbox.SandboxLimits(wall_seconds=seconds + START), allow_unsafe)
     answer = parsed(result.stdout)
     if not {"verdict", "detail"} <= answer.keys():
         if result.status in ("timeout", "memory"):

@@ -1,20 +1,25 @@
-"""The declaration of a benchmark's official data: one ``DataSet`` per command line name, announced under the entry
-point group ``agentgauge.data``. Weights of tools are fetched as data sets, too (``agentgauge.data.weights``).
+"""The declaration of a benchmark's official data, and the note in a fetched data set's folder.
+
+There is one ``DataSet`` a name on the command line, announced under the entry point group ``agentgauge.data``. Weights
+of tools are fetched as data sets, too (``agentgauge.data.weights``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.metadata import announced
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.data.fetch.hub import Kind
-from agentgauge.data.fetch.source import Source
+from agentgauge.data.fetch.sources import Kind, Source
 
 ENTRY_POINTS = "agentgauge.data"
 
@@ -99,3 +104,56 @@ def find_data_set(name: str, known: Mapping[str, DataSet]) -> DataSet:
             f"there is no data set {name!r}{did_you_mean(name, known)}; known are {listed}, and the weights that"
             " `agentgauge fetch tools` lists"
         ) from None
+
+
+def size(count: float) -> str:
+    """``1.2 GB``, in powers of 1000 as publishers count."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+# -- the note in a fetched data set's folder: where it came from, and what its verification found
+
+NOTE = "agentgauge-source.json"
+PUBLISHED, FIRST_USE = "published", "recorded at first use"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    url: str  # never a mirror's
+    size: int
+    sha256: str
+    checksum: str  # PUBLISHED or FIRST_USE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchNote:
+    data_set: str
+    source: str
+    revision: str
+    files: Mapping[str, FetchedFile]  # as downloaded: archives, not what was in them
+    complete: bool  # False: with ``--only``
+    verified: str = ""  # time, UTC; empty: not yet
+    samples: int = 0
+    found: Sequence[str] = ()
+    problems: Sequence[str] = ()
+    strange: Sequence[str] = ()
+
+    def after(self, verified: Verified) -> FetchNote:
+        return replace(self, verified=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), **asdict(verified))
+
+
+def read_note(root: Path) -> FetchNote | None:
+    """The note in a fetched data set; None without a readable note, because the data is then the user's own."""
+    try:
+        data = parse_json((root / NOTE).read_bytes())
+        return FetchNote(**{**data, "files": {name: FetchedFile(**file) for name, file in data["files"].items()}})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write_note(root: Path, note: FetchNote) -> None:
+    write_whole(root / NOTE, f"{json.dumps(asdict(note), indent=2, sort_keys=True, ensure_ascii=False)}\n".encode())

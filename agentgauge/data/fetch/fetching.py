@@ -1,41 +1,52 @@
-"""Fetches one data set and verifies it; existing files are kept."""
+"""Fetches one data set: downloads, checks, unpacks, puts it in its place and verifies it. Existing files are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-import httpx2
-
+from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.redaction import without_logins
-from agentgauge.data.fetch.dataset import DataSet, Verified, served, shortened
-from agentgauge.data.fetch.hub import Hub, named
-from agentgauge.data.fetch.lock import (
+from agentgauge.data.fetch.dataset import (
     FIRST_USE,
-    NAME,
+    NOTE,
     PUBLISHED,
-    Entry,
-    LockedFile,
-    Marker,
-    compare,
-    lock_path,
-    read_lock,
-    read_marker,
-    refuse_unwritable,
-    write_lock,
-    write_marker,
+    DataSet,
+    FetchedFile,
+    FetchNote,
+    Verified,
+    read_note,
+    served,
+    shortened,
+    size,
+    write_note,
 )
-from agentgauge.data.fetch.net import RetrySettings, open_client
-from agentgauge.data.fetch.placement import check_space, clear, put, stage, work_folder
-from agentgauge.data.fetch.progress import Progress, size
-from agentgauge.data.fetch.source import RemoteFile, Report, Source, stays_inside
-from agentgauge.data.fetch.transfer import Downloaded, disk_problem, fetch_file
+from agentgauge.data.fetch.sources import Hub, Listing, Notify, RemoteFile, Source, disk_problem, named
+from agentgauge.data.fetch.unpack import archives, stays_inside, unpack
+
+CHECKSUMS = "checksums.json"
+"""File in the data folder: by URL the SHA-256 of each file without a published one, as it was at the first fetch."""
+
+_WORK = ".fetch"
+"""Folder below the data folder for incomplete data sets; no search for data looks into it."""
 
 _SHOWN = 8
 """Notes that are printed, and problems."""
+
+_RESERVE = 64 << 20
+"""Bytes that stay free."""
+
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +55,9 @@ class FetchOptions:
     mirror: str | None = None
     origin: str | None = None  # github, hub, hub:OWNER/NAME[@REVISION]; None: the data set's usual one
     only: tuple[str, ...] = ()  # task names and file name patterns; empty: everything
-    patience: RetrySettings = field(default_factory=RetrySettings)
 
 
-def fetch(data_set: DataSet, options: FetchOptions, report: Report) -> bool:
+def fetch(data_set: DataSet, options: FetchOptions, report: Notify) -> bool:
     """Fetch a data set to ``options.base``. Returns whether it was verified without problems.
 
     Raises UsageProblem, DataProblem.
@@ -60,18 +70,48 @@ def fetch(data_set: DataSet, options: FetchOptions, report: Report) -> bool:
     for line in data_set.citation:
         report(f"  {line}")
     report(f"  {data_set.homepage}" + ("; please cite it where you report figures" if data_set.citation else ""))
-    marker = read_marker(target)
-    if marker is None and target.exists():
+    note = read_note(target)
+    if note is None and target.exists():
         return _users_own(data_set, target, report)
-    if marker is not None:
-        _check_lock(options, data_set, marker)
-        if marker.complete:
-            _chosen(data_set, [RemoteFile(name, one.url, one.url) for name, one in marker.files.items()], options.only)
-            report(f"{data_set.title} is already here: {target}, from {marker.source} at {marker.revision}")
-            return _verify(data_set, target, marker, report)
-    report(f"from {source.shown}" + (f", by {without_logins(options.mirror)}" if options.mirror else ""))
-    with work_folder(options.base, data_set.name) as work:
-        return _fetch(data_set, source, options, marker, target, work, report)
+    if note is not None and note.complete:
+        _chosen(data_set, [RemoteFile(name, one.url, one.url) for name, one in note.files.items()], options.only)
+        report(f"{data_set.title} is already here: {target}, from {note.source} at {note.revision}")
+        return _verify(data_set, target, note, report)
+    mirror = options.mirror and options.mirror.rstrip("/")
+    report(f"from {source.shown}" + (f", by {without_logins(mirror)}" if mirror else ""))
+    with _work_folder(options.base, data_set.name) as work:
+        offered = _offered(data_set, source, options, report)
+        chosen = _chosen(data_set, offered.files, options.only)
+        have = note.files if note and (note.source, note.revision) == (offered.source, offered.revision) else {}
+        if note and not have:
+            raise UsageProblem(
+                f"{target} holds a part of {data_set.title} from {note.source} at {note.revision}, and"
+                f" {offered.source} is at {offered.revision}; parts of both are not mixed: move the folder away, or"
+                " fetch from the same source"
+            )
+        missing = [one for one in chosen if one.name not in have]
+        if note and not missing:
+            report(f"{data_set.title}: the requested files are already in {target}")
+            return _verify(data_set, target, note, report)
+        try:
+            got = _download(source, offered.revision, missing, options.base, work, mirror)
+            staged = _stage(data_set, got, work, report)
+            _remember(options.base / CHECKSUMS, [one for one, _ in got.values()])
+            fetched = {name: one for name, (one, _) in got.items()}
+            complete = {*have, *fetched} >= {one.name for one in offered.files}
+            note = FetchNote(data_set.name, offered.source, offered.revision, {**have, **fetched}, complete=complete)
+            write_note(staged, note)
+            _put(staged, target)
+        except OSError as error:
+            raise disk_problem(error, target) from None
+        shutil.rmtree(work, ignore_errors=True)
+    report(
+        f"{len(fetched)} {'file' if len(fetched) == 1 else 'files'}, {size(sum(one.size for one in fetched.values()))},"
+        " checksums: " + _kinds(fetched)
+    )
+    if any(one.checksum == FIRST_USE for one in fetched.values()):
+        report(f"  {options.base / CHECKSUMS} holds the unpublished checksums; every later fetch is checked against it")
+    return _verify(data_set, target, note, report)
 
 
 def source_of(data_set: DataSet, origin: str | None) -> Source:
@@ -90,79 +130,50 @@ def source_of(data_set: DataSet, origin: str | None) -> Source:
     return data_set.sources[origin]
 
 
-def _fetch(
-    data_set: DataSet,
-    source: Source,
-    options: FetchOptions,
-    marker: Marker | None,
-    target: Path,
-    work: Path,
-    report: Report,
-) -> bool:
-    lock = lock_path(options.base)
-    refuse_unwritable(lock)
-    known = read_lock(lock).get(data_set.name, {}).get(source.identity)
-    with open_client(options.patience) as client:
-        offered = source.listing(client, options.mirror, known.revision if known else None, report)
-        if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
-            raise DataProblem(
-                f"{offered.source} lists a file {outside!r}, which is not a plain relative path; nothing was downloaded"
-            )
-        if lacking := [
-            name for name in data_set.needed if not any(fnmatchcase(one.name, name) for one in offered.files)
-        ]:
-            raise DataProblem(
-                f"{offered.source} at {offered.revision} has no {lacking[0]}, which {data_set.title} needs"
-            )
-        if not (options.origin or "").startswith("hub:"):  # a copy that the user names may be another version
-            offered = replace(offered, files=tuple(_pinned(data_set, one) for one in offered.files))
-        chosen = _chosen(data_set, offered.files, options.only)
-        have = (
-            marker.files if marker and marker.source == offered.source and marker.revision == offered.revision else {}
-        )
-        if marker and not have:
-            raise UsageProblem(
-                f"{target} holds a part of {data_set.title} from {marker.source} at {marker.revision}, and"
-                f" {offered.source} is at {offered.revision}; parts of both are not mixed: move the folder away, or"
-                " fetch from the same source"
-            )
-        missing = [one for one in chosen if one.name not in have]
-        if marker and not missing:
-            report(f"{data_set.title}: the requested files are already in {target}")
-            return _verify(data_set, target, marker, report)
-        held = known.files if known else {}
-        for one in missing:
-            compare(lock, data_set.name, one.name, held.get(one.name), one.size, one.sha256)
-        missing = [
-            replace(one, size=held[one.name].size) if one.size is None and one.name in held else one for one in missing
-        ]
-        _check_space(missing, work)
-        got = _download(client, data_set, missing, options, work)
-    locked = {one.name: _locked(one, got[one.name]) for one in missing}
-    for one in missing:
-        compare(lock, data_set.name, one.name, held.get(one.name), got[one.name].size, got[one.name].sha256)
-    staged, notes = stage(data_set, got, work)
-    for note in notes:
-        report(f"note: {note}")
-    # published entries of the lock file stay, which a fetch from a mirror must not turn into recorded ones
-    kept = {name: one for name, one in held.items() if name in locked and one.checksum == PUBLISHED}
-    write_lock(lock, data_set.name, offered.source, Entry(offered.revision, {**locked, **kept}))
-    files = {**have, **locked}
-    complete = set(files) >= {one.name for one in offered.files}
-    marker = Marker(data_set.name, offered.source, offered.revision, files, complete=complete)
+@contextmanager
+def _work_folder(base: Path, name: str) -> Iterator[Path]:
+    """The folder that a data set is built in, for one process at a time. Raises UsageProblem where another uses it."""
+    import fcntl
+
+    work = base / _WORK / name
     try:
-        write_marker(staged, marker)
+        work.mkdir(parents=True, exist_ok=True)
+        handle = os.open(work / "in-use", os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
-        raise disk_problem(error, staged) from None
-    put(staged, target)
-    clear(work)
-    report(
-        f"{len(locked)} {'file' if len(locked) == 1 else 'files'}, {size(sum(one.size for one in locked.values()))},"
-        " checksums: " + _checksums(locked)
-    )
-    if any(one.checksum == FIRST_USE and name not in held for name, one in locked.items()):
-        report(f"  {lock} holds the unpublished checksums; commit it, because every later fetch is checked against it")
-    return _verify(data_set, target, marker, report)
+        raise disk_problem(error, work) from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageProblem(
+                f"another process is fetching {name} to {base}; wait for its end, or give another --dir"
+            ) from None
+        except OSError as error:
+            raise UsageProblem(
+                f"{base} is on a file system without locks ({error.strerror}); give a --dir on a local disk"
+            ) from None
+        yield work
+    finally:
+        os.close(handle)
+        with suppress(OSError):  # another data set is being fetched, or this one is incomplete
+            work.parent.rmdir()
+
+
+# -- what is offered, and what is wanted of it
+
+
+def _offered(data_set: DataSet, source: Source, options: FetchOptions, report: Notify) -> Listing:
+    """The source's files, with the checksums that the data set's declaration has. Raises UsageProblem, DataProblem."""
+    offered = source.listing(options.mirror and options.mirror.rstrip("/"), report)
+    if outside := next((one.name for one in offered.files if not stays_inside(one.name)), None):
+        raise DataProblem(
+            f"{offered.source} lists a file {outside!r}, which is not a plain relative path; nothing was downloaded"
+        )
+    if lacking := [name for name in data_set.needed if not any(fnmatchcase(one.name, name) for one in offered.files)]:
+        raise DataProblem(f"{offered.source} at {offered.revision} has no {lacking[0]}, which {data_set.title} needs")
+    if (options.origin or "").startswith("hub:"):  # a copy that the user names may be another version
+        return offered
+    return replace(offered, files=tuple(_pinned(data_set, one) for one in offered.files))
 
 
 def _pinned(data_set: DataSet, one: RemoteFile) -> RemoteFile:
@@ -175,16 +186,6 @@ def _pinned(data_set: DataSet, one: RemoteFile) -> RemoteFile:
             " or name a copy with --from hub:OWNER/NAME"
         )
     return replace(one, sha256=known) if known else one
-
-
-def _checksums(locked: Mapping[str, LockedFile]) -> str:
-    published = sum(one.checksum == PUBLISHED for one in locked.values())
-    rest = len(locked) - published
-    return " and ".join([f"{published} as published"] * bool(published) + [f"{rest} {FIRST_USE}"] * bool(rest))
-
-
-def _locked(wanted: RemoteFile, got: Downloaded) -> LockedFile:
-    return LockedFile(wanted.url, got.size, got.sha256, PUBLISHED if wanted.published else FIRST_USE)
 
 
 def _chosen(data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str]) -> list[RemoteFile]:
@@ -205,41 +206,181 @@ def _chosen(data_set: DataSet, files: Sequence[RemoteFile], only: Sequence[str])
     return [one for one in files if one.name in chosen]
 
 
-def _check_space(missing: Sequence[RemoteFile], work: Path) -> None:
-    """Archives need space for their content too, at least as much again; it is checked exactly before unpacking."""
-    needed = 0
-    for one in missing:
-        paths = (work / "files" / one.name, work / "files" / f"{one.name}.part")
-        there = sum(path.stat().st_size for path in paths if path.exists())
-        packed = ".zip" in one.name or ".part" in one.name
-        needed += max((one.size or 0) - there, 0) + (one.size or 0) * packed
-    check_space(work, needed, "this")
+# -- download and checksums
+
+Got = Mapping[str, tuple[FetchedFile, Path]]
+"""By name what was downloaded, and where it lies."""
 
 
 def _download(
-    client: httpx2.Client, data_set: DataSet, missing: Sequence[RemoteFile], options: FetchOptions, work: Path
-) -> dict[str, Downloaded]:
-    sizes = [one.size for one in missing if one.size is not None]
-    progress = Progress(data_set.name, sum(sizes) if len(sizes) == len(missing) else None)
+    source: Source, revision: str, missing: Sequence[RemoteFile], base: Path, work: Path, mirror: str | None
+) -> Got:
+    """Files that an earlier process has downloaded whole from the same place are kept; another one begins again."""
+    folder = work / hashlib.sha256(f"{source.identity}@{revision}".encode()).hexdigest()[:16]
+    folder.mkdir(exist_ok=True)
+    # Archives need space for their content too, at least as much again; it is checked exactly before unpacking.
+    needed = sum(
+        (one.size or 0) * ((not (folder / one.name).exists()) + (".zip" in one.name or ".part" in one.name))
+        for one in missing
+    )
+    _check_space(work, needed, "this")
+    known, got = _first_checksums(base / CHECKSUMS), {}
+    for one in missing:
+        path = folder / one.name
+        if not path.exists():
+            source.download(one, folder, revision, mirror)
+        got[one.name] = (_checked(one, path, known.get(one.url), base / CHECKSUMS), path)
+    return got
+
+
+def _checked(wanted: RemoteFile, path: Path, first: str | None, record: Path) -> FetchedFile:
+    """Raises DataProblem, and removes the file, where its content is not the published one, or not that of the first
+    fetch."""
+    count, sha256 = path.stat().st_size, hashlib.sha256()
+    git = hashlib.sha1(b"blob %d\0" % count, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            sha256.update(chunk)
+            if wanted.git_sha1:
+                git.update(chunk)
+    checks: list[tuple[str, Any, Any]] = [
+        ("size", wanted.size, count),
+        ("SHA-256", wanted.sha256, sha256.hexdigest()),
+        ("git checksum", wanted.git_sha1, git.hexdigest()),
+    ]
+    for what, published, found in checks:
+        if published is not None and published != found:
+            path.unlink()
+            raise DataProblem(
+                f"{wanted.name} from {wanted.address} is not the published file: {what} {found} instead of {published};"
+                " it was removed, run the command again, or use another --mirror"
+            )
+    if not wanted.published and first not in (None, sha256.hexdigest()):
+        path.unlink()
+        raise DataProblem(
+            f"{wanted.name} from {wanted.address} is not the file of the first fetch: SHA-256 {sha256.hexdigest()}"
+            f" instead of {first}; it was removed; if the publisher changed it on purpose, remove its line from"
+            f" {record} and fetch again"
+        )
+    return FetchedFile(wanted.url, count, sha256.hexdigest(), PUBLISHED if wanted.published else FIRST_USE)
+
+
+def _first_checksums(record: Path) -> dict[str, str]:
+    """By URL the checksums of first fetches. Raises DataProblem for a damaged record."""
     try:
-        return {
-            one.name: fetch_file(client, one, work / "files" / one.name, progress, options.patience) for one in missing
-        }
-    finally:
-        progress.close()
+        found = parse_json(record.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise _damaged_record(record, error) from None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise _damaged_record(record, "it is no table of checksums")
+    return found
 
 
-def _check_lock(options: FetchOptions, data_set: DataSet, marker: Marker) -> None:
-    """Check what is here against the lock file, and add what the lock file lacks. Raises DataProblem."""
-    lock = lock_path(options.base)
-    known = read_lock(lock).get(data_set.name, {}).get(marker.source)
-    for name, one in marker.files.items():
-        compare(lock, data_set.name, name, known.files.get(name) if known else None, one.size, one.sha256)
-    if known is None or not set(marker.files) <= set(known.files):
-        write_lock(lock, data_set.name, marker.source, Entry(marker.revision, marker.files))
+def _damaged_record(record: Path, why: object) -> DataProblem:
+    return DataProblem(f"{record} is damaged ({why}); restore it from a copy, or remove it to trust the next fetch")
 
 
-def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
+def _remember(record: Path, files: Sequence[FetchedFile]) -> None:
+    """Record the checksums of files that have no published one."""
+    new = {one.url: one.sha256 for one in files if one.checksum == FIRST_USE}
+    if new:
+        content = json.dumps({**_first_checksums(record), **new}, indent=2, sort_keys=True, ensure_ascii=False)
+        write_whole(record, f"{content}\n".encode())
+
+
+def _kinds(files: Mapping[str, FetchedFile]) -> str:
+    published = sum(one.checksum == PUBLISHED for one in files.values())
+    rest = len(files) - published
+    return " and ".join([f"{published} as published"] * bool(published) + [f"{rest} {FIRST_USE}"] * bool(rest))
+
+
+def _check_space(folder: Path, needed: int, what: str) -> None:
+    """Raises UsageProblem where the disk of ``folder`` is too full."""
+    free = shutil.disk_usage(folder).free
+    if free < needed + _RESERVE:
+        raise UsageProblem(
+            f"{what} needs {size(needed + _RESERVE)} of space in {folder}, and {size(free)} are free; free some, or"
+            " give another --dir"
+        )
+
+
+# -- from downloaded files to a data set's folder, which appears complete or not at all
+
+
+def _stage(data_set: DataSet, got: Got, work: Path, report: Notify) -> Path:
+    """Put a data set together from its downloaded files, in a folder of ``work``.
+
+    Raises DataProblem for archives that cannot be used, which are removed, OSError where the disk is full.
+    """
+    staged = work / "staged"
+    shutil.rmtree(staged, ignore_errors=True)  # left by a killed process
+    staged.mkdir()
+    packed = archives(got)
+    for name, (_, path) in got.items():
+        if not any(name in parts for parts in packed.values()):
+            (staged / name).parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(path, staged / name)
+    for archive, parts in packed.items():
+        target = staged / data_set.unpacked_below.get(archive, "")
+        target.mkdir(parents=True, exist_ok=True)
+        paths = [got[part][1] for part in parts]
+        try:
+            for note in unpack(archive, paths, target, lambda total: _check_space(work, total, "unpacking it")):
+                report(f"note: {note}")
+        except FileExistsError as error:
+            raise DataProblem(
+                f"{archive} holds {error.filename}, which another file of the source also holds"
+            ) from None
+        except DataProblem:
+            for path in paths:
+                path.unlink()
+            raise
+    return _root(data_set, staged)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Link or copy a file: the downloaded one stays, should the rest fail."""
+    try:
+        os.link(source, target)
+    except OSError:  # not every file system has links
+        shutil.copyfile(source, target)
+
+
+def _root(data_set: DataSet, staged: Path) -> Path:
+    """The folder of ``staged`` that is the data set: itself, or the only folder in it. Raises DataProblem where
+    neither is."""
+    folders = [staged, *(path for path in sorted(staged.iterdir()) if path.is_dir())]
+    for folder in folders:
+        if any(next(folder.glob(pattern), None) for pattern in data_set.main):
+            return folder
+    there = ", ".join(sorted(path.name for path in staged.iterdir())[:8])
+    raise DataProblem(
+        f"the download is not {data_set.title}: it holds none of {', '.join(data_set.main)}; it holds {there}"
+    )
+
+
+def _put(staged: Path, target: Path) -> None:
+    """Move a complete data set to its final folder, or its new files into that folder."""
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staged.replace(target)
+        return
+    # the note comes last: it marks the rest as complete
+    for path in sorted(staged.iterdir(), key=lambda path: path.name == NOTE):
+        goal = target / path.name
+        if goal.is_dir():
+            raise UsageProblem(
+                f"{goal} exists already and would be mixed with new files; move it away and run the command again"
+            )
+        path.replace(goal)
+
+
+# -- verification
+
+
+def _users_own(data_set: DataSet, target: Path, report: Notify) -> bool:
     """A folder that this command did not make."""
     try:
         verified = data_set.verify(target)
@@ -252,13 +393,13 @@ def _users_own(data_set: DataSet, target: Path, report: Report) -> bool:
     return report_verification(verified, report)
 
 
-def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> bool:
+def _verify(data_set: DataSet, target: Path, note: FetchNote, report: Notify) -> bool:
     try:
         verified = data_set.verify(target)
     except DataProblem as problem:
         verified = Verified(0, (), (str(problem),))
     try:
-        write_marker(target, marker.after(verified))
+        write_note(target, note.after(verified))
     except OSError as error:
         report(f"note: {target} cannot be written ({error.strerror}), so the result of the verification is not stored")
     good = report_verification(verified, report)
@@ -266,15 +407,11 @@ def _verify(data_set: DataSet, target: Path, marker: Marker, report: Report) -> 
         use = data_set.use or ", ".join(shortened(served(data_set, target.parent))) or "no task"
         report(f"ready: {target}, for {use}")
     else:
-        lock = lock_path(target.parent)
-        report(
-            f"to download it again, remove {target} and run the command again; if {lock} has an entry"
-            " of a wrong file, remove that entry too"
-        )
+        report(f"to download it again, remove {target} and run the command again")
     return good
 
 
-def report_verification(verified: Verified, report: Report) -> bool:
+def report_verification(verified: Verified, report: Notify) -> bool:
     """Print what a verification found. Returns whether there was no problem."""
     for text in verified.found:
         report(f"  {text}")
@@ -282,7 +419,7 @@ def report_verification(verified: Verified, report: Report) -> bool:
         for text in texts[:_SHOWN]:
             report(f"  {title}: {text}")
         if len(texts) > _SHOWN:
-            report(f"  {title}: ... and {len(texts) - _SHOWN} more, in {NAME} of the data set's folder")
+            report(f"  {title}: ... and {len(texts) - _SHOWN} more, in {NOTE} of the data set's folder")
     if verified.problems:
         report(f"{len(verified.problems)} {'problem' if len(verified.problems) == 1 else 'problems'} in the data")
     return not verified.problems

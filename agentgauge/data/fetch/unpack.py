@@ -18,14 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.data.fetch.progress import size
-from agentgauge.data.fetch.source import stays_inside
+from agentgauge.data.fetch.dataset import size
 
 _CHUNK = 1 << 20
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
 _DIRECTORY = 32 << 20
-"""Bytes of an archive's directory, which is read as a whole: far more than ``Limits.entries`` names."""
+"""Bytes of an archive's directory, which is read as a whole: far more than ``ArchiveLimits.entries`` names."""
 
 _PATH, _LEVELS = 1024, 64
 """Bytes and folders of a path in an archive."""
@@ -35,7 +34,7 @@ _LITTLE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """Limits for the content of an archive. GTA-Workflow, the largest, has about 6 GB of media that hardly shrink."""
 
     total: int = 40 << 30  # bytes
@@ -43,11 +42,15 @@ class Limits:
     ratio: float = 60.0  # unpacked to packed, over the whole archive
 
 
-LIMITS = Limits()
+LIMITS = ArchiveLimits()
 
 
 def unpack(
-    archive: str, parts: Sequence[Path], target: Path, check_space: Callable[[int], None], limits: Limits = LIMITS
+    archive: str,
+    parts: Sequence[Path],
+    target: Path,
+    check_space: Callable[[int], None],
+    limits: ArchiveLimits = LIMITS,
 ) -> list[str]:
     """Unpack ``parts``, which together are ``archive``, into ``target``, an empty folder; one common top folder is
     taken off.
@@ -76,6 +79,13 @@ def unpack(
     return notes
 
 
+def stays_inside(name: str) -> bool:
+    """Whether an untrusted relative path stays below the folder that it is put in, on every system."""
+    parts = name.removesuffix("/").split("/")
+    odd = "\\" in name or re.match(r"[A-Za-z]:", name) or any(unicodedata.category(sign) == "Cc" for sign in name)
+    return not odd and not any(part in ("", ".", "..") for part in parts)
+
+
 class _BoundedReader(io.BufferedReader):
     """Refuses a directory of the archive that is so large that reading it would exhaust memory."""
 
@@ -86,7 +96,7 @@ class _BoundedReader(io.BufferedReader):
 
 
 def listed(
-    archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: Limits
+    archive: str, infos: Sequence[zipfile.ZipInfo], whole: int, limits: ArchiveLimits
 ) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
     """The files of an archive of ``whole`` bytes by where they go, and notes on their names. Raises DataProblem as
     ``unpack``."""

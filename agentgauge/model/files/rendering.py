@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _CHILD = Path(__file__).with_name("rendering_child.py")
 _PICTURES = Path(pictures.__file__)
-_LIMITS = sandbox.Limits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
+_LIMITS = sandbox.SandboxLimits(wall_seconds=60, memory_bytes=2 << 30, output_bytes=64 << 20)
 _PACKAGES = ("PIL", "pypdfium2")
 _KEPT = 64  # files whose rendering is cached
 

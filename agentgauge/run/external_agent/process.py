@@ -18,7 +18,7 @@ from pathlib import Path
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox import Limits, SandboxResult
+from agentgauge.sandbox import SandboxLimits, SandboxResult
 from agentgauge.sandbox.launch import environment
 from agentgauge.sandbox.protection import missing
 from agentgauge.sandbox.result import Status, ending
@@ -82,7 +82,7 @@ def require_sandbox(settings: AgentSettings, without: str) -> None:
 def require_ports(settings: AgentSettings, without: str) -> None:
     """Raises UsageProblem if this machine cannot open single ports to a confined agent. ``without``: the options that
     open them in another way."""
-    if not settings.connected and not {"net_ns", "bubblewrap"} & {*sandbox.layers()}:
+    if not settings.connected and "net_ns" not in sandbox.layers():
         raise UsageProblem(
             "an agent in the sandbox cannot reach a server on this machine, because the kernel refuses network"
             f" namespaces; allow the agent more with {without}"
@@ -126,7 +126,7 @@ async def run_agent(
         except asyncio.CancelledError:
             process.stop()
             raise
-    limits = Limits(
+    limits = SandboxLimits(
         wall_seconds=settings.seconds,
         cpu_seconds=settings.seconds * (os.cpu_count() or 1),
         memory_bytes=settings.memory_mb << 20,

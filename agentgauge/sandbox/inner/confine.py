@@ -11,18 +11,18 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import socket
 
-from . import landlock, linux, mounts, ports, seccomp
-from .folder import SHARED
+from . import linux, mounts
+from .mounts import SHARED
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, NoReturn
 
-    from .connections import Connections
-
     Spec = Mapping[str, Any]
+
 
 SIGKILL = 9
 _SIGINT, _SIGPIPE, _SIGXFSZ = 2, 13, 25
@@ -32,7 +32,7 @@ _FIRST_VICTIM = b"1000"  # the highest out-of-memory score
 _MFD_ALLOW_SEALING, _ADD_SEALS, _SEALS = 2, 1033, 15  # no further seal, no shrinking, no growing, no writing
 
 
-class Report:
+class ReportLines:
     """Lines of text to AgentGauge.
 
     Before the program: ``layer NAME``, ``fault TEXT``, ``start``, ``refused TEXT`` (it cannot be executed). From
@@ -54,7 +54,58 @@ class Report:
             view = view[os.write(self._descriptor, view) :]
 
 
-def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, bool]:
+class Connections:
+    """The connections between process L and the processes that it starts."""
+
+    def __init__(self, *, steps: bool) -> None:
+        """``steps``: the program gets messages and answers them, see ``steps``."""
+        self.ended, self.ending = os.pipe()
+        """How the program has ended, from process I."""
+        self._ours, self._theirs = socket.socketpair()
+        self.feed = self.reading = -1
+        """The other ends of the program's standard input and output, where it has steps."""
+        self.program: tuple[int, ...] = ()
+        if steps:
+            stdin, self.feed = os.pipe()
+            self.reading, stdout = os.pipe()
+            self.program = stdin, stdout
+
+    def hand_over(self, proc: int | None) -> None:
+        """Process I sends its /proc, or says that it has none."""
+        if proc is None:
+            self._theirs.send(b".")
+        else:
+            socket.send_fds(self._theirs, [b"."], [proc])
+
+    def take_proc(self) -> int | None:
+        """The /proc of the sandbox; None where there is none, and if process I has ended before."""
+        self._theirs.close()
+        os.close(self.ending)
+        _, descriptors, _, _ = socket.recv_fds(self._ours, 1, 1)
+        return descriptors[0] if descriptors else None
+
+    def give_stdin(self, descriptor: int) -> None:
+        """Process L sends what the program reads."""
+        socket.send_fds(self._ours, [b"."], [descriptor])
+        os.close(descriptor)
+
+    def take_stdin(self) -> int:
+        """Process I takes what the program reads."""
+        _, descriptors, _, _ = socket.recv_fds(self._theirs, 1, 1)
+        return descriptors[0]
+
+    def leave_to_program(self) -> None:
+        """Close this process's copies of descriptors that only the program may hold."""
+        for descriptor in self.program:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close all connections, in the program's own process."""
+        self._ours.close()
+        self._theirs.close()
+
+
+def enter_namespaces(refuse: tuple[str, ...], report: ReportLines) -> tuple[bool, bool]:
     """Whether the next child is process 1 of a new PID namespace, and whether this process has its own mounts."""
     if "namespaces" in refuse:
         return False, False
@@ -70,7 +121,7 @@ def enter_namespaces(refuse: tuple[str, ...], report: Report) -> tuple[bool, boo
     return True, True
 
 
-def enter_user_namespace(report: Report) -> None:
+def enter_user_namespace(report: ReportLines) -> None:
     """Other namespaces need a user namespace, except for root."""
     user, group = os.geteuid(), os.getegid()
     if user == 0:
@@ -84,12 +135,12 @@ def enter_user_namespace(report: Report) -> None:
 
 
 def run_as_first(
-    spec: Spec, report: Report, connections: Connections, *, pid_ns: bool, mount_ns: bool, uid: int | None
+    spec: Spec, report: ReportLines, connections: Connections, *, pid_ns: bool, mount_ns: bool, uid: int | None
 ) -> None:
     """Process I; returns in process T only. ``uid``: a user id that only T has, or None; only root can set one."""
     linux.prctl(linux.PR_SET_PDEATHSIG, SIGKILL)
     linux.default_signal(_SIGINT)  # process 1 is out of reach of signals from inside, unless it handles them
-    own_network = bwrap = "bubblewrap" in spec["outer"]
+    own_network = False
     if pid_ns:
         # Process S has made the others, for programs that cannot use them.
         flags = {} if spec["prepared"] else OF_THE_HOST
@@ -100,7 +151,7 @@ def run_as_first(
     if spec["ports"]:
         if not own_network:
             raise OSError("the kernel refuses a network of its own, which the program's ports need")
-        ports.hand_out(spec["ports"], spec["ports_fd"])
+        hand_out_ports(spec["ports"], spec["ports_fd"])
     danger = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     proc = None
     devices = mounts.devices(counted=spec["counted"])
@@ -114,10 +165,10 @@ def run_as_first(
         report.send("layer", "mount_ns")
     connections.hand_over(proc)
     shown = [target for source, target in spec["mounts"] if source]
-    readable, listed = (shown, []) if mount_ns or bwrap else (spec["readable"], spec["listed"])
+    readable, listed = (shown, []) if mount_ns else (spec["readable"], spec["listed"])
     stdin = None if connections.program else connections.take_stdin()
     # Without a PID namespace, and as root without a user id of its own, nothing else bounds or gathers processes.
-    alone = not (pid_ns or bwrap) or (os.geteuid() == 0 and uid is None)
+    alone = not pid_ns or (os.geteuid() == 0 and uid is None)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)  # where the program has our user id, it must not trace us
     ours = os.read(danger, 10)
     # The program inherits it: where memory runs out, neither this process nor AgentGauge's is to end.
@@ -143,7 +194,7 @@ def run_as_first(
             os._exit(0)
 
 
-def refuse(report: Report, error: BaseException) -> NoReturn:
+def refuse(report: ReportLines, error: BaseException) -> NoReturn:
     """The program cannot be started."""
     report.send("refused", f"{type(error).__name__}: {error}")
     os._exit(127)
@@ -159,14 +210,14 @@ def unshared(flag: int) -> bool:
 
 def _confine(
     spec: Spec,
-    report: Report,
+    report: ReportLines,
     paths: tuple[Iterable[str], Iterable[str], Iterable[str], Iterable[str]],
     *,
     uid: int | None,
     alone: bool,
 ) -> None:
     """Process T: give up rights in the order in which each step still has the right to happen. ``paths``: those of
-    ``landlock.restrict``."""
+    ``linux.restrict_files``."""
     os.setsid()
     os.chdir(spec["folder"])
     if uid is not None:
@@ -184,15 +235,15 @@ def _confine(
     report.send("layer", "no_new_privs")
     found, network = 0, bool(spec["network"] or spec["ports"])
     if "landlock" not in spec["refuse"]:
-        found = landlock.restrict(*paths, network=network)
+        found = linux.restrict_files(*paths, network=network)
         if found:
             report.send("layer", "landlock")
-            if found >= landlock.FIRST_WITH_TCP and not network:
+            if found >= linux.FIRST_WITH_TCP and not network:
                 report.send("layer", "landlock_tcp")
     if not spec["prepared"]:  # else this interpreter goes on, with what it has set
         for number in (_SIGPIPE, _SIGXFSZ):
             linux.default_signal(number)
-    filtered = "seccomp" not in spec["refuse"] and seccomp.restrict(
+    filtered = "seccomp" not in spec["refuse"] and linux.restrict_calls(
         alone=alone, network=network, counted=spec["counted"]
     )
     if filtered:
@@ -214,7 +265,7 @@ def sealed_file(content: bytes) -> int:
     return descriptor
 
 
-def _limits(spec: Spec, report: Report) -> None:
+def _limits(spec: Spec, report: ReportLines) -> None:
     cpu = int(spec["cpu_seconds"]) or 1
     for kind, soft, hard in (
         (resource.RLIMIT_CPU, cpu, cpu + 1),
@@ -229,3 +280,39 @@ def _limits(spec: Spec, report: Report) -> None:
             soft, hard = min(soft, ceiling), min(hard, ceiling)
         resource.setrlimit(kind, (soft, hard))
     report.send("layer", "rlimits")
+
+
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # of a network interface
+_BACKLOG = 128
+
+
+def hand_out_ports(ports: Sequence[int], sending: int) -> None:
+    """Listen at these ports of 127.0.0.1, and send the sockets to AgentGauge. Call in a network of its own.
+
+    A socket stays in the network in which it was made. So a connection to one of these ports inside arrives at
+    AgentGauge, and the program needs no other network and no forwarding process. Raises OSError.
+    """
+    import socket  # 4 ms, for programs with ports only
+
+    listening = []
+    _start_loopback()
+    for port in ports:
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.append(opened)
+        opened.bind(("127.0.0.1", port))
+        opened.listen(_BACKLOG)
+    with socket.socket(fileno=sending) as link:
+        socket.send_fds(link, [b"."], [opened.fileno() for opened in listening])
+    for opened in listening:  # the program gets none
+        opened.close()
+
+
+def _start_loopback() -> None:
+    """A new network has an interface lo, which is down."""
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        found = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s24x", b"lo"))
+        flags = struct.unpack_from("h", found, 16)[0]
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", flags | _UP))

@@ -20,8 +20,8 @@ import signal
 import socket
 import sys
 
-from . import linux, mounts, seccomp, supervise
-from .confine import OF_THE_HOST, Report, enter_user_namespace, unshared
+from . import linux, mounts, supervise
+from .confine import OF_THE_HOST, ReportLines, enter_user_namespace, unshared
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def serve(names: dict[str, Any]) -> Callable[[], object]:
     _, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
     if not descriptors:
         os._exit(0)
-    report = Report(descriptors[0])
+    report = ReportLines(descriptors[0])
     with os.fdopen(descriptors[1], "rb") as order:
         spec = marshal.load(order)
     try:
@@ -56,23 +56,23 @@ def serve(names: dict[str, Any]) -> Callable[[], object]:
         exec(compile(spec.pop("script"), "<script>", "exec", dont_inherit=True), names)
         if not callable(names.get("main")):
             raise NameError("the script defines no function main()")
-        seccomp.restrict(alone=False, network=False, counted=spec["counted"], now=False)
+        linux.restrict_calls(alone=False, network=False, counted=spec["counted"], now=False)
         gc.freeze()
         report.send("start", "")
     except BaseException as error:
         report.send("fault", f"{type(error).__name__}: {error}")
         os._exit(1)
     os.close(descriptors[0])
-    improve: Callable[[], bool] | None = names.get("improve")
+    import_more: Callable[[], bool] | None = names.get("import_more")
     served, spoilable = 0, False
     while True:
         # A run that has one program for this process is over sooner without.
-        if improve and served > 1 and not select.select([control], [], [], 0)[0]:
+        if import_more and served > 1 and not select.select([control], [], [], 0)[0]:
             if not spoilable and _taken_over():
-                improve = None
+                import_more = None
                 continue
             spoilable = True
-            improve = improve if improve() else None
+            import_more = import_more if import_more() else None
             if _threads() != 1:
                 os._exit(1)
             gc.freeze()  # later collections do not write into what the programs share
@@ -95,7 +95,7 @@ def serve(names: dict[str, Any]) -> Callable[[], object]:
         served += 1
 
 
-def _confine(spec: dict[str, Any], report: Report) -> None:
+def _confine(spec: dict[str, Any], report: ReportLines) -> None:
     """What all programs share: the files that they may read, and a network and a host name that none can use. This
     process keeps its rights, to confine each fork."""
     enter_user_namespace(report)
@@ -115,10 +115,10 @@ def _threads() -> int:
 
 def _taken_over() -> bool:
     """Go on in a fork, which may be spoiled. True in this process, once that has happened."""
-    heir = os.fork()
-    if heir and os.waitpid(heir, 0)[1] == 0:
+    successor = os.fork()
+    if successor and os.waitpid(successor, 0)[1] == 0:
         os._exit(0)
-    return heir != 0
+    return successor != 0
 
 
 def _begin(spec: dict[str, Any], descriptors: list[int], threads: int) -> None:
@@ -127,7 +127,7 @@ def _begin(spec: dict[str, Any], descriptors: list[int], threads: int) -> None:
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    report = Report(status)
+    report = ReportLines(status)
     try:
         if threads != 1:  # what another one held while this process was forked would be held for ever
             raise RuntimeError(f"{threads} threads run in a process that is to be forked")

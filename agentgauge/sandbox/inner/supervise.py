@@ -11,17 +11,16 @@ import marshal
 import os
 import time
 
-from . import linux, usage, watch
-from .confine import SIGKILL, Report, enter_namespaces, refuse, run_as_first, sealed_file
-from .connections import Connections
-from .folder import Folder, NotKept
-from .steps import Steps
+from . import linux, watch
+from .confine import SIGKILL, Connections, ReportLines, enter_namespaces, refuse, run_as_first, sealed_file
+from .mounts import Folder, NotKept
 
 TYPE_CHECKING = False  # as typing has it; importing that module would cost 8 ms
 if TYPE_CHECKING:
     from typing import Any
 
     from .confine import Spec
+
 
 _FIRST_OWN_UID = 1_000_000_000
 """User ids from here on are unused; this one plus our process id is shared with no other sandbox."""
@@ -30,10 +29,10 @@ _FIRST_OWN_UID = 1_000_000_000
 def main() -> None:
     """Process L for a program that is executed."""
     spec = _receive()
-    report = Report(spec["status_fd"])
+    report = ReportLines(spec["status_fd"])
     try:
         open_events(spec)
-        pid_ns, mount_ns = (False, False) if spec["outer"] else enter_namespaces(spec["refuse"], report)
+        pid_ns, mount_ns = enter_namespaces(spec["refuse"], report)
         supervise(spec, report, pid_ns=pid_ns, mount_ns=mount_ns)
     except BaseException as error:
         report.send("fault", f"{type(error).__name__}: {error}")
@@ -65,13 +64,13 @@ def _read(size: int) -> bytes:
     return content
 
 
-def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outside: int | None = None) -> None:
+def supervise(spec: Spec, report: ReportLines, *, pid_ns: bool, mount_ns: bool, outside: int | None = None) -> None:
     """Run a program to its end and leave; returns in the process that is to become the program.
 
     ``outside``: a descriptor of the program's folder, where ``spec["folder"]`` is not its path.
     """
     deadline = time.monotonic() + spec["wall_seconds"]
-    spec = {**spec, "ended_before": usage.ended(spec["events"]) if spec["counted"] else 0}
+    spec = {**spec, "ended_before": watch.ended(spec["events"]) if spec["counted"] else 0}
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     folder, uid = _own_folder(spec, outside) if mount_ns else (None, None)
     connections = Connections(steps=spec["steps"])
@@ -87,14 +86,11 @@ def supervise(spec: Spec, report: Report, *, pid_ns: bool, mount_ns: bool, outsi
     given = _receive()
     steps = None
     if spec["steps"]:
-        steps = Steps(given["steps"], given["stdin"], spec["output_bytes"], report.write, connections)
+        steps = watch.StepFeed(given["steps"], given["stdin"], spec["output_bytes"], report.write, connections)
     else:
         connections.give_stdin(sealed_file(given["stdin"]))
     proc = connections.take_proc()
-    if spec["outer"]:
-        # Bubblewrap has made it: it shows the sandbox only.
-        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    processes = usage.Processes(first, proc)
+    processes = watch.Processes(first, proc)
     for kind, text in watch.until_the_end(spec, connections, steps, processes, folder, deadline):
         report.send(kind, text)
     os.kill(first, SIGKILL)
@@ -127,7 +123,7 @@ def _own_folder(spec: Spec, outside: int | None) -> tuple[Folder, int | None]:
 
 def _kill_descendants() -> None:
     """End what is left. As sub-reaper we inherit every orphan, also those that made a session of their own."""
-    everything = usage.Processes(os.getpid(), None)
+    everything = watch.Processes(os.getpid(), None)
     while True:
         for child, parent in everything.parents().items():
             if parent == os.getpid():

@@ -74,7 +74,7 @@ def run_child(
     says which, and fits after "cannot be read: "); SandboxFault if it cannot be started; UsageProblem if this machine
     cannot confine it.
     """
-    limits = sandbox.Limits(
+    limits = sandbox.SandboxLimits(
         wall_seconds=seconds,
         memory_bytes=memory_mb << 20,
         output_bytes=MOST_ANSWER,

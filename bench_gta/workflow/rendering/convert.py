@@ -147,7 +147,7 @@ class Conversions:
         result = sandbox.run(
             [str(program.path), *words, str(folder / source.name), str(folder / "page.pdf")],
             folder=folder,
-            limits=sandbox.Limits(wall_seconds=PAGE_SECONDS, memory_bytes=MEMORY << 20),
+            limits=sandbox.SandboxLimits(wall_seconds=PAGE_SECONDS, memory_bytes=MEMORY << 20),
             env={"QT_QPA_PLATFORM": "offscreen"},
             readable=program.readable,
         )

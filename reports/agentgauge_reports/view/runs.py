@@ -17,7 +17,7 @@ from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
-from agentgauge.store.folder_lock import NAMED, is_in_use
+from agentgauge.store.folder_lock import is_in_use
 from agentgauge_reports.headlines import headline
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.notices import limit_of, model_title
@@ -30,7 +30,7 @@ DEEPEST = 3
 
 STATUSES = ("passed", "wrong", "broken", "missing")
 
-_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
+_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK)
 
 
 class Runs:
