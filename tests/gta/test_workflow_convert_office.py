@@ -1,4 +1,4 @@
-"""Office files, pages and drawings shown by LibreOffice, in the sandbox."""
+"""Office files, pages and drawings shown by LibreOffice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge import sandbox
-from bench_gta.workflow.rendering import convert, programs
+from bench_gta.workflow.rendering import programs
 from tests.gta.deliverables import book, pictures, png, said, show, slides, word
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
@@ -76,6 +76,6 @@ def test_a_page_reads_no_file_of_this_machine(out: Path) -> None:
 
 
 def test_where_libreoffice_does_not_end_the_text_is_shown(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(convert.LONGER, "office", 0.3)
+    monkeypatch.setattr(programs, "OFFICE_SECONDS", 0.3)
     shown = show(out, "plan.docx", word)
     assert "by its text only" in shown.note and "Thursday" in said(shown)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,8 @@ from tool_impls.documents.plain_text import decode
 
 CHILD = "bench_gta.workflow.rendering.convert_child"
 SECONDS = 60.0  # of wall time, of whatever is not named in LONGER
-LONGER = {"office": 180.0, "upstream video": 300.0, "video": 120.0}  # an hour of film takes minutes
-PAGE_SECONDS = 15.0  # of wkhtmltopdf: GTA-Workflow spec 3.2
-MEMORY, OFFICE_MEMORY = 2048, 3072  # MiB
+LONGER = {"upstream video": 300.0, "video": 120.0}  # an hour of film takes minutes
+MEMORY = 2048  # MiB
 LARGEST_RESULT = 48 << 20  # bytes of a PDF or picture that was made
 MOST_TEXT = 20_000  # characters of a text that are shown
 MOST_RESULTS = 2_000  # files that one conversion may give
@@ -110,10 +109,8 @@ class Conversions:
         if kind in pages and (program := programs.wkhtmltopdf()):
             yield lambda source, folder: self._by_wkhtmltopdf(program, source, folder, most)
         office = programs.office()
-        if kind == "page" and office:
-            yield self._child("page by office", most, office)
-        if kind in ("office", "drawing") and office:
-            yield self._child(kind, most, office)
+        if kind in ("page", "office", "drawing") and office:
+            yield lambda source, folder: self._by_office(office, source, folder, most)
         if kind == "office" and source.name.endswith((*DOCUMENTS, *SLIDES, *SHEETS)):
             yield self._child("office text", most)
         if kind == "drawing":
@@ -123,42 +120,45 @@ class Conversions:
         elif kind != "office":
             yield self._child(kind, most)
 
-    def _child(self, work: str, most: int, office: Program | None = None) -> Attempt:
-        """An attempt by a child of ours, which may use LibreOffice."""
+    def _child(self, work: str, most: int) -> Attempt:
+        """An attempt by a child of ours."""
 
         def attempt(source: Source, folder: Path) -> Shown:
-            companions, file = source.copy_to(folder), str(folder / source.name)
-            order = {"do": work, "source": file, "folder": str(folder), "max_frames": most, "companions": companions}
-            seconds, memory = LONGER.get(work, SECONDS), MEMORY
-            readable: Sequence[Path] = ()
-            if office:
-                order["program"] = str(office.path)
-                readable, memory = office.readable, OFFICE_MEMORY
-            answer = run_child(CHILD, order, folder=folder, readable=readable, seconds=seconds, memory_mb=memory)
+            companions = source.copy_to(folder)
+            answer = _asked(work, source, folder, max_frames=most, companions=companions)
             return self._with_source(source, self._taken(answer, source, folder, most))
 
         return attempt
 
+    def _by_office(self, program: Program, source: Source, folder: Path, most: int) -> Shown:
+        source.copy_to(folder)
+        before = self._taken(_asked("before office", source, folder), source, folder, most)
+        drawing = kind_of(source.name) == "drawing"
+        made = (folder / source.name).with_suffix(".png" if drawing else ".pdf")
+        result = programs.run_office(program, folder / source.name, made.suffix[1:])
+        if result.status not in ("ok", "error"):
+            raise Ended(f"LibreOffice was ended: {result.reason}")
+        if not made.is_file():
+            raise Unfit(f"LibreOffice cannot convert it: {result.reason or _line(result.stderr) or 'no reason given'}")
+        answer: Any = {"files": [made.name], "note": "SVG drawing, shown as PNG made by LibreOffice"}
+        if not drawing:
+            answer = _asked("after office", source, folder, made=str(made), text=before.text)
+        return self._with_source(source, self._taken(answer, source, folder, most))
+
     def _by_wkhtmltopdf(self, program: Program, source: Source, folder: Path, most: int) -> Shown:
         source.copy_to(folder)
+        made = folder / "page.pdf"
         # Scripts cannot do harm in there. Upstream runs them; else pages are shown as every other program here shows
         # them.
-        words = ["--quiet", *([] if self._upstream else ["--disable-javascript", "--enable-local-file-access"])]
-        result = sandbox.run(
-            [str(program.path), *words, str(folder / source.name), str(folder / "page.pdf")],
-            folder=folder,
-            limits=sandbox.Limits(wall_seconds=PAGE_SECONDS, memory_bytes=MEMORY << 20),
-            env={"QT_QPA_PLATFORM": "offscreen"},
-            readable=program.readable,
-        )
+        result = programs.run_wkhtmltopdf(program, folder / source.name, made, scripts=self._upstream)
         self.troubled = self.troubled or result.status not in ("ok", "error")
         # It also ends with an error where a picture on the web is missing, and has made the PDF all the same.
-        if not (folder / "page.pdf").is_file() or result.status not in ("ok", "error"):
+        if not made.is_file() or result.status not in ("ok", "error"):
             raise Unfit(f"wkhtmltopdf failed: {result.reason or 'it made no PDF'}")
         answer: dict[str, Any] = {"files": ["page.pdf"], "note": "PDF"}
         if not self._upstream:
-            order = {"do": "pdf", "source": str(folder / "page.pdf"), "folder": str(folder)}
-            answer = run_child(CHILD, order, folder=folder, readable=(), seconds=SECONDS, memory_mb=MEMORY)
+            order = {"do": "pdf", "source": str(made), "folder": str(folder)}
+            answer = run_child(CHILD, order, folder=folder, seconds=SECONDS, memory_mb=MEMORY)
         shown = self._taken(answer, source, folder, most)
         note = f"{source.path.suffix[1:].upper()} file, shown as a {shown.note}, made by wkhtmltopdf"
         return self._with_source(source, replace(shown, note=note))
@@ -200,6 +200,12 @@ class Conversions:
             return replace(shown, note=f"{shown.note}; its source follows", text=_read(source))
         except Unfit:
             return shown
+
+
+def _asked(work: str, source: Source, folder: Path, **more: Any) -> Any:
+    """The answer of a child of ours about the source's copy in the folder. Raises DataProblem."""
+    order = {"do": work, "source": str(folder / source.name), "folder": str(folder), **more}
+    return run_child(CHILD, order, folder=folder, seconds=LONGER.get(work, SECONDS), memory_mb=MEMORY)
 
 
 def _plain_text(source: Source, folder: Path) -> Shown:

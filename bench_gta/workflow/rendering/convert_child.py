@@ -20,10 +20,9 @@ WORK: Mapping[str, Callable[[Mapping[str, Json]], Json]] = {
     "page": show_pages.page,
     "markdown": show_pages.marked,
     "plain": show_pages.plain,
-    "office": show_office.office,
+    "before office": show_office.before_office,
+    "after office": show_office.after_office,
     "office text": show_office.office_text,
-    "drawing": show_office.drawing,
-    "page by office": show_office.page,
     "picture": show_media.picture,
     "video": show_media.video,
     "upstream video": show_media.upstream_video,
@@ -42,8 +41,6 @@ def main() -> None:
         result = {"why": str(error)}
     with os.fdopen(answer, "w", encoding="utf-8") as file:
         json.dump(result, file)
-    sys.stderr.flush()
-    os._exit(0)  # LibreOffice's own ending takes seconds and may crash
 
 
 if __name__ == "__main__":

@@ -1,16 +1,9 @@
-"""Office files, HTML pages and drawings made into PDF and PNG by LibreOffice (GTA-Workflow spec 3.2, "Ours"). Runs in
-the sandbox only.
-
-The ``soffice`` program talks to itself through sockets, which the sandbox does not have. So the library that it
-consists of is loaded here and called by its C interface (LibreOfficeKit), which needs none; it runs no macros unless a
-caller enables them.
+"""Office files, HTML pages and drawings before and after LibreOffice has converted them, and office files by their text
+(GTA-Workflow spec 3.2, "Ours"). Runs in the sandbox only.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +11,8 @@ from typing import Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
-from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES
-from bench_gta.workflow.rendering.programs import LIBRARIES
-from bench_gta.workflow.rendering.show_pages import MOST_PAGES, bounded, content, fenced, finished, made_pdf
+from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES, kind_of
+from bench_gta.workflow.rendering.show_pages import bounded, content, fenced, finished, made_pdf
 from tool_impls.documents.guard import check_office, check_size
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_tables import ReadXLSX
@@ -34,48 +26,41 @@ READERS: Mapping[str, Any] = {
 ARCHIVES = (*READERS, ".xlsb", ".odt", ".odp", ".ods")  # zip archives of XML
 MOST_TEXT = 100_000  # characters of a document that is shown by its text only
 MOST_VALUES = 20_000  # characters of a workbook's values beside its PDF
-SHORT = 80  # rows of a workbook whose sheets are shown as one page each
-
-# Places in the tables of functions of LibreOfficeKit.h, to which new ones are only ever appended.
-_GET_ERROR, _LOAD, _VERSION = 3, 4, 10
-_SAVE_AS = 2
 
 
-def office(order: Mapping[str, Json]) -> Json:
-    """An office file as a PDF made by LibreOffice, the values of a workbook as ``text`` too. Raises ToolError."""
-    path = Path(order["source"])
-    _check(path)
-    options: dict[str, Json] = {"PageRange": {"type": "string", "value": f"1-{MOST_PAGES + 1}"}}
-    text = ""
-    if path.suffix in SHEETS:
-        text = _text(path, MOST_VALUES)
-        if text.count("\n") < SHORT:
-            options = {"SinglePageSheets": {"type": "boolean", "value": "true"}}  # else columns are spread over pages
-    version = _convert(order, "office.pdf", "pdf", json.dumps(options))
+def before_office(order: Mapping[str, Json]) -> Json:
+    """Check a file that LibreOffice is to open. ``text``: a page's source, a workbook's values. Raises ToolError."""
+    path, text = Path(order["source"]), ""
+    match kind_of(path.name):
+        case "page":
+            text, _ = content(path)
+        case "drawing":
+            _check_drawing(path)
+        case _:
+            _check(path)
+            if path.suffix in SHEETS:
+                text = _text(path, MOST_VALUES)
+    return {"note": "", "text": text}
+
+
+def after_office(order: Mapping[str, Json]) -> Json:
+    """The PDF ``made`` of an office file or a page, with the ``text`` of ``before_office``. Raises ToolError."""
+    path, made, text = Path(order["source"]), Path(order["made"]), order["text"]
+    if kind_of(path.name) == "page":
+        lacking = "which shows less of the layout than a browser and runs no scripts"
+        return finished(made, f"HTML page, shown as a PDF made by LibreOffice, {lacking}", text)
     values = ", its values also as text" if text else ""
-    note = f"{path.suffix[1:].upper()} file, shown as a PDF made by {version}{values}"
-    answer = finished(path.with_name("office.pdf"), note, text or None, whole="PageRange" not in options)
-    return {**answer, "text": text}
+    note = f"{path.suffix[1:].upper()} file, shown as a PDF made by LibreOffice{values}"
+    return {**finished(made, note, text or None), "text": text}
 
 
-def page(order: Mapping[str, Json]) -> Json:
-    """An HTML page as a PDF made by LibreOffice, which knows little of modern layouts. Raises ToolError."""
-    text, _ = content(Path(order["source"]))
-    version = _convert(order, "page.pdf", "pdf", "")
-    lacking = "which shows less of the layout than a browser and runs no scripts"
-    note = f"HTML page, shown as a PDF made by {version}, {lacking}"
-    return finished(Path(order["folder"]) / "page.pdf", note, text)
-
-
-def drawing(order: Mapping[str, Json]) -> Json:
-    """An SVG drawing as PNG. Raises ToolError."""
-    text, _ = content(Path(order["source"]))
+def _check_drawing(path: Path) -> None:
+    """Raises ToolError for what is no plain SVG drawing."""
+    text, _ = content(path)
     if not re.search(r"<(\w+:)?svg[\s>]", text):
         raise ToolError("the file is no SVG drawing")
     if "<!ENTITY" in text:
         raise ToolError("the drawing declares entities, which are not read")
-    version = _convert(order, "drawing.png", "png", "")
-    return {"files": ["drawing.png"], "note": f"SVG drawing, shown as PNG made by {version}"}
 
 
 def office_text(order: Mapping[str, Json]) -> Json:
@@ -105,37 +90,3 @@ def _check(path: Path) -> None:
         check_office(path, f"a file of the kind {path.suffix[1:].upper()}")
     else:
         check_size(path)
-
-
-def _convert(order: Mapping[str, Json], name: str, kind: str, options: str) -> str:
-    """Write ``source`` as ``name`` into the folder and return the program's name and version. Raises ToolError."""
-    program, folder = Path(order["program"]), Path(order["folder"])
-    os.environ["SAL_USE_VCLPLUGIN"] = "svp"  # no display
-    library = next(program / name for name in LIBRARIES if (program / name).is_file())
-    hook = ctypes.CDLL(str(library)).libreofficekit_hook_2
-    hook.restype, hook.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_char_p]
-    kit = hook(str(program).encode(), (folder / "profile").as_uri().encode())
-    if not kit:
-        raise ToolError("LibreOffice did not start")
-    text = ctypes.c_char_p
-    version = json.loads(_method(kit, _VERSION, text)(kit) or b"{}")
-    document = _method(kit, _LOAD, ctypes.c_void_p, text, text)(kit, Path(order["source"]).as_uri().encode(), b"")
-    if not document:
-        raise ToolError(f"LibreOffice cannot open it ({_reason(kit)})")
-    target = (folder / name).as_uri().encode()
-    save_as = _method(document, _SAVE_AS, ctypes.c_int, text, text, text)
-    if not save_as(document, target, kind.encode(), options.encode()):
-        raise ToolError(f"LibreOffice cannot convert it ({_reason(kit)})")
-    return f"LibreOffice {version.get('ProductVersion', '')}{version.get('ProductExtension', '')}".strip()
-
-
-def _reason(kit: int) -> str:
-    error = _method(kit, _GET_ERROR, ctypes.c_char_p)(kit) or b""
-    return error.decode("utf-8", "replace").strip()[:200] or "no reason given"
-
-
-def _method(thing: int, place: int, result: Any, *arguments: Any) -> Any:
-    """A function of an object that begins with a pointer to its table of functions, whose first entry is its size."""
-    pointers = ctypes.POINTER(ctypes.c_void_p)
-    table = ctypes.cast(ctypes.cast(thing, pointers)[0] or 0, pointers)
-    return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(table[place] or 0)

@@ -87,9 +87,9 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def finished(path: Path, note: str, text: str | None = None, *, whole: bool = True) -> Json:
-    """The answer for a PDF: its first MOST_PAGES pages, ``note`` with their number, its text if none is given.
-    ``whole``: false if the PDF lacks the pages after the limit. Raises ToolError."""
+def finished(path: Path, note: str, text: str | None = None) -> Json:
+    """The answer for a PDF: its first MOST_PAGES pages, ``note`` with their number, its text if none is given. Raises
+    ToolError."""
     import pypdf
 
     settings = ToolSettings(released=False, tables={"ReadPDF": {"pages": MOST_COUNTED, "limit": MOST_TEXT}})
@@ -104,7 +104,7 @@ def finished(path: Path, note: str, text: str | None = None, *, whole: bool = Tr
             writer.write(path)
     many = f"{pages} page{'s' * (pages > 1)}"
     if pages > MOST_PAGES:
-        many = f"{many if whole else f'more than {MOST_PAGES} pages'}, of which the first {MOST_PAGES} are shown"
+        many = f"{many}, of which the first {MOST_PAGES} are shown"
     if text is not None and len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}\n[cut here: only the first {MOST_TEXT:,} characters are shown]"
     return {"files": [path.name], "note": f"{note}; {many}", "instead": shown if text is None else text}
