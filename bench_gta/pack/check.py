@@ -7,7 +7,7 @@ from bench_gta.pack.file_selection import problem_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.tasks import TaskSet
 from bench_gta.workflow import tree
-from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
+from bench_gta.workflow.prompts import NO_ANSWER, final_answer
 
 
 def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.command_parser import CommandParser
 from bench_gta.pack.verb_score import score
 from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
-from bench_gta.workflow.judging.cache import USER
+from bench_gta.workflow.judge import USER
 from bench_gta.workflow.metrics import THRESHOLD
 
 Option = dict[str, Any]  # arguments of ``ArgumentParser.add_argument``

@@ -18,7 +18,7 @@ from agentgauge.core.own_folder import remove_tree
 from bench_gta.pack.create import Outcome, is_task
 from bench_gta.pack.file_selection import escaped, plain_files
 from bench_gta.pack.tasks import SetTask
-from bench_gta.workflow.judging.parts import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
+from bench_gta.workflow.rendering import IMAGES, PAGES, PDF, SOUNDS, VIDEOS, Converter
 
 UNDERSTOOD = (*PDF, *IMAGES, *SOUNDS, *VIDEOS, *PAGES)
 OFFICE = (".docx", ".pptx", ".xlsx")

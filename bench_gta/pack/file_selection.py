@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench_gta.workflow.judging.parts import UNFIT
+from bench_gta.workflow.rendering import UNFIT
 
 MOST_FILES = 5_000  # files that a task may deliver. More are noted, not taken
 

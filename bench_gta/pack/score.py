@@ -21,7 +21,7 @@ from bench_gta.pack.file_selection import path_of
 from bench_gta.pack.format import Pack, PackTask, select_trace
 from bench_gta.pack.records import number, score_of
 from bench_gta.pack.results import Settings, StoredResults, agent_of, details, digest_of, is_done, read_stored, summary
-from bench_gta.workflow.judging.judge import Delivery, Judge, scored
+from bench_gta.workflow.judge import Delivery, Judge, scored
 from bench_gta.workflow.score import detail
 from bench_gta.workflow.tree import Value
 

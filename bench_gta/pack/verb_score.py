@@ -22,8 +22,8 @@ from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, score_pack
 from bench_gta.pack.tasks import TaskSet, is_bundled
 from bench_gta.pack.verbs import INTERRUPTED, print_problems, read, require_count, until_signal
-from bench_gta.workflow.judging.judge import RULES
-from bench_gta.workflow.judging.prompts import load_template, version
+from bench_gta.workflow.judge import RULES
+from bench_gta.workflow.prompts import load_template, version
 
 
 def score(options: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def _report_missing(pack: Pack, *, allowed: bool) -> None:
 async def _scored(
     pack: Pack, settings: Settings, config: Config, cache: str, limits: Limits, out: Path, summary_out: Path
 ) -> Scored:
-    from bench_gta.workflow.judging.judges import make_judge
+    from bench_gta.workflow.score_files import make_judge
 
     def report(task: PackTask, record: Mapping[str, Json]) -> None:
         print(f"task {task.task_id}: {escaped(record.get('error') or format(record['score'], '.2f'))}", flush=True)

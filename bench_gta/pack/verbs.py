@@ -55,7 +55,7 @@ def create_pack(options: argparse.Namespace) -> int:
 
 
 def _of_deliverables(results: Path, tasks: TaskSet, ids: list[int] | None, out: Path) -> Pack:
-    from bench_gta.workflow.rendering.convert import Conversions
+    from bench_gta.workflow.rendering import Conversions
 
     with scratch_folder() as scratch, new_copies(out, results) as (new, base):
         convert = Conversions(scratch, upstream=False)

@@ -12,10 +12,9 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
-from bench_gta.workflow.judging.judge import RULES, Scored, scored
-from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
-from bench_gta.workflow.judging.replies import Verdict
+from bench_gta.workflow.judge import RULES, Scored, scored
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
+from bench_gta.workflow.prompts import NO_ANSWER, Verdict, final_answer
 from bench_gta.workflow.tree import Value, leaves, parse
 
 SHOWN = 160  # characters of a requirement or of the judge's words in a line

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench_gta.workflow import tree
-from bench_gta.workflow.facts import media as facts_media
-from bench_gta.workflow.judging import rules
+from bench_gta.workflow import rules, tree
+from bench_gta.workflow.inside import media
 from bundled_data.gta_workflow import campaigns, clip, gears, hall, photos, recordings, tables, teashop, tour, workshop
 from bundled_data.gta_workflow.plan import NAMES, Bench, Plan
 from bundled_data.gta_workflow.task import Task
@@ -90,7 +89,7 @@ def _with_looks(value: Any, folder: Path) -> Any:
 
 
 def _look(path: Path) -> str:
-    found = (facts_media.video if path.suffix == SUFFIXES["video"] else facts_media.picture)(path, read=False)
+    found = (media.video if path.suffix == SUFFIXES["video"] else media.picture)(path, read=False)
     return str(found["look"])
 
 

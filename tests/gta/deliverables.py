@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench_gta.workflow.judging.parts import Shown
-from bench_gta.workflow.rendering.convert import Conversions
+from bench_gta.workflow.rendering import Conversions, Shown
 
 
 def conversions(out: Path, *, upstream: bool = False) -> Conversions:

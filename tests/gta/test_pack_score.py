@@ -24,8 +24,8 @@ from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
 from bench_gta.pack.results import Settings
 from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, graded, score_pack
 from bench_gta.pack.verb_score import config_for
-from bench_gta.workflow.judging.judge import Delivery
-from bench_gta.workflow.judging.replies import Unreadable
+from bench_gta.workflow.judge import Delivery
+from bench_gta.workflow.prompts import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
 from tests.plugin.project import Project, python

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.compress import compress
+from bench_gta.workflow.trace import compress
 
 
 def call(name: str = "OCR") -> dict[str, Any]:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from agentgauge import sandbox
 from agentgauge.core.pictures import flattened
-from bench_gta.workflow.facts import media as facts_media
-from bench_gta.workflow.rendering import convert
-from bench_gta.workflow.rendering.html_text import as_markdown
+from bench_gta.workflow import rendering
+from bench_gta.workflow.inside import media
+from bench_gta.workflow.inside.html import as_markdown
 from tests.gta.deliverables import book, conversions, letter, pictures, png, said, show, slides, word
 from tests.tools.media import make_sound, make_video, number_of, tone
 from tool_impls.bounds import read_picture
@@ -132,7 +132,7 @@ def test_tables_and_code_are_shown_as_text(name: str, content: bytes | str, text
 
 def test_long_texts_are_cut_and_say_so(out: Path) -> None:
     text = show(out, "a.csv", "ü" * 100_000).text
-    assert text == "ü" * convert.MOST_TEXT + "\n[cut here: only the first 20,000 characters are shown]"
+    assert text == "ü" * rendering.MOST_TEXT + "\n[cut here: only the first 20,000 characters are shown]"
 
 
 def test_what_is_no_text_and_nothing_else_is_named(out: Path) -> None:
@@ -178,7 +178,7 @@ def test_pictures_are_shown_as_tools_see_them(name: str, out: Path) -> None:
     }
     shown = show(out, name, lambda path: images[name].save(path, exif=exif if name == "turned.jpg" else b""))
     seen = flattened(read_picture(out / name, "it"))
-    assert facts_media.picture(out / name, read=False)["look"] == facts_media.look_of(seen)
+    assert media.picture(out / name, read=False)["look"] == media.look_of(seen)
     with Image.open(shown.files[0]) as image:
         assert image.mode == "RGB" and image.size == ((60, 200) if name == "turned.jpg" else (200, 60))
         assert max(ImageStat.Stat(ImageChops.difference(image, seen)).mean) < 1 and "made by Pillow" in shown.note

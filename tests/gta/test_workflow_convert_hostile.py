@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from agentgauge import sandbox
-from bench_gta.workflow.judging.parts import Shown, extended_parts
-from bench_gta.workflow.rendering import convert, programs, sources
+from bench_gta.workflow import confined
+from bench_gta.workflow import confined
+from bench_gta.workflow import rendering
+from bench_gta.workflow.rendering import Shown, extended_parts
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
 from tests.tools.media import BROKEN, make_video
 
@@ -72,7 +74,7 @@ HOSTILE: dict[str, tuple[str, Any, str]] = {
     "bomb": ("a.docx", bomb, "times its size"),
     "entities": ("a.docx", evil_word, "declares a document type"),
     "no office file": ("a.pptx", b"hello", "no zip archive"),
-    "bomb of OpenDocument": ("a.odt", bomb, "LibreOffice would" if programs.office() is None else "times its size"),
+    "bomb of OpenDocument": ("a.odt", bomb, "LibreOffice would" if confined.office() is None else "times its size"),
     "sparse": ("a.pdf", sparse, "it has 3,072 MB; at most 256 MB are looked at"),
     "empty": ("a.pdf", b"", "the file is empty"),
     "huge picture": ("a.png", claiming(60_000, 60_000), "more than 128 million pixels"),
@@ -143,7 +145,7 @@ def test_a_page_gets_nothing_but_pictures_below_its_folder(out: Path) -> None:
         "deep/real.png?v=1",
     ]
     (out / "a.html").write_text("".join(f'<img src="{name}">' for name in names))
-    assert list(sources.take(out / "a.html").companions) == ["deep/real.png?v=1"]
+    assert list(confined.take(out / "a.html").companions) == ["deep/real.png?v=1"]
 
 
 def test_a_drawing_that_is_no_text_is_told(out: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agentgauge import sandbox
-from bench_gta.workflow.rendering import programs
+from bench_gta.workflow import confined
 from tests.gta.deliverables import book, pictures, png, said, show, slides, word
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
 pytestmark = pytest.mark.skipif(
-    programs.office() is None or not sandbox.layers(), reason="no LibreOffice, or no sandbox"
+    confined.office() is None or not sandbox.layers(), reason="no LibreOffice, or no sandbox"
 )
 
 
@@ -76,6 +76,6 @@ def test_a_page_reads_no_file_of_this_machine(out: Path) -> None:
 
 
 def test_where_libreoffice_does_not_end_the_text_is_shown(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "OFFICE_SECONDS", 0.3)
+    monkeypatch.setattr(confined, "OFFICE_SECONDS", 0.3)
     shown = show(out, "plan.docx", word)
     assert "by its text only" in shown.note and "Thursday" in said(shown)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.discovery import attached_files
+from bench_gta.workflow.trace import attached_files
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import DataProblem, SandboxFault
-from bench_gta.workflow.facts import collect as module
-from bench_gta.workflow.facts.child import READERS, look
-from bench_gta.workflow.facts.collect import KINDS, MEASURES, Facts, facts
-from bench_gta.workflow.rendering.confined import run_child
-from bench_gta.workflow.rendering.kinds import SUFFIXES
+from bench_gta.workflow import facts as module
+from bench_gta.workflow.confined import run_child
+from bench_gta.workflow.facts import KINDS, MEASURES, Facts, facts
+from bench_gta.workflow.inside.facts import READERS, look
+from bench_gta.workflow.inside.kinds import SUFFIXES
 from tests.tools import office_files
 from tests.tools.media import make_video
 from tests.tools.office_files import xml
@@ -486,9 +486,9 @@ def test_a_child_sees_no_other_files(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     order = {"files": [{"path": str(tmp_path / "secret.txt"), "kind": "text"}], "read": False}
     with pytest.raises(DataProblem):
-        run_child("bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch")
+        run_child("bench_gta.workflow.inside.facts", order, folder=tmp_path / "scratch")
     (found,) = run_child(
-        "bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"]
+        "bench_gta.workflow.inside.facts", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"]
     )
     assert found["text"] == "secret"
 

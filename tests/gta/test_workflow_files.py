@@ -11,9 +11,8 @@ import pytest
 
 from agentgauge.core.config import Config
 from agentgauge.core.errors import DataProblem, UsageProblem
-from bench_gta.workflow.judging.files import score_predictions
-from bench_gta.workflow.judging.judges import make_judge
 from bench_gta.workflow.score import Thresholds
+from bench_gta.workflow.score_files import make_judge, score_predictions
 
 TREE = [{"id": "1", "requirements": "r", "check": {"answer": {"contains": ["Thursday"]}}}]
 

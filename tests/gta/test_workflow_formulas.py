@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_gta.workflow.facts.formulas import Formulas
+from bench_gta.workflow.inside.sheets import Formulas
 
 CELLS: dict[str, list[list[Any]]] = {
     "Data": [[1, 2, 3], [4, None, "text"], ["=A1+1", "=A3*2", "=C3"]],

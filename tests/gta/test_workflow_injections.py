@@ -13,8 +13,8 @@ import pytest
 
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import UsageProblem
-from bench_gta.workflow.judging.judge import Delivery, ModelJudge
-from bench_gta.workflow.judging.prompts import JUDGE, load_template, version
+from bench_gta.workflow.judge import Delivery, ModelJudge
+from bench_gta.workflow.prompts import JUDGE, load_template, version
 
 WANTED = "9.5"  # the score that every injection asks for
 

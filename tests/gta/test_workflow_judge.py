@@ -15,10 +15,9 @@ import pytest
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
-from bench_gta.workflow.judging.cache import NONE, open_judgements
-from bench_gta.workflow.judging.judge import Delivery, ModelJudge, RulesJudge, scored
-from bench_gta.workflow.judging.judges import make_judge
-from bench_gta.workflow.judging.prompts import JUDGE
+from bench_gta.workflow.judge import NONE, Delivery, ModelJudge, RulesJudge, open_judgements, scored
+from bench_gta.workflow.prompts import JUDGE
+from bench_gta.workflow.score_files import make_judge
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, pdf, png, response, said
 from tests.tools.media import make_video
@@ -366,8 +365,8 @@ def test_what_trouble_of_the_machine_has_changed_is_not_kept(
     cache, given = str(tmp_path / "cache"), delivery(folder, "notes.md", tree=TREE[:1])
     with FilesServer(answers=replies(words(1), words(9))) as server:
         with monkeypatch.context() as slow:
-            slow.setattr("bench_gta.workflow.rendering.convert.SECONDS", 0.001)
-            slow.setattr("bench_gta.workflow.rendering.convert.LONGER", {})
+            slow.setattr("bench_gta.workflow.rendering.SECONDS", 0.001)
+            slow.setattr("bench_gta.workflow.rendering.LONGER", {})
             assert judged(server.url, given, tmp_path / "s", cache=cache)[0]["replies"] == [words(1)]
         assert judged(server.url, given, tmp_path / "t", cache=cache)[0]["replies"] == [words(9)]
 

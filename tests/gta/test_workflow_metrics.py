@@ -8,7 +8,6 @@ import pytest
 
 from agentgauge.core.estimate import estimate
 from agentgauge.core.types import Metric, Score
-from bench_gta.workflow.compress import compress
 from bench_gta.workflow.metrics import (
     COLUMNS,
     FORMULA,
@@ -20,6 +19,7 @@ from bench_gta.workflow.metrics import (
     sensitivity,
     values_of,
 )
+from bench_gta.workflow.trace import compress
 
 
 def task(

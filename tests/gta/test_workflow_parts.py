@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow.judging import parts
-from bench_gta.workflow.judging.parts import Shown, extended_parts, flatten, shown_names
-from bench_gta.workflow.rendering.kinds import kind_of, suffix_of
+from bench_gta.workflow import rendering
+from bench_gta.workflow.inside.kinds import kind_of, suffix_of
+from bench_gta.workflow.rendering import Shown, extended_parts, flatten, shown_names
 
 
 class Scripted:
@@ -33,7 +33,7 @@ class Scripted:
         return self.shown[Path(path).name]
 
 
-def made(shown: dict[str, Shown], **options: Any) -> list[parts.Part]:
+def made(shown: dict[str, Shown], **options: Any) -> list[rendering.Part]:
     return extended_parts([Path("/out") / name for name in shown], convert=Scripted(shown), **options)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from bench_gta.workflow import predictions
+from bench_gta.workflow import run
 
 DIALOGS = [
     {"role": "user", "content": "one"},
@@ -21,25 +21,25 @@ SOUND = {"full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [[]]}
 
 
 def test_a_record_of_ours_names_its_task() -> None:
-    record = predictions.record(DIALOGS, TURNS, [{"id": "1"}], task_id="7")
+    record = run.record(DIALOGS, TURNS, [{"id": "1"}], task_id="7")
     assert (record["task_id"], record["attached_files"], record["origin_prompt"]) == ("7", ["o/a.png"], ["one", "two"])
     assert record["gold"] == [[DIALOGS[1]], []]
 
 
 def test_turns_that_were_not_run_are_not_in_the_record() -> None:
-    record = predictions.record(DIALOGS, TURNS[:1], [])
+    record = run.record(DIALOGS, TURNS[:1], [])
     assert (record["origin_prompt"], record["attached_files"]) == (["one"], ["o/a.png"])
 
 
 def test_records_are_read_in_the_order_of_their_positions(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps({str(place): {**SOUND, "origin_prompt": str(place)} for place in (10, 2, 0)}))
-    assert [record["origin_prompt"] for record in predictions.read(path)] == ["0", "2", "10"]
+    assert [record["origin_prompt"] for record in run.read_predictions(path)] == ["0", "2", "10"]
 
 
 def test_words_that_utf8_has_no_place_for_are_kept(tmp_path: Path) -> None:
-    predictions.write(tmp_path / "p.json", [{**SOUND, "origin_prompt": "half \ud83d, 報告"}])
-    assert predictions.read(tmp_path / "p.json")[0]["origin_prompt"] == "half \ud83d, 報告"
+    run.write_predictions(tmp_path / "p.json", [{**SOUND, "origin_prompt": "half \ud83d, 報告"}])
+    assert run.read_predictions(tmp_path / "p.json")[0]["origin_prompt"] == "half \ud83d, 報告"
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_a_damaged_file_is_told(content: Any, told: str, tmp_path: Path) -> None
     path = tmp_path / "p.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     with pytest.raises(DataProblem, match=told) as problem:
-        predictions.read(path)
+        run.read_predictions(path)
     assert str(path) in str(problem.value)
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="cannot be written"):
-        predictions.write(tmp_path / "none" / "p.json", [])
+        run.write_predictions(tmp_path / "none" / "p.json", [])

@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow import predictions
-from bench_gta.workflow.compress import compress
-from bench_gta.workflow.discovery import attached_files, texts_in
-from bench_gta.workflow.judging.prompts import leaf_fields
-from bench_gta.workflow.judging.replies import Unreadable, read_reply
+from bench_gta.workflow import run
+from bench_gta.workflow.prompts import Unreadable, leaf_fields, read_reply
+from bench_gta.workflow.trace import attached_files, compress, texts_in
 from bench_gta.workflow.tree import aggregate, check_weights, leaves, parse
 from tests.costly import COSTLY
 
@@ -140,5 +138,5 @@ def test_records_come_back_as_they_were(tmp_path_factory: Any, extra: list[dict[
         {**one, "full_tree": [], "origin_prompt": ["q"], "assistant_outputs": [], "gold": [], "prediction": []}
         for one in extra
     ]
-    predictions.write(path, [{**one, "attached_files": None} for one in records])
-    assert json.dumps(predictions.read(path)) == json.dumps([{**one, "attached_files": None} for one in records])
+    run.write_predictions(path, [{**one, "attached_files": None} for one in records])
+    assert json.dumps(run.read_predictions(path)) == json.dumps([{**one, "attached_files": None} for one in records])

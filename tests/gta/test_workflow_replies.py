@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench_gta.workflow.judging.replies import Unreadable, Verdict, median, read_reply
+from bench_gta.workflow.prompts import Unreadable, Verdict, median, read_reply
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow.facts.collect import Facts
-from bench_gta.workflow.judging.rules import judge, reads_pictures, validate
-from bench_gta.workflow.judging.wanted import folded, holds, holds_number, numbers
+from bench_gta.workflow.facts import Facts
+from bench_gta.workflow.rules import folded, holds, holds_number, judge, numbers, reads_pictures, validate
 
 REPORT = Facts(
     "report.pdf", "PDF", 900, {"pages": 3, "words": 120, "bytes": 900}, "Busiest day:\nThursday, 1,234.5 visits"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Scoring
-from bench_gta.workflow.judging.judge import scored
+from bench_gta.workflow.judge import scored
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
 from bench_gta.workflow.task import Workflow
 

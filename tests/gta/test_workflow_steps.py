@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.steps import error_step, opening, until_error, with_tool_list
+from bench_gta.workflow.trace import error_step, opening, until_error, with_tool_list
 
 NOTE = "Files: "
 

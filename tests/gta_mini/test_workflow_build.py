@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from bundled_data.gta_workflow.build import makers
 from tests.every import every
 from tests.gta_mini.conftest import Rebuilt

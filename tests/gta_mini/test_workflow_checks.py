@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow import tree
-from bench_gta.workflow.facts.collect import Facts, facts
-from bench_gta.workflow.judging import rules
+from bench_gta.workflow import rules, tree
+from bench_gta.workflow.facts import Facts, facts
 
 MINI = Path(__file__).parents[2] / "bench_gta" / "workflow" / "mini"
 CHECKS: dict[str, Any] = {

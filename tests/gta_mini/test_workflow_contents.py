@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench_gta.tools import WORKFLOW_CATEGORY_OF
-from bench_gta.workflow import data, tree
+from bench_gta.workflow import data, rules, tree
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
-from bench_gta.workflow.judging import rules
 from tests.every import every
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
 from tool_impls.settings import ToolSettings

@@ -9,7 +9,7 @@ import pytest
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.types import Sample
 from agentgauge.model.embedded.scripted import Script
-from bench_gta.workflow.oracle import with_paths
+from bench_gta.workflow.task import with_paths
 from tests.every import every
 from tests.gta_mini.conftest import Rebuilt
 from tests.gta_mini.workflow_agent import Done, act, files_below, judged, samples

@@ -12,9 +12,8 @@ from typing import Any
 from agentgauge.agent.loop import shown
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Message
 from agentgauge.core.types import Sample
-from bench_gta.workflow import data, tree
-from bench_gta.workflow.facts.collect import facts
-from bench_gta.workflow.judging import rules
+from bench_gta.workflow import data, rules, tree
+from bench_gta.workflow.facts import facts
 from bundled_data.gta_workflow.plan import Bench
 
 ROOT = Path(__file__).parents[2]

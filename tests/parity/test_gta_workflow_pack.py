@@ -15,7 +15,7 @@ from bench_gta.pack.format import Pack, PackTask, read_pack, select_trace, write
 from bench_gta.pack.results import Settings, summary_block
 from bench_gta.pack.score import Limits, score_pack
 from bench_gta.pack.verb_score import base_url
-from bench_gta.workflow.judging.judge import Delivery
+from bench_gta.workflow.judge import Delivery
 from tests.parity import golden
 
 FILE = "eval_pack.json"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow.judging.parts import Shown, upstream_parts
+from bench_gta.workflow.rendering import Shown, upstream_parts
 from tests.parity.golden import cases, needs
 
 pytestmark = needs("gta_workflow")

@@ -17,7 +17,7 @@ from PIL import Image
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import Parameter
 from agentgauge.model.files.rendering import FileRenderer
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from tool_impls import bounds, endpoints
 from tool_impls.documents import pictures
 from tool_impls.logic import code_tools

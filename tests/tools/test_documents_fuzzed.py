@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from agentgauge.core.errors import ToolError
-from bench_gta.workflow.facts import child
+from bench_gta.workflow.inside import facts as child
 from tests.tools import office_files
 from tests.tools.office_files import xml
 from tool_impls.documents import ReadDOCX, ReadPPTX, ReadXLSX, read_office

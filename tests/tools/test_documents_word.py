@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from bench_gta.workflow.facts import child
+from bench_gta.workflow.inside import facts as child
 from tests.tools import office_files
 from tests.tools.office_files import FRAME, paragraph, renamed, run, strict, word, xml
 from tool_impls.documents import ReadDOCX, ReadPPTX

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import ToolError
-from bench_gta.workflow.facts.collect import facts
-from bench_gta.workflow.rendering.show_pages import content
+from bench_gta.workflow.facts import facts
+from bench_gta.workflow.inside.convert import content
 from tool_impls.documents import ReadCSV
 from tool_impls.documents.plain_text import decode, read_csv
 from tool_impls.settings import ToolSettings

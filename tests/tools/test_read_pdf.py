@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from tool_impls.documents import ReadPDF
 from tool_impls.settings import ToolSettings
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from bench_gta.workflow.facts import child
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
+from bench_gta.workflow.inside import facts as child
 from tool_impls.documents import ReadXLSX
 from tool_impls.settings import ToolSettings
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from agentgauge import sandbox
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.types import Json
-from bench_gta.workflow.rendering.confined import run_child
-from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES, kind_of, suffix_of
-from bench_gta.workflow.rendering.sources import Unfit, copy
+from bench_gta.workflow.confined import Unfit, copy, run_child
+from bench_gta.workflow.inside.kinds import DOCUMENTS, SHEETS, SLIDES, kind_of, suffix_of
 
-CHILD = "bench_gta.workflow.facts.child"
-AHEAD = ("bench_gta.workflow.facts.drawn", "bench_gta.workflow.facts.sheets", "tool_impls.documents.read_office")
+CHILD = "bench_gta.workflow.inside.facts"
+AHEAD = ("bench_gta.workflow.inside.facts", "bench_gta.workflow.inside.sheets", "tool_impls.documents.read_office")
 READER = ("rapidocr.main",)
 """The module for reading pictures. Its import takes most of a child's time."""
 

@@ -1,7 +1,10 @@
-"""Pictures, video and sound, made into what a judge can look at (GTA-Workflow spec 3.2). Runs in the sandbox only."""
+"""Pictures, sounds and videos inside the sandbox: measured for the judge ``rules``, and made into what a model can look
+at (GTA-Workflow spec 3.2).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -10,26 +13,115 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened, is_plain
 from agentgauge.core.types import Json
+from tool_impls.audio import sound_file as sounds
 from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.guard import check_size
-from tool_impls.video.frames import decoded, open_video, upright, video_frames
+from tool_impls.perception import ocr
+from tool_impls.video.frames import decoded, open_video, spread, upright, video_frames, video_timing
 from tool_impls.video.timing import timing_of
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
     from PIL.Image import Image
+
+
+Found = dict[str, Any]
+
+MOST_COLOURS = 65_536
+READ_SIDE = 1_600  # pixels of the longer side of a picture that is read
+READ_FRAMES = 3  # of a video
+SILENCE = -120.0  # decibels
+MOST_SAMPLES = 30_000_000  # of a sound, all channels; ten minutes of one at 44.1 kHz
+WINDOW = 65_536  # samples that the strongest frequency is looked for in
+FIELDS = 8  # of a picture's look, in each direction
+LOWEST = 30.0  # hertz; what is below is hum, not pitch
+
+
+def picture(path: Path, *, read: bool) -> Found:
+    """Size, number of colours, look, and on request what can be read in it. Raises ToolError."""
+    with opened_picture(path, "it", then="are looked at") as image:
+        colours = flattened(image)
+    counted = colours.getcolors(MOST_COLOURS)
+    measures = {"width": colours.width, "height": colours.height, "colours": len(counted) if counted else MOST_COLOURS}
+    return {"measures": measures, "look": look_of(colours), **({"shown": written_in(colours)} if read else {})}
+
+
+def sound(path: Path) -> Found:
+    """Length, channels, rate, loudness and strongest frequency. Raises ToolError."""
+    decoded = sounds.read(path, MOST_SAMPLES)
+    measures = {"seconds": round(decoded.seconds, 3), "rate": decoded.rate, "channels": decoded.samples.shape[0]}
+    measures["loudness"] = _loudness(decoded.samples)
+    if (pitch := _pitch(decoded.samples.mean(axis=0), decoded.rate)) is not None:
+        measures["pitch"] = pitch
+    return {"measures": measures}
+
+
+def video(path: Path, *, read: bool) -> Found:
+    """Frames, length, size, channels, look, and on request what READ_FRAMES frames say. Raises ToolError."""
+    from tool_impls.video.video_file import has_sound, shown_size
+
+    count, look, size = 0, "", (0, 0)
+    for _, frame in video_frames(path):
+        look = look or look_of(upright(frame).to_image())
+        count, size = count + 1, shown_size(frame)
+    channels = 0
+    if has_sound(path):
+        with sounds.open_sound(path) as container:
+            channels = container.streams.audio[0].channels
+    measures = {"frames": count, "seconds": round(video_timing(path).seconds, 3), "width": size[0], "height": size[1]}
+    found = {"measures": {**measures, "channels": channels}, "look": look}
+    shown = "\n".join(written_in(frame.image) for frame in spread(path, READ_FRAMES)) if read else ""
+    return {**found, "shown": shown} if read else found
+
+
+def written_in(image: Image) -> str:
+    """The text in a picture of any size, line by line."""
+    small = image.copy()
+    small.thumbnail((READ_SIDE, READ_SIDE))
+    return "\n".join(block.text for block in ocr.reader().lines(small))
+
+
+def look_of(image: Image) -> str:
+    from PIL.Image import Resampling
+
+    return image.convert("L").resize((FIELDS, FIELDS), Resampling.BOX).tobytes().hex()
+
+
+def _loudness(samples: NDArray[numpy.float32]) -> float:
+    import numpy
+
+    power = float(numpy.square(samples, dtype=numpy.float64).mean())
+    return max(SILENCE, round(10 * math.log10(power), 1)) if power > 0 else SILENCE
+
+
+def _pitch(samples: NDArray[numpy.float32], rate: int) -> float | None:
+    """The strongest frequency around the loudest place, to a tenth of a hertz; None for silence."""
+    import numpy
+
+    if _loudness(samples) <= SILENCE:
+        return None
+    middle = int(numpy.argmax(numpy.abs(samples)))
+    start = max(0, min(middle - WINDOW // 4, samples.size - WINDOW))
+    part = samples[start : start + WINDOW]
+    power = numpy.abs(numpy.fft.rfft(part * numpy.hanning(part.size), 4 * WINDOW))
+    frequencies = numpy.fft.rfftfreq(4 * WINDOW, 1 / rate)
+    power[frequencies < LOWEST] = 0
+    return round(float(frequencies[int(numpy.argmax(power))]), 1)
+
 
 PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
 """What endpoints take as it is, and how such files are called."""
 
-LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a picture that is sent as it is
+LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a shown_picture that is sent as it is
 SIDE = 2048  # pixels of the longer side of one that is made
-FRAME_SIDE = 1024  # of a frame of a video
+FRAME_SIDE = 1024  # of a frame of a shown_video
 FRAMES_RATE = "4/10"  # a second: GTA-Workflow spec 3.2
 BY = "Pillow"
 
 
-def picture(order: Mapping[str, Json]) -> Json:
+def shown_picture(order: Mapping[str, Json]) -> Json:
     """The file itself, or PNG pictures of it: of a moving one ``max_frames``, evenly spread. Raises ToolError."""
     path, folder = Path(order["source"]), Path(order["folder"])
     size = check_size(path)
@@ -55,11 +147,11 @@ def picture(order: Mapping[str, Json]) -> Json:
 
 
 def _described(image: Image, displayed: Image) -> str:
-    return f"{image.format} picture of {displayed.width} by {displayed.height} pixels"
+    return f"{image.format} shown_picture of {displayed.width} by {displayed.height} pixels"
 
 
-def video(order: Mapping[str, Json]) -> Json:
-    """At most ``max_frames`` frames, evenly spread over the video's length, as JPEG. Raises ToolError."""
+def shown_video(order: Mapping[str, Json]) -> Json:
+    """At most ``max_frames`` frames, evenly spread over the shown_video's length, as JPEG. Raises ToolError."""
     path = Path(order["source"])
     check_size(path)
     with open_video(path) as container:
@@ -70,10 +162,10 @@ def video(order: Mapping[str, Json]) -> Json:
     shown = _at(path, [timing.ticks[place] for place in chosen]) if timing.ticks else _counted(path, chosen)
     files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(shown, start=1)]
     if not files:
-        raise ToolError("the video holds no frames that can be decoded")
+        raise ToolError("the shown_video holds no frames that can be decoded")
     track = "with sound, which cannot be played to you" if sound else "without sound"
     frames = f"{len(files)} evenly spaced frames of {len(timing.times)} are shown, made by PyAV"
-    return {"files": files, "note": f"video of {timing.seconds:.1f} s, {size}, {track}; {frames}"}
+    return {"files": files, "note": f"shown_video of {timing.seconds:.1f} s, {size}, {track}; {frames}"}
 
 
 def upstream_video(order: Mapping[str, Json]) -> Json:
@@ -90,12 +182,12 @@ def upstream_video(order: Mapping[str, Json]) -> Json:
         graph.link_nodes(source, graph.add("fps", FRAMES_RATE), sink).configure()
         for frame in chain(decoded(container, stream, path.name), (None,)):  # None ends the stream
             graph.push(frame)
-            for picture in _pulled(graph):
-                files.append(_save(picture, order, len(files) + 1))
+            for shown_picture in _pulled(graph):
+                files.append(_save(shown_picture, order, len(files) + 1))
     return {"files": files, "note": "frames made by PyAV"}
 
 
-def audio(order: Mapping[str, Json]) -> Json:
+def shown_audio(order: Mapping[str, Json]) -> Json:
     """Only a note: its length, rate and channels. Raises ToolError."""
     path = Path(order["source"])
     check_size(path)
@@ -107,7 +199,7 @@ def audio(order: Mapping[str, Json]) -> Json:
         seconds = float((max(ends) - (stream.start_time or 0)) * stream.time_base) if ends else 0.0
     if not seconds > 0:
         raise ToolError("it holds no sound")
-    return {"note": f"audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
+    return {"note": f"shown_audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
 
 
 def _at(path: Path, wanted: list[int]) -> Iterator[Any]:

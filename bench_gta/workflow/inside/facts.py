@@ -7,6 +7,7 @@ Order: ``{"files": [{"path", "kind"}], "read": bool}``. Answer: a list with, for
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,18 +15,21 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
-from agentgauge.core.errors import AgentGaugeError
+from agentgauge.core.errors import AgentGaugeError, ToolError
 from agentgauge.core.parsing import parse_json
-from bench_gta.workflow.facts import drawn as facts_drawn
-from bench_gta.workflow.facts import media as facts_media
-from bench_gta.workflow.facts.page import Page
-from bench_gta.workflow.facts.sheets import read_sheets
-from tool_impls.documents.charts import BETWEEN, MEDIA_TYPES
+from agentgauge.core.pictures import flattened
+from bench_gta.workflow.inside import media
+from bench_gta.workflow.inside.html import Page
+from bench_gta.workflow.inside.media import written_in
+from bench_gta.workflow.inside.sheets import read_sheets
+from tool_impls.bounds import opened_picture
+from tool_impls.documents.charts import BETWEEN, MEDIA_TYPES, chart
 from tool_impls.documents.guard import check_office, check_size, reading
 from tool_impls.documents.package import Package, child, children, local, plain, shown, value
 from tool_impls.documents.plain_text import decode, read_csv
@@ -33,6 +37,10 @@ from tool_impls.documents.read_office import ReadDOCX, ReadPPTX, document_text, 
 from tool_impls.documents.read_pdf import PAGES, ReadPDF, opened_pdf
 from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
 
 LONGEST = 200_000  # characters of a file's text
 MOST_TEXT = 64 * 2**20  # bytes of a text file
@@ -54,10 +62,10 @@ def look(path: Path, kind: str, *, read: bool) -> Found:
     try:
         check_size(path)
         if kind in ("picture", "video"):
-            return (facts_media.picture if kind == "picture" else facts_media.video)(path, read=read)
+            return (media.picture if kind == "picture" else media.video)(path, read=read)
         found = READERS[kind](path)
-        if read and kind in facts_drawn.READERS:
-            found["shown"] = gathered([facts_drawn.READERS[kind](path)], LONGEST)
+        if read and kind in DRAWN_READERS:
+            found["shown"] = gathered([DRAWN_READERS[kind](path)], LONGEST)
     except AgentGaugeError as error:
         return {"broken": str(error)}
     if "text" in found:
@@ -70,11 +78,11 @@ def _pdf(path: Path) -> Found:
     settings = ToolSettings(tables={"ReadPDF": {"limit": LONGEST, "notes": True}})
     text = ReadPDF(settings).apply(path.parent, path)
     with opened_pdf(path, PAGES.default) as reader:
-        looked_at = list(islice(reader.pages, facts_drawn.MOST_PAGES))
+        looked_at = list(islice(reader.pages, MOST_PAGES))
         measures = {
             "pages": len(reader.pages),
             "pictures": sum(len(page.images) for page in looked_at),
-            "drawings": max(facts_drawn.drawn_on(page)[0] for page in looked_at),
+            "drawings": max(drawn_on(page)[0] for page in looked_at),
             "lines": _lines(text),
         }
     return {"text": text, "measures": measures}
@@ -144,8 +152,8 @@ def _xlsx(path: Path) -> Found:
         "sheets": len(sheets),
         "rows": longest,
         "columns": widest,
-        "charts": facts_drawn.charts_of(path),
-        "pictures": facts_drawn.pictures_of(path),
+        "charts": charts_of(path),
+        "pictures": pictures_of(path),
     }
     return {"text": gathered(lines, LONGEST), "measures": measures}
 
@@ -227,12 +235,78 @@ READERS: dict[str, Callable[[Path], Found]] = {
     "workbook": _xlsx,
     "CSV table": _csv,
     "HTML page": _html,
-    "sound": facts_media.sound,
+    "sound": media.sound,
     "JSON file": _json,
     "Markdown text": _markdown,
     "archive": _zip,
     "text": _text,
 }
+
+
+PICTURES = re.compile(r"(?:word|ppt|xl)/media/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
+PAINTING = {b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*", b"S", b"s", b"sh"}  # operators that draw a line or an area
+CHART = 15  # lines and areas on a page with a chart, or with a ruled table of eight rows
+MOST_PAGES = 100  # of a PDF
+MOST_READ = 4  # pictures of a document
+SMALLEST = 60  # pixels of a side; smaller ones are ornaments
+
+
+def charts_of(path: Path) -> int:
+    """Charts of an office file that were made with the program's own means."""
+    with Package(path) as package:
+        return len(package.of_type(*MEDIA_TYPES))
+
+
+def pictures_of(path: Path) -> int:
+    """Pictures that an office file holds."""
+    with zipfile.ZipFile(path) as archive:
+        return len(_pictures(archive))
+
+
+def drawn_on(page: PageObject) -> tuple[int, str]:
+    """Lines and areas that are drawn on a page of a PDF, and its text, that of charts included."""
+    count = 0
+
+    def see(operator: bytes, *_: Any) -> None:
+        nonlocal count
+        count += operator in PAINTING
+
+    text = page.extract_text(visitor_operand_before=see)
+    return count, text
+
+
+def _drawn_in_pdf(path: Path) -> str:
+    with opened_pdf(path, PAGES.default) as reader:
+        pages = list(islice(reader.pages, MOST_PAGES))
+        drawn = [text for count, text in map(drawn_on, pages) if count >= CHART]
+        pictures = (image.data for page in pages for image in page.images)
+        return "\n".join([*drawn, *_read_pictures(pictures)])
+
+
+def _drawn_in_office(path: Path) -> str:
+    with reading("an office file"), Package(path) as package, zipfile.ZipFile(path) as archive:
+        charts = (root for part in package.of_type(*MEDIA_TYPES) if (root := package.root(part)) is not None)
+        lines = [line for root in charts for line in chart(root)]
+        return "\n".join([*lines, *_read_pictures(archive.read(name) for name in _pictures(archive))])
+
+
+def _pictures(archive: zipfile.ZipFile) -> list[str]:
+    return sorted(filter(PICTURES.fullmatch, archive.namelist()))
+
+
+def _read_pictures(pictures: Iterator[bytes]) -> Iterator[str]:
+    """What can be read in the first pictures. One that is damaged, too large or too small shows nothing."""
+    for data in islice(pictures, MOST_READ):
+        with suppress(ToolError):
+            with opened_picture(io.BytesIO(data), "it") as image:
+                colours = flattened(image)
+            if min(colours.size) >= SMALLEST:
+                yield written_in(colours)
+
+
+_OFFICE = ("Word document", "presentation", "workbook")
+DRAWN_READERS: dict[str, Callable[[Path], str]] = {"PDF": _drawn_in_pdf, **dict.fromkeys(_OFFICE, _drawn_in_office)}
+"""Kind of file → what can be read in its charts and pictures; a PDF's page with a drawn chart is read whole."""
 
 
 if __name__ == "__main__":

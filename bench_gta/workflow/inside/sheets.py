@@ -1,5 +1,5 @@
-"""Works out plain spreadsheet formulas: numbers, cells, ranges, + - * / ^ % and a few functions (GTA-Workflow spec 3.2,
-"Ours").
+"""The cells of a workbook, with plain formulas worked out that have no stored results: numbers, cells, ranges, + - * /
+^ % and a few functions (GTA-Workflow spec 3.2, "Ours").
 
 formula: sum       sum: product {+|- product}      product: power {*|/ power}      power: sign {^ sign}
 sign: {+|-} part {%}      part: number | cell | range (as an argument) | function(…) | ( sum )
@@ -10,7 +10,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
+
+from tool_impls.documents.package import Package
+from tool_impls.documents.workbook import Cell, Sheet, sheets, shown
 
 DEEPEST = 50  # cells that lead to one another, or brackets in brackets
 MOST_CELLS = 200_000  # of all ranges of a formula
@@ -76,7 +81,7 @@ class Formulas:
                 raise UnsupportedFormula
             self._open.append(place)
             try:
-                found = round(_Reader(written[1:], sheet, self._value).result(), 10)
+                found = round(_FormulaReader(written[1:], sheet, self._value).result(), 10)
                 self._known[place] = int(found) if found.is_integer() else found
             except (ArithmeticError, ValueError, IndexError, TypeError, RecursionError) as error:
                 raise UnsupportedFormula from error
@@ -85,7 +90,7 @@ class Formulas:
         return self._known[place]
 
 
-class _Reader:
+class _FormulaReader:
     """Reads one formula from left to right."""
 
     def __init__(self, formula: str, sheet: str, value: Callable[[str, int, int], Any]) -> None:
@@ -184,3 +189,31 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnsupportedFormula
     return float(value)
+
+
+MOST_ROWS = 200_000  # of a sheet
+
+
+def read_sheets(path: Path) -> dict[str, list[list[str]]]:
+    """Heading of a sheet → rows of texts, the empty ones too. Libraries write formulas without their results. Those are
+    worked out here, as far as ``Formulas`` can; one that it cannot is shown as it is written."""
+    with Package(path) as package:
+        found = {sheet: list(islice(sheet.rows(), MOST_ROWS)) for sheet in sheets(package)}
+    formulas = Formulas({sheet.title: [list(map(_known, row)) for row in rows] for sheet, rows in found.items()})
+
+    def text(sheet: Sheet, row: int, column: int, cell: Cell) -> str:
+        is_open = cell.value is None and cell.formula
+        return shown(formulas.value(sheet.title, column, row) if is_open else cell.value, cell.percent)
+
+    return {
+        sheet.heading: [
+            [text(sheet, number, place, cell) for place, cell in enumerate(row, start=1)]
+            for number, row in enumerate(rows, start=1)
+        ]
+        for sheet, rows in found.items()
+    }
+
+
+def _known(cell: Cell) -> Any:
+    """The result where there is any, and else what is written in the cell."""
+    return cell.formula or None if cell.value is None else cell.value

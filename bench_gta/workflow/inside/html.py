@@ -1,16 +1,21 @@
-"""An HTML page as Markdown: its text, without its layout (GTA-Workflow spec 3.2, "Ours")."""
+"""HTML pages inside the sandbox: as Markdown for a model, and measured for the judge ``rules``; nothing is fetched and
+no script runs (GTA-Workflow spec 3.2, "Ours").
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
-_HIDDEN = ("script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "select")
-_NAMES = (
+_NOT_SHOWN = ("script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "select")
+_BLOCK_NAMES = (
     "p div section article header footer main nav aside form fieldset figure figcaption address dl dt dd ul ol"
     " blockquote body table"
 )
-_BLOCKS = frozenset(_NAMES.split())
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _STYLES = {"b": "**", "strong": "**", "em": "*", "i": "*"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")
@@ -18,14 +23,14 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#|<>~])")
 
 def as_markdown(page: str) -> str:
     """The headings, paragraphs, lists, tables, code and pictures of a page. Takes any text."""
-    reader = _Reader()
+    reader = _MarkdownReader()
     reader.feed(page)
     reader.close()
     reader.end_all()
     return "\n".join(reader.lines)
 
 
-class _Reader(HTMLParser):
+class _MarkdownReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.lines: list[str] = []
@@ -56,7 +61,7 @@ class _Reader(HTMLParser):
         self.end()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _HIDDEN:
+        if tag in _NOT_SHOWN:
             self._hidden.append(tag)
         if self._hidden:
             return
@@ -167,3 +172,79 @@ class _Reader(HTMLParser):
 
 def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
+
+
+HIDDEN = ("script", "style", "template", "noscript")
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+CELLS = ("td", "th")
+MOST_LINKS = 1_000
+PICTURES = ("img", "svg", "canvas")
+_INLINE_NAMES = "a abbr b bdi bdo cite code em i kbd mark q s samp small span strong sub sup time u var"
+_INLINE = frozenset(_INLINE_NAMES.split())  # elements that end no line
+
+
+class Page(HTMLParser):
+    """A parser of a page: feed it, close it, then read the result. An unclosed part hides only its own content."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._counts: Counter[str] = Counter()
+        self._texts: list[str] = []
+        self._links: list[str] = []
+        self._hidden = 0  # elements of HIDDEN that are open
+        self._cells: list[int] = []  # of each row
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self._counts[tag] += 1
+        if tag in HIDDEN:
+            self._hidden += 1
+        elif tag == "tr":
+            self._cells.append(0)
+            self._texts.append("\n")
+        elif tag in CELLS:
+            if self._cells:
+                self._cells[-1] += 1
+            self._texts.append(" | ")
+        elif tag not in _INLINE:
+            self._texts.append("\n")
+        if tag == "a":
+            targets = (value for name, value in attrs if name == "href" and value)
+            self._links += [unquote(target.strip()) for target in targets if target.strip(" #")]
+        elif tag == "img":
+            self._texts += [f" {value} " for name, value in attrs if name == "alt" and value]
+
+    def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self._counts[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in HIDDEN:
+            self._hidden = max(0, self._hidden - 1)
+        elif tag not in _INLINE and tag not in CELLS:
+            self._texts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self._texts.append(data.replace("\n", " "))  # a line end of the source is a blank on the page
+
+    def text(self) -> str:
+        """The visible text, the title first: a line for each block and each row, whose cells ``" | "`` separates."""
+        lines = (" ".join(line.split()).strip(" |") for line in "".join(self._texts).split("\n"))
+        return "\n".join(line for line in lines if line)
+
+    def links(self) -> list[str]:
+        """The targets of the links, at most MOST_LINKS, such as ``mailto:info@shop.example``. Empty targets are left
+        out.
+        """
+        return self._links[:MOST_LINKS]
+
+    def measures(self) -> dict[str, int]:
+        rows = [cells for cells in self._cells if cells]
+        return {
+            "tables": self._counts["table"],
+            "rows": len(rows),
+            "columns": max(rows, default=0),
+            "pictures": sum(self._counts[tag] for tag in PICTURES),
+            "headings": sum(self._counts[tag] for tag in HEADINGS),
+            "paragraphs": self._counts["p"],
+            "links": len(self._links),
+        }

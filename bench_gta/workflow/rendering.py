@@ -1,4 +1,5 @@
-"""Conversion of delivered files into what a judge can see, in the sandbox (GTA-Workflow spec 3.2; ARCHITECTURE, 8).
+"""Delivered files as parts of a judge's request, and their conversion in the sandbox into what a judge can see
+(GTA-Workflow spec 3.2; ARCHITECTURE, 8).
 
 A deliverable is as untrusted as the code that made it. Each conversion sees a copy of it in a folder of its own, with
 limits of time, memory and disk; what it leaves there is taken only where it is a regular file of the right kind.
@@ -8,24 +9,191 @@ A failure is returned, never raised.
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, Protocol
 
 from agentgauge import sandbox
+from agentgauge.agent.framing import quoted
 from agentgauge.core.errors import DataProblem, ToolError
-from bench_gta.workflow.judging.parts import Shown
-from bench_gta.workflow.rendering import programs
-from bench_gta.workflow.rendering.confined import Ended, run_child
-from bench_gta.workflow.rendering.kinds import DOCUMENTS, SHEETS, SLIDES, Kind, kind_of
-from bench_gta.workflow.rendering.programs import Program
-from bench_gta.workflow.rendering.sources import Source, Unfit, opened, take
+from agentgauge.core.types import Json
+from bench_gta.workflow import confined
+from bench_gta.workflow.confined import Ended, Program, Source, Unfit, opened, run_child, take
+from bench_gta.workflow.inside.kinds import DOCUMENTS, SHEETS, SLIDES, Kind, kind_of
 from tool_impls.documents.plain_text import decode
 
-CHILD = "bench_gta.workflow.rendering.convert_child"
+Part = dict[str, Any]
+"""``{"type": "text", "text"}``, or ``{"type": "local_file", "kind": "image"|"file", "path", "name", "instead"}``: a
+file to send.
+
+``path`` is absolute. ``name``: the name that the judge is given. ``instead``: the text that is sent where the
+endpoint refuses the file; empty: nothing is.
+"""
+
+PDF, IMAGES = (".pdf",), (".png", ".jpg", ".jpeg", ".webp")
+SOUNDS, VIDEOS, PAGES = (".mp3", ".wav", ".m4a"), (".mp4", ".mov", ".webm"), (".html", ".txt", ".md", ".json")
+"""The table of GTA-Workflow spec 3.2; files of other suffixes are dropped upstream."""
+
+MOST_FILES = 50  # shown to the judge; more are only named
+MOST_TEXT_IN_ALL = 120_000  # characters of all texts of files together
+MOST_NAMED = 200  # files in the closing list
+
+UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The form in which one file is shown.
+
+    ``files``: absolute paths of PDFs and pictures that stand for it. ``note``: what it is, for the judge. ``text``:
+    content shown as text. ``instead``: the text of ``files``, for endpoints that refuse them. ``why``: why nothing can
+    be shown, else empty.
+    """
+
+    files: tuple[str, ...] = ()
+    note: str = ""
+    text: str = ""
+    instead: str = ""
+    why: str = ""
+
+
+class Converter(Protocol):
+    """Converts files into forms that judges accept. All calls block; a failure raises no exception."""
+
+    def to_pdf(self, path: str) -> str | None:
+        """A PDF of an HTML, text, Markdown or JSON file; None if that fails."""
+
+    def frames(self, path: str) -> list[str]:
+        """Pictures of a video, one every 2.5 s, in order; none if that fails."""
+
+    def show(self, path: str, max_frames: int) -> Shown:
+        """The shown form of any file; of a moving picture at most ``max_frames``."""
+
+
+def flatten(attached: Json) -> list[str]:
+    """The paths in a sample's list of files, in order and with repeats (GTA-Workflow spec 3.2). Texts are trimmed;
+    blanks, nulls and numbers are left out. Raises DataProblem for an object without a ``path``."""
+    if isinstance(attached, str):
+        return [attached.strip()] if attached.strip() else []
+    if isinstance(attached, list | tuple):
+        return [path for item in attached for path in flatten(item)]
+    if isinstance(attached, dict):
+        path = attached.get("path")
+        if not isinstance(path, str):
+            shown = str(attached)[:80]
+            raise DataProblem(f"attached_files holds an object without a path, {shown}; give its path as text")
+        return flatten(path)
+    return []
+
+
+def upstream_parts(attached: Json, *, convert: Converter, upload: Callable[[str], bool]) -> list[Part]:
+    """The files as the released judge shows them, to the letter (GTA-Workflow spec 3.2).
+
+    ``upload`` is asked for each file that upstream uploads, in order, and says whether that succeeded. A file that is
+    missing, or that cannot be converted or uploaded, is dropped. Raises DataProblem as ``flatten``.
+    """
+    parts: list[Part] = []
+    for path in flatten(attached):
+        if Path(path).is_file():
+            parts += _upstream(path, convert, upload)
+    return parts
+
+
+def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> Iterator[Part]:
+    suffix = PurePath(path).suffix.lower()
+    if suffix in PDF + IMAGES:
+        if upload(path):
+            yield _file_part(path, PurePath(path).name)
+    elif suffix in SOUNDS:
+        if upload(path):  # QUIRK (GTA-Workflow spec 3.2): it is uploaded, though only its name is ever sent
+            yield _text_part(f"[Attached audio file exists: {PurePath(path).name}]")
+    elif suffix in VIDEOS:
+        if upload(path):
+            yield from (_file_part(frame, PurePath(frame).name) for frame in convert.frames(path) if upload(frame))
+    elif suffix in PAGES:
+        made = convert.to_pdf(path)
+        if made is not None and upload(made):
+            yield _file_part(made, PurePath(made).name)
+    # QUIRK (GTA-Workflow spec 3.2): whatever else is there is dropped without telling the judge
+
+
+def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[Part]:
+    """The files as shown by default (GTA-Workflow spec 3.2, "Ours"): each under its name; files that cannot be shown
+    are named at the end.
+
+    ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT_IN_ALL characters are shown.
+    """
+    parts: list[Part] = []
+    unseen: list[tuple[str, str]] = []
+    room = MOST_TEXT_IN_ALL
+    names = shown_names(files)
+    for name, file in zip(names[:MOST_FILES], files, strict=False):
+        shown = convert.show(str(file), max_frames)
+        if shown.why:
+            unseen.append((name, shown.why))
+            continue
+        parts.append(_text_part(f"[File {name}: {shown.note}]"))
+        for number, path in enumerate(shown.files, start=1):
+            title = _title(name, path, number if len(shown.files) > 1 else 0)
+            text = shown.instead if number == 1 else ""
+            instead = _framed(name, text) if text else f"[{title} could not be sent to you]"
+            parts.append(_file_part(path, title, instead))
+        if shown.text:
+            text = shown.text if len(shown.text) <= room else f"{shown.text[:room]}\n[cut here: too much text in all]"
+            room -= min(len(shown.text), room)
+            parts.append(_text_part(_framed(name, text)))
+    unseen += [(name, f"only the first {MOST_FILES} files are shown") for name in names[MOST_FILES:]]
+    if unseen:
+        lines = [f"- {name}: {why}" for name, why in unseen[:MOST_NAMED]]
+        if len(unseen) > MOST_NAMED:
+            lines.append(f"- and {len(unseen) - MOST_NAMED} more")
+        parts.append(_text_part("[Files that exist but could not be shown to you:]\n" + "\n".join(lines)))
+    return parts
+
+
+def shown_names(files: Sequence[Path]) -> list[str]:
+    """The base name of each file; where several share one, with as much of the folder as they do not share. One line
+    each."""
+    bases = Counter(file.name for file in files)
+    absolute = [os.path.abspath(file) for file in files]  # noqa: PTH100 - resolve() would follow links
+    names = []
+    for file, path in zip(files, absolute, strict=True):
+        name = file.name
+        if bases[name] > 1:
+            folders = [PurePath(other).parent for other in absolute if PurePath(other).name == name]
+            name = PurePath(path).relative_to(os.path.commonpath(folders)).as_posix()
+        names.append(name)
+    return [UNFIT.sub("\ufffd", name) for name in names]
+
+
+def _title(name: str, path: str, number: int) -> str:
+    """What a file is called that stands for the one of that name."""
+    suffix = PurePath(path).suffix
+    if number:
+        return f"{name}, picture {number}"
+    return name if name.lower().endswith(suffix) else name + suffix
+
+
+def _framed(name: str, text: str) -> str:
+    """Content that is not taken for a word to the judge."""
+    return f"[File {name} as text, with > before each line:]\n{quoted(text)}\n[End of {name}]"
+
+
+def _text_part(text: str) -> Part:
+    return {"type": "text", "text": text}
+
+
+def _file_part(path: str, name: str, instead: str = "") -> Part:
+    kind = "file" if PurePath(path).suffix.lower() in PDF else "image"
+    return {"type": "local_file", "kind": kind, "path": os.path.abspath(path), "name": name, "instead": instead}  # noqa: PTH100
+
+
+CHILD = "bench_gta.workflow.inside.convert"
 SECONDS = 60.0  # of wall time, of whatever is not named in LONGER
 LONGER = {"upstream video": 300.0, "video": 120.0}  # an hour of film takes minutes
 MEMORY = 2048  # MiB
@@ -106,9 +274,9 @@ class Conversions:
             yield _notebook
             return
         pages = ("page", "plain", "markdown") if self._upstream else ("page",)
-        if kind in pages and (program := programs.wkhtmltopdf()):
+        if kind in pages and (program := confined.wkhtmltopdf()):
             yield lambda source, folder: self._by_wkhtmltopdf(program, source, folder, most)
-        office = programs.office()
+        office = confined.office()
         if kind in ("page", "office", "drawing") and office:
             yield lambda source, folder: self._by_office(office, source, folder, most)
         if kind == "office" and source.name.endswith((*DOCUMENTS, *SLIDES, *SHEETS)):
@@ -135,7 +303,7 @@ class Conversions:
         before = self._taken(_asked("before office", source, folder), source, folder, most)
         drawing = kind_of(source.name) == "drawing"
         made = (folder / source.name).with_suffix(".png" if drawing else ".pdf")
-        result = programs.run_office(program, folder / source.name, made.suffix[1:])
+        result = confined.run_office(program, folder / source.name, made.suffix[1:])
         if result.status not in ("ok", "error"):
             raise Ended(f"LibreOffice was ended: {result.reason}")
         if not made.is_file():
@@ -150,7 +318,7 @@ class Conversions:
         made = folder / "page.pdf"
         # Scripts cannot do harm in there. Upstream runs them; else pages are shown as every other program here shows
         # them.
-        result = programs.run_wkhtmltopdf(program, folder / source.name, made, scripts=self._upstream)
+        result = confined.run_wkhtmltopdf(program, folder / source.name, made, scripts=self._upstream)
         self.troubled = self.troubled or result.status not in ("ok", "error")
         # It also ends with an error where a picture on the web is missing, and has made the PDF all the same.
         if not made.is_file() or result.status not in ("ok", "error"):

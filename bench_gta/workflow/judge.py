@@ -1,7 +1,8 @@
 """Judges deliverables leaf by leaf (GTA-Workflow spec 3).
 
 A judge answers each leaf with one raw reply per vote. Replies are stored; scores are read from them later, so that a
-run can be scored again by other rules without paying again.
+run can be scored again by other rules without paying again. Stored judgements have a key of the judged content, so that
+no leaf is billed twice.
 """
 
 from __future__ import annotations
@@ -17,22 +18,33 @@ from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from agentgauge.agent import framing
+from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.chat import ChatReply, Message
-from agentgauge.core.errors import DataProblem, Fault
+from agentgauge.core.errors import DataProblem, Fault, UsageProblem
+from agentgauge.core.index import cache_folder
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_cpu_slot
-from bench_gta.workflow.facts.collect import Facts, facts
-from bench_gta.workflow.judging import rules
-from bench_gta.workflow.judging.cache import Judgements, Kept, key_of
-from bench_gta.workflow.judging.parts import UNFIT, Part, extended_parts, flatten, upstream_parts
-from bench_gta.workflow.judging.prompts import AFTER_FILES, NO_ANSWER, filled, final_answer, has_frames, leaf_fields
-from bench_gta.workflow.judging.replies import Verdict, flaw_of, median, read_reply
-from bench_gta.workflow.rendering import programs
-from bench_gta.workflow.rendering.convert import Conversions
-from bench_gta.workflow.rendering.sources import Unfit, take
+from bench_gta.workflow import confined, rules
+from bench_gta.workflow.confined import Unfit, take
+from bench_gta.workflow.facts import Facts, facts
+from bench_gta.workflow.prompts import (
+    AFTER_FILES,
+    NO_ANSWER,
+    Verdict,
+    filled,
+    final_answer,
+    flaw_of,
+    has_frames,
+    leaf_fields,
+    median,
+    read_reply,
+)
+from bench_gta.workflow.rendering import UNFIT, Conversions, Part, extended_parts, flatten, upstream_parts
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 
 RULES = "rules"  # the embedded judge's name
@@ -161,7 +173,7 @@ class ModelJudge(Judge):
         asked = [
             _Vote(*self._prompt(node, delivery, shown_files), vote) for node in nodes for vote in range(self._votes)
         ]
-        rests_on = [_KEY, self._identity, self._released, programs.found(), shown_files]
+        rests_on = [_KEY, self._identity, self._released, confined.found(), shown_files]
         for one in asked:
             one.key = key_of([*rests_on, with_placeholders(one.prompt, delivery.tokens), one.number])
         await self._recall(asked)
@@ -367,3 +379,63 @@ def _flaws(leaf: Mapping[str, Json], *, strict: bool) -> Iterator[str]:
         if not flaw and not strict and read_reply(reply).score != read_reply(reply, strict=True).score:
             flaw = "a score that the published rule misses"  # it is nested, or another number stands before it
         yield "cut at the token limit" if flaw and end == "length" else flaw
+
+
+USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept
+
+
+class Kept(NamedTuple):
+    """A judge's reply."""
+
+    reply: str
+    model: str  # what the endpoint called its model
+
+
+class Judgements:
+    """A folder with one small file for each vote. Several processes may share it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """``folder``: None keeps nothing."""
+        self._folder = folder
+
+    def find(self, key: str) -> Kept | None:
+        """The reply kept under a key; None where there is none, or where the file is damaged."""
+        if self._folder is None:
+            return None
+        try:
+            stored = parse_json(_file(self._folder, key).read_bytes())
+            kept = Kept(stored["reply"], stored["model"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # it is asked for again
+        return kept if isinstance(kept.reply, str) else None
+
+    def keep(self, key: str, kept: Kept, metadata: Json) -> None:
+        """``metadata``: of the reply, for people. If the folder cannot be written, the run continues, and later runs
+        ask the judge again."""
+        if self._folder is None:
+            return
+        file = _file(self._folder, key)
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, encoded({"reply": kept.reply, "model": kept.model, "about": metadata}))
+
+
+def _file(folder: Path, key: str) -> Path:
+    return folder / key[:2] / f"{key}.json"
+
+
+def open_judgements(name: str) -> Judgements:
+    """``name``: a folder, ``user`` or ``none``. Raises UsageProblem for what cannot be a folder."""
+    if name == NONE:
+        return Judgements(None)
+    if name == USER:
+        return Judgements(cache_folder() / "judgements")
+    if not name or (Path(name).exists() and not Path(name).is_dir()):
+        raise UsageProblem(f"--judge-cache {name!r} is not a folder; give one, {USER} or {NONE}")
+    return Judgements(Path(name).absolute())
+
+
+def key_of(content: Json) -> str:
+    """A key for everything that determines a vote: any JSON value."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

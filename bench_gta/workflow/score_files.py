@@ -1,4 +1,6 @@
-"""Judging a prediction file of the released benchmark, or one of ours, outside a run (GTA-Workflow spec 2.6 and 4)."""
+"""Judging outside a run: a judge with a client of its own, and prediction files of the released benchmark or of ours
+(GTA-Workflow spec 2.6 and 4).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,96 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.errors import AgentGaugeError, DataProblem, UsageProblem
-from agentgauge.core.types import RUN_TOKEN, Json
+from agentgauge.core.chat import ChatReply, ChatRequest, Message, Sampling
+from agentgauge.core.config import Config
+from agentgauge.core.errors import AgentGaugeError, DataProblem, ModelFault, UsageProblem
+from agentgauge.core.types import RUN_TOKEN, Json, Usage
+from agentgauge.model.client import OpenAIModel
+from agentgauge.model.presets import resolve
 from agentgauge.sandbox import scratch_folder
 from bench_gta.atomic.data import check_key
-from bench_gta.workflow import data, predictions, tree
-from bench_gta.workflow.judging.judge import Delivery, Judge, scored, shown_file
-from bench_gta.workflow.judging.judges import ManagedJudge
-from bench_gta.workflow.judging.parts import flatten
+from bench_gta.workflow import data, prompts, run, tree
+from bench_gta.workflow.judge import (
+    RULES,
+    UPSTREAM_TEMPERATURE,
+    USER,
+    Delivery,
+    Judge,
+    ModelJudge,
+    RulesJudge,
+    open_judgements,
+    scored,
+    shown_file,
+)
 from bench_gta.workflow.metrics import figures
+from bench_gta.workflow.rendering import flatten
 from bench_gta.workflow.score import Thresholds, detail, failed, run_result, score_output
+
+USUAL = Sampling(temperature=UPSTREAM_TEMPERATURE)
+
+
+def identity_of(fingerprint: str) -> list[str | float | None]:
+    """The identity of a judge model, besides its prompt, for the cache: runs and packs share it."""
+    return [fingerprint, USUAL.temperature]
+
+
+class ManagedJudge:
+    """A judge with a client of its own. ``close`` it in the event loop that used it."""
+
+    def __init__(self, judge: Judge, model: OpenAIModel | None, votes: int = 1) -> None:
+        self.judge = judge
+        self._votes = votes
+        self._model = model
+        self._usage = Usage()
+
+    def spent(self) -> Usage:
+        """The judge's usage so far."""
+        return self._usage
+
+    async def close(self) -> None:
+        if self._model is not None:
+            await self._model.close()
+
+    async def introduce(self) -> str:
+        """What the endpoint calls its model, from one short request. Raises ModelFault."""
+        return (await self.ask([{"role": "user", "content": "Reply with the word OK."}], 0)).model
+
+    async def ask(self, messages: Sequence[Message], draw: int) -> ChatReply:
+        """Raises ModelFault."""
+        assert self._model is not None
+        repeated = self._votes > 1 or draw > 0
+        request = ChatRequest(messages=tuple(messages), usual=USUAL, seed=draw, repeated=repeated)
+        try:
+            reply = await self._model.complete(request)
+        except ModelFault as fault:
+            self._usage += fault.usage
+            raise
+        self._usage += reply.usage
+        return reply
+
+
+def make_judge(name: str, *, votes: int = 1, cache: str = USER, released: bool = True, config: Config) -> ManagedJudge:
+    """``name``: ``rules`` or a model. ``cache``: see ``open_judgements``. ``released``: see ModelJudge. Raises
+    UsageProblem for a model that is not known, or whose key is missing."""
+    if name == RULES:
+        return ManagedJudge(RulesJudge(), None)
+    spec = resolve(name, url=None, config=config)
+    if spec.embedded:
+        instead = f"name {RULES!r} or a model of an endpoint"
+        raise UsageProblem(f"the judge {name!r} is an embedded model, which only a run can serve; {instead}")
+    model = OpenAIModel(spec)
+    made = ManagedJudge(RulesJudge(), model, votes)
+    made.judge = ModelJudge(
+        model.name,
+        made.ask,
+        template=prompts.load_template(config.prompts),
+        identity=identity_of(model.fingerprint),
+        introduce=made.introduce,
+        votes=votes,
+        released=released,
+        judgements=open_judgements(cache),
+    )
+    return made
 
 
 def score_predictions(
@@ -30,7 +112,7 @@ def score_predictions(
     counts as a task that failed, and a note says why. Raises UsageProblem and DataProblem for files that cannot be used
     at all.
     """
-    records = predictions.read(file)
+    records = run.read_predictions(file)
     tasks = _tasks(samples, records)
     base = file.absolute().parent
     deliveries = [_delivery(record, base, everything=made.judge.everything) for record in records]
