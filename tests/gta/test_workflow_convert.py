@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentgauge import sandbox
 from agentgauge.core.pictures import flattened
-from bench_gta.workflow import rendering
+from bench_gta.workflow import confined, rendering
 from bench_gta.workflow.inside import media
 from bench_gta.workflow.inside.html import as_markdown
 from tests.gta.deliverables import book, conversions, letter, pictures, png, said, show, slides, word
@@ -262,7 +262,7 @@ def test_equal_files_are_converted_once(out: Path, monkeypatch: pytest.MonkeyPat
     made = conversions(out)
     (out / "a.txt").write_text("hello")
     first = made.show(str(out / "a.txt"), 8)
-    monkeypatch.setattr(convert, "run_child", None)
+    monkeypatch.setattr(rendering, "run_child", None)
     assert made.show(str(out / "a.txt"), 8) == first
     assert made.to_pdf(str(out / "b.txt")) is None and made.notes[str(out / "b.txt")] == "it does not exist"
 
@@ -328,7 +328,7 @@ def test_a_pdf_that_was_made_counts_though_the_program_complains(played: Callabl
 def test_what_the_program_leaves_is_not_trusted(
     body: str, played: Any, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(convert, "PAGE_SECONDS", 0.5)
+    monkeypatch.setattr(confined, "PAGE_SECONDS", 0.5)
     played(body)
     assert "plain rendering" in show(out, "a.html", "<p>x").note
 

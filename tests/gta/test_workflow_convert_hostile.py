@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from agentgauge import sandbox
-from bench_gta.workflow import confined
-from bench_gta.workflow import confined
 from bench_gta.workflow import rendering
 from bench_gta.workflow.rendering import Shown, extended_parts
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
@@ -159,12 +157,12 @@ def test_a_folder_that_is_called_as_the_page_is_harmless(out: Path) -> None:
 
 
 def test_a_conversion_that_does_not_end_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "SECONDS", 0.05)
+    monkeypatch.setattr(rendering, "SECONDS", 0.05)
     assert "it ran longer than 0.05 s" in show(out, "a.txt", "hello").why
 
 
 def test_a_conversion_that_takes_too_much_memory_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "MEMORY", 60)
+    monkeypatch.setattr(rendering, "MEMORY", 60)
     assert show(out, "a.mp4", lambda path: make_video(path, 20)).why.startswith(
         "the program that looked at it was ended"
     )
@@ -176,7 +174,7 @@ TakenOver = Callable[[Callable[..., Any]], None]
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> TakenOver:
     """From its call on, this runs in the child's place."""
-    return lambda child: monkeypatch.setattr(convert, "run_child", child)
+    return lambda child: monkeypatch.setattr(rendering, "run_child", child)
 
 
 @pytest.mark.parametrize(
