@@ -1,8 +1,12 @@
-"""The file of an eval pack: read, checked and written (GTA-Workflow spec 6.1)."""
+"""The file of an eval pack, read, checked and written, and the task set that it is made from: requests, files and trees
+out of end.json (GTA-Workflow spec 1.3 and 6.1).
+"""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,10 +14,34 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.errors import DataProblem
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import Entry
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.types import Json
-from bench_gta.pack.atomic_write import write_json
+from bench_gta.pack.task_folder import escaped, problem_of
+from bench_gta.workflow import tree
+from bench_gta.workflow.data import DATASET, entries, files_of, tools_of
+from bench_gta.workflow.prompts import NO_ANSWER, final_answer
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Replace a file by a JSON value, in one step. Raises UsageProblem where it cannot be written."""
+    _write(path, encoded(value, indent=1) + b"\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced."""
+    _write(path, text.encode("utf-8", "replace"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be written ({error.strerror}); give a place that can be") from None
+
 
 SCHEMA_VERSION = 1
 
@@ -171,3 +199,200 @@ class _Reader:
     def _texts(self, value: Json, what: str, wanted: str) -> list[str]:
         items: Sequence[Json] = self.of(value, what, list, "a list")
         return [self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items)]
+
+
+BUNDLED = Path(__file__).parent.parent / "workflow" / "mini"
+BUNDLED_NAME = "the bundled sample"
+
+
+@dataclass(frozen=True, slots=True)
+class SetTask:
+    """One task as an agent app gets it."""
+
+    id: int
+    position: int  # in the data set, from 1
+    prompt: str  # content of the first dialog entry
+    turns: int  # of the user; an agent app gets the first one
+    files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
+    tree: Json
+    tools: tuple[str, ...] = ()  # those that the task names; an agent is offered all
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """The tasks by id, in the order of the file."""
+
+    data: DataSet
+    root: Path
+    tasks: Mapping[int, SetTask]
+
+
+def is_bundled(path: Path) -> bool:
+    return path.resolve() in (BUNDLED, BUNDLED / DATASET)
+
+
+def read_tasks(path: Path | None = None) -> TaskSet:
+    """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
+
+    The fingerprint covers the content that a pack copies (ids, requests, trees), so that a file with other formatting
+    has the same fingerprint.
+    """
+    path = path or BUNDLED
+    file = path / DATASET if path.is_dir() else path
+    if not file.is_file():
+        raise DataProblem(f"{path} holds no tasks; give --data a folder with {DATASET}, or that file")
+    found = (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))
+    tasks = {task.id: task for task in found}
+    if not tasks:
+        raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
+    content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True)
+    name = BUNDLED_NAME if is_bundled(path) else file.absolute().parent.name
+    return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
+
+
+def require_same(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem, with both names, for a pack that was made from another task set."""
+    if pack.data is not None and pack.data.fingerprint != tasks.data.fingerprint:
+        raise UsageProblem(
+            f"{pack.path} was made from the task set {pack.data.name!r} ({pack.data.fingerprint}), not from"
+            f" {tasks.data.name!r} ({tasks.data.fingerprint}); give the folder of {pack.data.name!r} with --data"
+        )
+
+
+def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
+    """The task's files, each with the name of the agent app's copy: its base name, numbered if that is taken. Raises
+    DataProblem for a file that is missing, or not in the data set's folder."""
+    found: dict[str, Path] = {}
+    root = tasks.root.resolve()
+    for path in task.files:
+        file = (root / path).resolve()
+        if not file.is_relative_to(root):
+            raise DataProblem(f"task {task.id}: the file {path!r} lies outside {root}; the data set is damaged")
+        if not file.is_file():
+            raise DataProblem(f"task {task.id}: the file {path!r} is missing below {root}; put it back")
+        name, number = file.name, 1
+        while name in found and found[name] != file:
+            number += 1
+            name = f"{file.stem}-{number}{file.suffix}"
+        found[name] = file
+    return [(file, name) for name, file in found.items()]
+
+
+def _task(file: Path, entry: Entry, position: int) -> SetTask:
+    where = f"{file}: task {entry.key!r}"
+    if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
+        raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
+    task = entry.value
+    dialogs = task.get("dialogs") if isinstance(task, dict) else None
+    dialogs = dialogs if isinstance(dialogs, list) else []
+    first = dialogs[0] if dialogs else None
+    if not isinstance(first, dict) or not isinstance(first.get("content"), str):
+        raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a text as 'content'")
+    if not isinstance(task.get("files", []), list):
+        raise DataProblem(f"{where}: files must be a list")
+    paths = [used["path"] for used in files_of(task)]
+    if not all(isinstance(path, str) for path in paths):
+        raise DataProblem(f"{where}: the path of a file must be a text")
+    normal = tuple(os.path.normpath(path) for path in paths)
+    turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
+    tree, tools = task.get("sub_tasks", []), tuple(tools_of(task))
+    return SetTask(int(entry.key), position, first["content"], turns, normal, tree, tools)
+
+
+def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
+    """All problems, in the order of the pack. ``tasks``: the data set that it was made from, if known."""
+    return [
+        f"task {task.task_id}: {what}"
+        for task in pack.tasks
+        for what in (*(_of_set(task, tasks) if tasks else ()), *_of_task(pack, task))
+    ]
+
+
+def notes_of_pack(pack: Pack) -> list[str]:
+    """Notes about what may be intended, such as final answers that are empty."""
+    return [f"task {task.task_id}: its final answer is empty" for task in pack.tasks if _is_blank(task)]
+
+
+def file_problems(pack: Pack, task: PackTask) -> list[tuple[str, str]]:
+    """Files of a task that cannot be used, and why: ``missing``, ``outside ...``, ``a link ...``."""
+    return [(name, problem) for name in task.attached_files if (problem := problem_of(pack.base, name))]
+
+
+def require_safe(pack: Pack) -> None:
+    """Raises UsageProblem if a pack names files that a judge must not see. Missing files are not dangerous."""
+    for task in pack.tasks:
+        for name, problem in file_problems(pack, task):
+            if problem != "missing":
+                raise UsageProblem(
+                    f"{pack.path}: task {task.task_id}: the file {name!r} is {problem} ({pack.base}), so it is not"
+                    " shown to a judge; take it out, or give the folder that it lies in with --base-dir"
+                )
+
+
+def require_of_set(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem for a task that differs from the task set's own, even if the pack names this task set."""
+    for task in pack.tasks:
+        if found := _of_set(task, tasks):
+            raise UsageProblem(
+                f"{pack.path}: task {task.task_id}: {found[0]}; make the pack again, or give the right data with --data"
+            )
+
+
+def missing_files(pack: Pack, task: PackTask) -> list[str]:
+    return [name for name, problem in file_problems(pack, task) if problem == "missing"]
+
+
+def _of_set(task: PackTask, tasks: TaskSet) -> list[str]:
+    known = tasks.tasks.get(task.task_id)
+    if known is None:
+        return [f"it is not in the task set {tasks.data.name!r}"]
+    found = []
+    if task.full_tree != known.tree:
+        found.append(f"full_tree differs from the one of the task set {tasks.data.name!r}")
+    prompt = task.origin_prompt
+    if (prompt[:1] if isinstance(prompt, list) else [prompt]) != [known.prompt]:
+        found.append(f"origin_prompt differs from the request of the task set {tasks.data.name!r}")
+    return found
+
+
+def _of_task(pack: Pack, task: PackTask) -> list[str]:
+    found = [f"the file {name!r} is {problem}" for name, problem in file_problems(pack, task)]
+    try:
+        tree.check_weights(tree.parse(task.full_tree))
+    except DataProblem as problem:
+        return [*found, f"full_tree: {problem}"]
+    if final_answer(task.assistant_outputs) == NO_ANSWER and not _is_blank(task):
+        found.append("it has no final answer")
+    return found
+
+
+def _is_blank(task: PackTask) -> bool:
+    """Whether the last thing that the agent said is a text of blanks."""
+    trace = select_trace(task.assistant_outputs)
+    last = trace[-1] if isinstance(trace, list) and trace else None
+    content = last.get("content") if isinstance(last, dict) and last.get("role") == "assistant" else None
+    return isinstance(content, str) and not content.strip()
+
+
+def open_pack(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]:
+    """The pack, and the task set that it is of. Without --data, a pack that names a task set must be of the bundled
+    one; one that names none (the released tool's) is taken as it stands."""
+    pack = read_pack(path, options.base_dir)
+    if options.data is None and pack.data is None:
+        print("note: the pack does not name its task set, so it is not compared with one (give --data for that)")
+        return pack, None
+    tasks = read_tasks(options.data)
+    require_same(pack, tasks)
+    return pack, tasks
+
+
+def print_problems(pack: Pack, tasks: TaskSet | None) -> int:
+    """Print the problems of a pack. Returns the exit status."""
+    problems = problems_of(pack, tasks)
+    for problem in problems:
+        print(escaped(problem))
+    for note in notes_of_pack(pack):
+        print(f"note: {note}")
+    found = "1 problem" if len(problems) == 1 else f"{len(problems) or 'no'} problems"
+    print(f"{pack.path}: {len(pack.tasks)} tasks, {found}")
+    return 1 if problems else 0

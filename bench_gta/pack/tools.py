@@ -23,8 +23,8 @@ from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
 from agentgauge.run.services import Service
 from agentgauge.run.tool_token import make_tool_token
-from bench_gta.pack.file_selection import plain_files
-from bench_gta.pack.tasks import SetTask, TaskSet
+from bench_gta.pack.format import SetTask, TaskSet
+from bench_gta.pack.task_folder import plain_files
 from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
 from bench_gta.workflow.task import Workflow

@@ -43,11 +43,9 @@ from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.store.folder_names import sample_name
-from bench_gta import citations
 from bench_gta.atomic.oracle import call_reply, planned, produced, turn_of
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.real_tools import GtaTools
-from bench_gta.tools import WORKFLOW_CATEGORIES
+from bench_gta.tools import WORKFLOW_CATEGORIES, GtaTools
 from bench_gta.workflow import data, prompts, rules
 from bench_gta.workflow.data import files_of, resolve
 from bench_gta.workflow.judge import NONE, RULES, USER, Judge, ModelJudge, RulesJudge, check_of, open_judgements, scored
@@ -65,6 +63,16 @@ from bench_gta.workflow.run import OURS, PAPER, run_workflow, write_predictions
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
 from bench_gta.workflow.score_files import USUAL, identity_of, make_judge
 from bench_gta.workflow.tree import Node, leaves, parse
+
+CITATION = """\
+@misc{wang2026gta2,
+  title = {{GTA-2}: Benchmarking General Tool Agents from Atomic Tool-Use to Open-Ended Workflows},
+  author = {Wang, Jize and Liu, Xuanxuan and Li, Yining and Zhang, Songyang and Wang, Yijun and Shan, Zifei
+            and Le, Xinyi and Chen, Cailian and Guan, Xinping and Tao, Dacheng},
+  year = {2026},
+  eprint = {2604.15715},
+  archivePrefix = {arXiv},
+}"""
 
 _HERE = Path(__file__).parent
 
@@ -156,7 +164,7 @@ class Workflow(
     published = PUBLISHED
     headline = "Root SR"
     published_dialects = ("react",)
-    citation = citations.WORKFLOW
+    citation = CITATION
     kinds = kinds(
         wrong_tool="invalid_action",
         stopped_early="no_answer, no_files, no_action",

@@ -12,7 +12,7 @@ import pytest
 from agentgauge.cli.main import main
 from agentgauge.core.types import Json, Sample
 from bench_gta.atomic import data
-from bench_gta.atomic.export import write_predictions
+from bench_gta.atomic.files import write_predictions
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from tests.plugin.project import run_gta, summary
 

@@ -15,8 +15,8 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.create import MOST_ANSWER, read_ids
-from bench_gta.pack.file_selection import MOST_NOTES, escaped, made_harmless, plain_files, problem_of
 from bench_gta.pack.format import read_pack
+from bench_gta.pack.task_folder import MOST_NOTES, escaped, made_harmless, plain_files, problem_of
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from bench_gta.pack.atomic_write import write_json, write_text
-from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
+from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_json, write_pack, write_text
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 pytestmark = pytest.mark.slow

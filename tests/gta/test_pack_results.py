@@ -13,7 +13,7 @@ from agentgauge.core.config import Config
 from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask
 from bench_gta.pack.results import Settings, StoredResults, read_stored, summary, summary_block
-from bench_gta.pack.verb_score import base_url, config_for
+from bench_gta.pack.score import base_url, config_for
 
 TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
 SETTINGS = Settings("fake")

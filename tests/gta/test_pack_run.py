@@ -22,8 +22,8 @@ import pytest
 from agentgauge.core.errors import SandboxFault, UsageProblem
 from agentgauge.sandbox import paths
 from agentgauge.sandbox.scratch import remove_tree, scratch_folder
-from bench_gta.pack.agent import filled, read_command
-from bench_gta.pack.tasks import read_tasks
+from bench_gta.pack.format import read_tasks
+from bench_gta.pack.run import filled, read_command
 from tests.gta.pack_data import pack, stored, write_tasks
 from tests.plugin.project import python
 from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
@@ -157,7 +157,7 @@ def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     async def none(*_: Any, **options: object) -> None:
         raise SandboxFault("the sandbox has gone")
 
-    return lambda: monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    return lambda: monkeypatch.setattr("bench_gta.pack.run.run_agent", none)
 
 
 def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
@@ -491,7 +491,7 @@ def test_what_cannot_be_collected_is_a_note(agent: Agent, one: None, monkeypatch
     def refuse(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("bench_gta.pack.agent._take_files", refuse)
+    monkeypatch.setattr("bench_gta.pack.run._take_files", refuse)
     assert agent.run("print('done')", *ONE) == 0
     assert (agent.final(7), agent.record(7)["notes"]) == ("done\n", ["files cannot be read (Permission denied)"])
 

@@ -19,11 +19,18 @@ from agentgauge.core.config import Config, ModelTable, Prices
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
-from bench_gta.pack.check import require_safe
-from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
+from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, require_safe, write_pack
 from bench_gta.pack.results import Settings
-from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, graded, score_pack
-from bench_gta.pack.verb_score import config_for
+from bench_gta.pack.score import (
+    Limits,
+    Scored,
+    config_for,
+    default_out,
+    default_summary,
+    delivery_of,
+    graded,
+    score_pack,
+)
 from bench_gta.workflow.judge import Delivery
 from bench_gta.workflow.prompts import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
@@ -589,7 +596,7 @@ def test_a_model_has_to_be_named_where_the_data_has_no_rules(
 
 
 def test_the_bundled_sample_is_scored_by_its_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bench_gta.pack.tasks import read_tasks
+    from bench_gta.pack.format import read_tasks
 
     first = next(iter(read_tasks().tasks))
     results = write_outputs(tmp_path / "nothing", {first: "I do not know."})

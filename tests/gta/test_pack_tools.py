@@ -15,9 +15,8 @@ import pytest
 from agentgauge.core.errors import ToolFault
 from agentgauge.core.tools import ToolOutput
 from bench_gta.pack import tools
-from bench_gta.pack.atomic_write import write_json
-from bench_gta.pack.records import read_record
-from bench_gta.pack.steps import step_figures
+from bench_gta.pack.format import write_json
+from bench_gta.pack.task_folder import read_record, step_figures
 from tests.gta.pack_data import pack, stored, write_tasks
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Record, Score, Transcri
 from agentgauge.model.presets import resolve
 from agentgauge.model.wire import read_reply
 from agentgauge.store.jsonl import encoded_line
-from bench_gta.atomic.stops import e2e_stop, step_stop
+from bench_gta.atomic.fixes import e2e_stop, step_stop
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.workflow.task import Workflow
 

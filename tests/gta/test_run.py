@@ -21,10 +21,10 @@ from agentgauge.core.task import Task
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample
 from bench_gta.atomic import data
-from bench_gta.atomic.answers import matches
 from bench_gta.atomic.fixes import PARITY
 from bench_gta.atomic.oracle import right_answer
 from bench_gta.atomic.prompts import Prompts
+from bench_gta.atomic.score import matches
 from bench_gta.atomic.task import TASKS, EndToEnd, StepByStep
 
 Write = Callable[..., Path]

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from agentgauge.core.estimate import estimate
-from bench_gta.atomic.answers import matches
 from bench_gta.atomic.fixes import PARITY, STRICT, Fix, Fixes
 from bench_gta.atomic.metrics import e2e_formula, e2e_metrics, step_formula, step_metrics
 from bench_gta.atomic.score import (
     broken_e2e,
     broken_step,
     e2e_values,
+    matches,
     same_arguments,
     score_e2e,
     score_step,

@@ -15,8 +15,7 @@ import pytest
 from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
 from agentgauge.run.services import Service
 from bench_gta.atomic.task import StepByStep
-from bench_gta.similarity_client import remote
-from bench_gta.similarity_device import DEVICE_VARIABLE, KEPT, Together, chosen_device, shown_device
+from bench_gta.similarity import DEVICE_VARIABLE, KEPT, Together, chosen_device, remote, shown_device
 from tests.packages import present
 from tool_impls import devices
 

@@ -19,8 +19,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.services import Service
 from bench_gta import similarity as module
-from bench_gta.similarity import similarity
-from bench_gta.similarity_client import SimilarityFault, remote
+from bench_gta.similarity import SimilarityFault, remote, similarity
 from bench_gta.similarity_server import make_app
 from tests.packages import present
 from tests.plugin.project import ROOT, records, start_gta

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentgauge import sandbox
-from bench_gta.workflow import rendering
+from bench_gta.workflow import confined, rendering
 from bench_gta.workflow.rendering import Shown, extended_parts
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
 from tests.tools.media import BROKEN, make_video

@@ -20,8 +20,7 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import object_entries
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Sample
-from bench_gta.workflow import data, tree
-from bench_gta.workflow import run
+from bench_gta.workflow import data, run, tree
 from bench_gta.workflow.metrics import figures, values_of
 from bench_gta.workflow.prompts import Verdict, leaf_fields, read_reply
 from bench_gta.workflow.score import detail as detail_of

@@ -13,8 +13,7 @@ import pytest
 from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask, read_pack, select_trace, write_pack
 from bench_gta.pack.results import Settings, summary_block
-from bench_gta.pack.score import Limits, score_pack
-from bench_gta.pack.verb_score import base_url
+from bench_gta.pack.score import Limits, base_url, score_pack
 from bench_gta.workflow.judge import Delivery
 from tests.parity import golden
 
