@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, guard, read_tables
+from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, package, read_tables
 from tool_impls.documents.package import Package
-from tool_impls.documents.workbook import sheets
+from tool_impls.documents.read_tables import sheets
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -136,8 +136,8 @@ def test_what_is_no_archive_is_refused(suffix: str, tmp_path: Path) -> None:
     kind = OFFICE[suffix]
     assert "no zip archive" in refusal(kind, b"%PDF-1.7\n" + b"x" * 999, tmp_path)
     assert "is empty" in refusal(kind, b"", tmp_path)
-    assert "before 2007" in refusal(kind, guard.OLE + bytes(999), tmp_path)
-    assert "password" in refusal(kind, guard.OLE + bytes(999) + guard.ENCRYPTED, tmp_path)
+    assert "before 2007" in refusal(kind, package.OLE + bytes(999), tmp_path)
+    assert "password" in refusal(kind, package.OLE + bytes(999) + package.ENCRYPTED, tmp_path)
     assert "its end is missing" in refusal(kind, b"PK\x03\x04" + bytes(999), tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_part_that_is_smaller_than_it_claims_is_refused(suffix: str, sound: di
 
 
 def test_too_many_parts_are_refused(tmp_path: Path) -> None:
-    data = zipped({f"{number}.xml": b"" for number in range(guard.MAX_PARTS + 1)})
+    data = zipped({f"{number}.xml": b"" for number in range(package.MAX_PARTS + 1)})
     assert "10,001 parts" in refusal(ReadDOCX, data, tmp_path)
 
 
@@ -283,7 +283,7 @@ def test_nesting_is_bounded(suffix: str, sound: dict[str, bytes], tmp_path: Path
 def test_the_number_of_tags_is_bounded(
     monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(guard, "MAX_TAGS", 20_000)
+    monkeypatch.setattr(package, "MAX_TAGS", 20_000)
     data = changed(sound["docx"], {"word/more.xml": b"<a>" + b"<b/>" * 20_000 + b"</a>"})
     assert "more than 20,000 XML tags" in refusal(ReadDOCX, data, tmp_path)
 

@@ -14,7 +14,7 @@ import pytest
 from agentgauge.core.errors import ToolError
 from tests.packages import absent
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX
-from tool_impls.documents.words import gathered
+from tool_impls.documents.plain_text import gathered
 from tool_impls.perception import ocr
 from tool_impls.settings import ToolSettings
 
@@ -116,7 +116,8 @@ def test_sheets_are_shown_under_their_names(workbook: Path) -> None:
 
 TWO_THREADS = """
 import pathlib, sys, threading, time
-from tool_impls.documents import package, workbook
+from tool_impls.documents import read_tables
+from tool_impls.documents import package
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
@@ -130,7 +131,7 @@ writing = threading.Thread(target=lambda: __import__("openpyxl"))
 writing.start()
 importing.wait()
 with package.Package(pathlib.Path(sys.argv[1])) as file:
-    print([sheet.title for sheet in workbook.sheets(file)])
+    print([sheet.title for sheet in read_tables.sheets(file)])
 writing.join()
 """
 

@@ -29,7 +29,7 @@ from tool_impls.documents import (
     ReadPPTX,
     ReadXLSX,
     XlsxFileGenerator,
-    pictures,
+    writing,
 )
 from tool_impls.documents.markdown import Code, Heading, Item, Paragraph, Picture, Span, Table, blocks, spans
 from tool_impls.naming import PICTURE
@@ -527,7 +527,7 @@ def test_pictures_of_other_formats_become_png_and_stand_upright(tmp_path: Path) 
     image.save(tmp_path / "turned.jpg", exif=exif)
     image.save(tmp_path / "a.webp")
     image.save(tmp_path / "a.png")
-    turned, webp, kept = (pictures.load(tmp_path / name) for name in ("turned.jpg", "a.webp", "a.png"))
+    turned, webp, kept = (writing.load(tmp_path / name) for name in ("turned.jpg", "a.webp", "a.png"))
     assert turned and webp and kept
     assert (turned.width, turned.height, turned.data[:4]) == (20, 40, b"\x89PNG")
     assert (webp.width, webp.height, webp.data[:4]) == (40, 20, b"\x89PNG")
@@ -540,7 +540,7 @@ def test_pictures_of_other_formats_become_png_and_stand_upright(tmp_path: Path) 
 )
 def test_pictures_of_unusual_modes_become_png_of_usual_ones(tmp_path: Path, name: str, mode: str, made: str) -> None:
     Image.new(mode, (40, 20)).save(tmp_path / name)
-    ready = pictures.load(tmp_path / name)
+    ready = writing.load(tmp_path / name)
     assert ready
     with Image.open(ready.stream()) as image:
         assert (image.format, image.mode, image.size) == ("PNG", made, (40, 20))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.words import clean, columns
+from tool_impls.documents.plain_text import clean, columns
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, without_times, write_text
 from tool_impls.naming import file_name
 

@@ -20,13 +20,12 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.types import Json
 from bench_gta.workflow.inside import media
 from bench_gta.workflow.inside.kinds import DOCUMENTS, SHEETS, SLIDES, kind_of
-from tool_impls.documents.guard import check_office, check_size, reading
+from tool_impls.documents.package import check_office, check_size, reading
 from tool_impls.documents.pdf import PdfFileGenerator
-from tool_impls.documents.plain_text import decode
+from tool_impls.documents.plain_text import clean, decode
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX
 from tool_impls.documents.read_pdf import ReadPDF, opened_pdf
 from tool_impls.documents.read_tables import ReadXLSX
-from tool_impls.documents.words import clean
 from tool_impls.settings import ToolSettings
 
 MOST_PAGES = 60  # of one document that are shown

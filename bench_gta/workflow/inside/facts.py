@@ -30,12 +30,21 @@ from bench_gta.workflow.inside.media import written_in
 from bench_gta.workflow.inside.sheets import read_sheets
 from tool_impls.bounds import opened_picture
 from tool_impls.documents.charts import BETWEEN, MEDIA_TYPES, chart
-from tool_impls.documents.guard import check_office, check_size, reading
-from tool_impls.documents.package import Package, child, children, local, plain, shown, value
-from tool_impls.documents.plain_text import decode, read_csv
+from tool_impls.documents.package import (
+    Package,
+    check_office,
+    check_size,
+    child,
+    children,
+    local,
+    plain,
+    reading,
+    shown,
+    value,
+)
+from tool_impls.documents.plain_text import decode, gathered, read_csv
 from tool_impls.documents.read_office import ReadDOCX, ReadPPTX, document_text, slides
 from tool_impls.documents.read_pdf import PAGES, ReadPDF, opened_pdf
-from tool_impls.documents.words import gathered
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:

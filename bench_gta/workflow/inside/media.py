@@ -16,7 +16,7 @@ from agentgauge.core.types import Json
 from tool_impls.audio import sound_file as sounds
 from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
-from tool_impls.documents.guard import check_size
+from tool_impls.documents.package import check_size
 from tool_impls.perception import ocr
 from tool_impls.video.frames import decoded, open_video, spread, upright, video_frames, video_timing
 from tool_impls.video.timing import timing_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tool_impls.documents.package import Package
-from tool_impls.documents.workbook import Cell, Sheet, sheets, shown
+from tool_impls.documents.read_tables import Cell, Sheet, sheets, shown
 
 DEEPEST = 50  # cells that lead to one another, or brackets in brackets
 MOST_CELLS = 200_000  # of all ranges of a formula
