@@ -9,11 +9,14 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentgauge.core import checking
 from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry
@@ -94,24 +97,59 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
         raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); {give}") from None
     except ValueError as error:
         raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
-    reader = _Reader(path)
-    top = reader.of(value, "the pack", dict, "an object")
-    version = top.get("schema_version")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise DataProblem(f"{path}: schema_version is {version!r}; accepted is {SCHEMA_VERSION}")
-    tasks = reader.of(top.get("tasks"), "tasks", list, "a list")
-    read = tuple(reader.task(task, position) for position, task in enumerate(tasks))
-    ids = Counter(task.task_id for task in read)
+    read = checking.read(_PackFile, value, str(path), error=DataProblem)
+    ids = Counter(task.task_id for task in read.tasks)
     if repeated := [task_id for task_id, times in ids.items() if times > 1]:
         raise DataProblem(f"{path}: task {repeated[0]} is there twice; keep one of the two")
     return Pack(
-        tasks=read,
-        base=_base(path, reader.of(top.get("base_dir", "."), "base_dir", str, "a text"), base),
-        data=reader.data(top.get("data")),
-        generated_from=reader.of(top.get("generated_from", {}), "generated_from", dict, "an object"),
+        tasks=tuple(task.packed(position) for position, task in enumerate(read.tasks, start=1)),
+        base=_base(path, read.base_dir, base),
+        data=read.data and DataSet(read.data.name, read.data.fingerprint),
+        generated_from=read.generated_from,
         path=path,
         sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
     )
+
+
+class _InFile(BaseModel):
+    """Base of what stands in a pack's file. Further fields, which the released tool may write, are left out."""
+
+    model_config = checking.STRICT | ConfigDict(extra="ignore")
+
+
+class _TaskInFile(_InFile):
+    task_id: int
+    sample_idx: int | None = Field(default=None, ge=1)
+    origin_prompt: list[str] | str | None = None
+    assistant_outputs: Any = Field(description="the turns, an empty list if there are none")
+    attached_files: list[str] | str | None = None  # one file may be given as a text (GTA-Workflow spec 6.2)
+    full_tree: list[Any] | dict[str, Any]
+    meta: dict[str, Any] = {}
+
+    def packed(self, position: int) -> PackTask:
+        files = self.attached_files or []
+        return PackTask(
+            task_id=self.task_id,
+            sample_idx=self.sample_idx or position,
+            origin_prompt=self.origin_prompt,
+            assistant_outputs=self.assistant_outputs,
+            attached_files=tuple(files) if isinstance(files, list) else (files,) if files.strip() else (),
+            full_tree=self.full_tree,
+            meta=self.meta,
+        )
+
+
+class _SetInFile(_InFile):
+    name: str
+    fingerprint: str
+
+
+class _PackFile(_InFile):
+    schema_version: int = Field(ge=1, le=SCHEMA_VERSION)
+    tasks: list[_TaskInFile]
+    base_dir: str = "."
+    data: _SetInFile | None = None
+    generated_from: dict[str, Any] = {}
 
 
 def write_pack(path: Path, pack: Pack) -> None:
@@ -151,54 +189,6 @@ def _base(path: Path, named: str, given: Path | None) -> Path:
             f" its files, allow this with --base-dir {resolved}"
         )
     return resolved
-
-
-class _Reader:
-    """Checks that name the place."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def of(self, value: Json, what: str, kind: type | tuple[type, ...], wanted: str) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            shown = "missing" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
-            raise DataProblem(f"{self._path}: {what} must be {wanted}, but is {shown}")
-        return value
-
-    def data(self, value: Json) -> DataSet | None:
-        if value is None:
-            return None
-        value = self.of(value, "data", dict, "an object")
-        return DataSet(*(self.of(value.get(name), f"data.{name}", str, "a text") for name in ("name", "fingerprint")))
-
-    def task(self, value: Json, position: int) -> PackTask:
-        value = self.of(value, f"tasks[{position}]", dict, "an object")
-        number = self.of(value.get("task_id"), f"tasks[{position}].task_id", int, "a whole number")
-        where = f"task {number}: "
-        sample = self.of(value.get("sample_idx", position + 1), f"{where}sample_idx", int, "a whole number")
-        if sample < 1:
-            raise DataProblem(f"{self._path}: {where}sample_idx is {sample}; it counts from 1")
-        if "assistant_outputs" not in value:
-            lacking = "assistant_outputs is missing; give the turns, an empty list if there are none"
-            raise DataProblem(f"{self._path}: {where}{lacking}")
-        prompt, files = value.get("origin_prompt"), value.get("attached_files")
-        if isinstance(files, str):  # one file may be given as a text; null is none (GTA-Workflow spec 6.2)
-            files = [files] if files.strip() else []
-        if prompt is not None and not isinstance(prompt, str):
-            prompt = self._texts(prompt, f"{where}origin_prompt", "a text")
-        return PackTask(
-            task_id=number,
-            sample_idx=sample,
-            origin_prompt=prompt,
-            assistant_outputs=value["assistant_outputs"],
-            attached_files=tuple(self._texts([] if files is None else files, f"{where}attached_files", "a path")),
-            full_tree=self.of(value.get("full_tree"), f"{where}full_tree", (list, dict), "a list of nodes or one node"),
-            meta=self.of(value.get("meta", {}), f"{where}meta", dict, "an object"),
-        )
-
-    def _texts(self, value: Json, what: str, wanted: str) -> list[str]:
-        items: Sequence[Json] = self.of(value, what, list, "a list")
-        return [self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items)]
 
 
 BUNDLED = Path(__file__).parent.parent / "workflow" / "mini"
