@@ -18,7 +18,7 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.data import kind_of, user_turns
-from bench_gta.atomic.explain import Finding, calls_made, expected_answer, explain, quoted, shown_turn
+from bench_gta.atomic.explain import WrongStep, calls_made, expected_answer, explain, quoted, shown_turn
 from bench_gta.atomic.fixes import Fix, Fixes
 from bench_gta.similarity import Similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, DRAWING
@@ -121,7 +121,7 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
     gold, prediction = entry["gold"], entry["prediction"]
     values = step_values(prediction, gold, reference, similar, fixes)
     answer_turns = [place for place, turn in enumerate(gold) if kind(turn) == "answer"]
-    findings: list[Finding] = []
+    findings: list[WrongStep] = []
     for place, (expected, got) in enumerate(zip_longest(gold, prediction[: len(gold)])):
         labels = _step_labels(expected, got, fixes)
         wanted = shown_turn(expected)
@@ -131,7 +131,7 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
             wanted = expected_answer(reference)
         if labels:
             came = "nothing" if got is None else shown_turn(got)
-            findings.append(Finding(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
+            findings.append(WrongStep(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
     return _verdict(findings, values)
 
 
@@ -262,7 +262,7 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
         labels = ["missing_drawing" if missing else "wrong_drawing", *_trouble(steps, wanted)]
         if looks_like_call(final_answer(steps, fixes)):
             labels.insert(0, "unreadable_call")
-        return _verdict([Finding(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
+        return _verdict([WrongStep(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
     if values["answer_score"] >= PASS_MARK:
         return _verdict([], values)
     answer = final_answer(steps, fixes)
@@ -271,7 +271,7 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
     came = quoted(answer) if answer else "no answer"
     if answer and kind_of_query == "subjective":
         came += f" (similarity {values['answer_score']:.2f}, needed {PASS_MARK})"
-    return _verdict([Finding(tuple(labels), _where(steps), expected_answer(reference), came)], values)
+    return _verdict([WrongStep(tuple(labels), _where(steps), expected_answer(reference), came)], values)
 
 
 def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
@@ -366,6 +366,6 @@ def _dump(arguments: Json, in_order: bool) -> str:
     return json.dumps(arguments, sort_keys=in_order)
 
 
-def _verdict(findings: Sequence[Finding], values: Mapping[str, float]) -> Score:
+def _verdict(findings: Sequence[WrongStep], values: Mapping[str, float]) -> Score:
     labels = tuple(dict.fromkeys(label for finding in findings for label in finding.labels))
     return Score(not findings, values, labels, explain(findings))

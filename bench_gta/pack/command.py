@@ -17,7 +17,7 @@ from agentgauge.run.budget import parse_budget
 from agentgauge.run.external_agent.process import AgentSettings
 from agentgauge.sandbox import ended_from_outside, scratch_folder
 from bench_gta.pack.create import (
-    Outcome,
+    TaskContent,
     create,
     from_deliverables,
     new_copies,
@@ -40,7 +40,7 @@ from bench_gta.pack.results import read_row, table
 from bench_gta.pack.run import (
     INTERRUPTED,
     STDERR,
-    Plan,
+    AgentPlan,
     chosen,
     needs_tools,
     read_command,
@@ -82,7 +82,7 @@ def _of_deliverables(results: Path, tasks: TaskSet, ids: list[int] | None, out: 
     with scratch_folder() as scratch, new_copies(out, results) as (new, base):
         convert = Conversions(scratch, upstream=False)
 
-        def gather(task: SetTask, folder: Path) -> Outcome:
+        def gather(task: SetTask, folder: Path) -> TaskContent:
             return from_deliverables(task, folder, base=new, convert=convert)
 
         return create(results, tasks, ids=ids, base=base, gather=gather)
@@ -131,7 +131,7 @@ def run_agent(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _plan(options: argparse.Namespace) -> Plan:
+def _plan(options: argparse.Namespace) -> AgentPlan:
     """Raises UsageProblem."""
     if not 1 <= options.jobs <= MOST_JOBS:
         raise UsageProblem(f"--jobs must be 1 or more, up to {MOST_JOBS}, not {options.jobs}")
@@ -161,7 +161,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         network=options.network,
         confined=not options.no_sandbox,
     )
-    return Plan(
+    return AgentPlan(
         command=command,
         settings=settings,
         ids=read_ids(options.task_ids) if options.task_ids else None,

@@ -26,7 +26,7 @@ MOST_ANSWER = 1 << 20  # bytes of a final answer. A longer one is cut, with a no
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TaskContent:
     """The content of one task's folder."""
 
     answer: str
@@ -34,7 +34,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-Gather = Callable[[SetTask, Path], Outcome]  # a task and its folder → what it holds. Raises DataProblem
+Gather = Callable[[SetTask, Path], TaskContent]  # a task and its folder → what it holds. Raises DataProblem
 
 
 def read_ids(file: Path) -> list[int]:
@@ -107,7 +107,7 @@ def create(
     return Pack(tuple(packed), base, tasks.data, {"tool": "agentgauge pack create"})
 
 
-def from_folder(folder: Path, base: Path) -> Outcome:
+def from_folder(folder: Path, base: Path) -> TaskContent:
     """final.txt and everything below files/. Links are left out, with a note."""
     problem = problem_of(folder.resolve(), FINAL)
     if problem:
@@ -122,7 +122,7 @@ def from_folder(folder: Path, base: Path) -> Outcome:
     found = plain_files(folder / FILES)
     place = folder.resolve().relative_to(base).as_posix()
     files = tuple(f"{place}/{FILES}/{name}" for name in found.files)
-    return Outcome(answer, files, tuple(notes + [f"left out: {FILES}/{what}" for what in found.skipped]))
+    return TaskContent(answer, files, tuple(notes + [f"left out: {FILES}/{what}" for what in found.skipped]))
 
 
 def read_answer(file: Path) -> tuple[str, list[str]]:
@@ -133,7 +133,7 @@ def read_answer(file: Path) -> tuple[str, list[str]]:
     return content[:MOST_ANSWER].decode("utf-8", "replace"), notes
 
 
-def _packed(task: SetTask, folder: Path, outcome: Outcome) -> PackTask:
+def _packed(task: SetTask, folder: Path, outcome: TaskContent) -> PackTask:
     meta: Mapping[str, Json] = read_record(folder)
     if outcome.notes:
         meta = {**meta, "notes": list(dict.fromkeys([*notes_of(meta), *outcome.notes]))}
@@ -190,7 +190,7 @@ class _Task:
     notes: list[str] = field(default_factory=list)
 
 
-def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Converter) -> Outcome:
+def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Converter) -> TaskContent:
     """Copy the files that a judge can be shown below ``base/<task id>``; the answer lists them.
 
     Office files become PDF unless a PDF of the same stem lies beside them, archives a listing, CSV and code text. A
@@ -207,7 +207,7 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
         except OSError as error:  # its rights, or a name that becomes too long
             gathered.notes.append(f"left out: {name}: it cannot be copied ({error.strerror})")
     files = tuple(f"{task.id}/{name}" for name in gathered.files)
-    return Outcome(answer(files), files, tuple(map(escaped, gathered.notes)))
+    return TaskContent(answer(files), files, tuple(map(escaped, gathered.notes)))
 
 
 def answer(files: Sequence[str]) -> str:

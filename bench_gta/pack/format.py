@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agentgauge.core import checking
 from agentgauge.core.atomic_write import encoded, write_whole
@@ -50,7 +50,7 @@ SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class SetIdentity:
     """The task set that a pack was made from."""
 
     name: str  # for people
@@ -76,7 +76,7 @@ class Pack:
 
     tasks: tuple[PackTask, ...]
     base: Path
-    data: DataSet | None = None  # None: the pack does not say
+    data: SetIdentity | None = None  # None: the pack does not say
     generated_from: Mapping[str, Json] = field(default_factory=dict)
     path: Path | None = None
     sha1: str = ""
@@ -104,7 +104,7 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
     return Pack(
         tasks=tuple(task.packed(position) for position, task in enumerate(read.tasks, start=1)),
         base=_base(path, read.base_dir, base),
-        data=read.data and DataSet(read.data.name, read.data.fingerprint),
+        data=read.data and SetIdentity(read.data.name, read.data.fingerprint),
         generated_from=read.generated_from,
         path=path,
         sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
@@ -117,12 +117,21 @@ class _InFile(BaseModel):
     model_config = checking.STRICT | ConfigDict(extra="ignore")
 
 
+def _texts(value: Json) -> Json:
+    if value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+        return value
+    raise ValueError("a string or a list of strings")
+
+
+Texts = Annotated[Any, AfterValidator(_texts)]
+
+
 class _TaskInFile(_InFile):
     task_id: int
     sample_idx: int | None = Field(default=None, ge=1)
-    origin_prompt: list[str] | str | None = None
+    origin_prompt: Texts = None
     assistant_outputs: Any = Field(description="the turns, an empty list if there are none")
-    attached_files: list[str] | str | None = None  # one file may be given as a text (GTA-Workflow spec 6.2)
+    attached_files: Texts = None  # one file may be given as a text (GTA-Workflow spec 6.2)
     full_tree: list[Any] | dict[str, Any]
     meta: dict[str, Any] = {}
 
@@ -212,7 +221,7 @@ class SetTask:
 class TaskSet:
     """The tasks by id, in the order of the file."""
 
-    data: DataSet
+    data: SetIdentity
     root: Path
     tasks: Mapping[int, SetTask]
 
@@ -237,7 +246,7 @@ def read_tasks(path: Path | None = None) -> TaskSet:
         raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
     content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True)
     name = BUNDLED_NAME if is_bundled(path) else file.absolute().parent.name
-    return TaskSet(DataSet(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
+    return TaskSet(SetIdentity(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
 
 
 def require_same(pack: Pack, tasks: TaskSet) -> None:

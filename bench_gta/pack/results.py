@@ -22,7 +22,7 @@ Results = Mapping[str, Json]  # task id, as text → that task's record
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScoringSettings:
     """The settings of scoring a pack. A file of details holds the results of one such setting only."""
 
     judge: str
@@ -56,7 +56,7 @@ class StoredResults:
         self.reported = reported
 
 
-def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> StoredResults:
+def read_stored(out: Path, pack: Pack, settings: ScoringSettings, *, force: bool) -> StoredResults:
     """The results of an earlier call in the details file; empty without such a file.
 
     A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of
@@ -122,7 +122,7 @@ def agent_of(task: PackTask) -> dict[str, Json]:
     return {name: number(task.meta.get(name)) for name in ("elapsed_sec", "usd")}
 
 
-def details(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
+def details(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dict[str, Json]:
     """The whole details file."""
     return {
         "schema_version": 1,
@@ -156,7 +156,7 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     return {"summary": block, "per_task": per_task}
 
 
-def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
+def summary(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dict[str, Json]:
     """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done. A
     task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7)."""
     scores = contributions(pack, settings, stored.results)
@@ -191,7 +191,7 @@ def _name(pack: Pack) -> str:
     return path.parent.name if path.stem == "pack" else path.stem
 
 
-def contributions(pack: Pack, settings: Settings, results: Results) -> list[Score]:
+def contributions(pack: Pack, settings: ScoringSettings, results: Results) -> list[Score]:
     """The values that every finished task adds to the figures."""
     found = []
     for task in pack.tasks:
@@ -251,7 +251,7 @@ def _line(task_id: int, record: Json) -> dict[str, Json]:
     return {"task_id": task_id, "status": record.get("status") or "unknown", "score": record.get("score")}
 
 
-def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
+def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: ScoringSettings) -> None:
     data = value.get("data")
     of_this_set = pack.data is not None and isinstance(data, dict) and data.get("fingerprint") == pack.data.fingerprint
     if value.get("pack_sha1") != pack.sha1 and not of_this_set:
@@ -282,7 +282,7 @@ done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HarnessRow:
     """One line. None: not known."""
 
     name: str
@@ -301,7 +301,7 @@ class Row:
         return self.root_score / self.usd if self.root_score is not None and self.usd else None
 
 
-def read_row(scores: Path) -> Row:
+def read_row(scores: Path) -> HarnessRow:
     """The row of a file of scores, or of its summary. Raises UsageProblem."""
     beside = scores.with_name(f"{scores.stem}_summary.json")
     file = scores if scores.stem.endswith("_summary") or not beside.is_file() else beside
@@ -309,7 +309,7 @@ def read_row(scores: Path) -> Row:
         value = json.loads(file.read_bytes())
         figures, settings, counts, agent = value["figures"], value["settings"], value["summary"], value["agent"]
         seconds = _number(agent["elapsed_sec"])
-        return Row(
+        return HarnessRow(
             name=escaped(str(value["name"])),
             root_score=_number(figures["Root Score"]),
             leaf_sr=_number(figures["Leaf SR"]),
@@ -333,7 +333,7 @@ def _number(value: Json) -> float | None:
     raise TypeError
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[HarnessRow]) -> str:
     """Our rows, then the published ones, in Markdown, with notes on how to compare them."""
     thresholds = sorted({row.thresholds for row in rows if row.thresholds})
     lines = [_table_line(HEADS), _table_line(["---"] + ["---:"] * 7 + ["---"])]
@@ -342,9 +342,9 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([*lines, "", _NOTES.format(thresholds=used)])
 
 
-def _published(row: Mapping[str, Json]) -> Row:
+def _published(row: Mapping[str, Json]) -> HarnessRow:
     model = f" ({row['model']})" if row["model"] else ""
-    return Row(
+    return HarnessRow(
         name=f"{row['harness']}{model}, published",
         root_score=row["Root Score"],
         leaf_sr=row["Leaf SR"],
@@ -356,7 +356,7 @@ def _published(row: Mapping[str, Json]) -> Row:
     )
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: HarnessRow) -> list[str]:
     figures = zip((row.root_score, row.leaf_sr, row.root_sr, row.minutes, row.usd), (2, 2, 2, 1, 2), strict=True)
     shown = ["–" if value is None else f"{value:.{digits}f}" for value, digits in (*figures, (row.score_per_cost, 3))]
     return [row.name, *shown, row.tasks, row.judge]

@@ -274,7 +274,7 @@ SETTINGS, PACK, LOG = "settings.json", "pack.json", "tools.log"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AgentPlan:
     """The tasks to run, and the limits of the run."""
 
     command: Command
@@ -301,7 +301,7 @@ class RunProgress:
 
 
 async def run_tasks(
-    tasks: TaskSet, out: Path, plan: Plan, *, report: Callable[[SetTask, Mapping[str, Json]], None]
+    tasks: TaskSet, out: Path, plan: AgentPlan, *, report: Callable[[SetTask, Mapping[str, Json]], None]
 ) -> RunProgress:
     """Let the agent work on every task that is not finished. After each, the pack in ``out`` is replaced and ``report``
     gets the task and its record.
@@ -353,7 +353,7 @@ async def run_tasks(
     return RunProgress(out / PACK, tuple(done), stopped, unpriced, tools.states if tools else {})
 
 
-def _tools(tasks: TaskSet, plan: Plan, out: Path) -> AbstractAsyncContextManager[AgentTools]:
+def _tools(tasks: TaskSet, plan: AgentPlan, out: Path) -> AbstractAsyncContextManager[AgentTools]:
     from bench_gta.pack.tools import agent_tools  # with the code that serves and judges, which other runs do not load
 
     return agent_tools(tasks, plan.tool_server, out / LOG)
@@ -368,11 +368,11 @@ def chosen(tasks: TaskSet, ids: Sequence[int] | None) -> list[SetTask]:
     return list(tasks.tasks.values()) if ids is None else [tasks.tasks[number] for number in ids]
 
 
-def _is_due(folder: Path, plan: Plan) -> bool:
+def _is_due(folder: Path, plan: AgentPlan) -> bool:
     return not is_finished(folder) or (plan.retry_failed and read_record(folder).get("status") != "ok")
 
 
-def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
+def _take(out: Path, tasks: TaskSet, plan: AgentPlan) -> None:
     """Make the folder, or make sure that it is this run's: tasks of two agents must not be mixed."""
     # not the words of the command themselves: they may hold a key
     command_digest = hashlib.sha256(json.dumps(plan.command.words).encode()).hexdigest()
@@ -407,7 +407,7 @@ def _take(out: Path, tasks: TaskSet, plan: Plan) -> None:
         )
 
 
-def _metadata(plan: Plan) -> dict[str, Json]:
+def _metadata(plan: AgentPlan) -> dict[str, Json]:
     settings = plan.settings
     where = {"program": plan.command.program, "sandbox": settings.confined, "network": settings.connected}
     more = {"mcp": plan.mcp, "local_ports": len(plan.ports)}  # another start of a service may have another port
@@ -421,7 +421,7 @@ def _where(run: Mapping[str, Json]) -> str:
     return f"{'in the sandbox' if run['sandbox'] else 'without the sandbox'} {network} the network{tools}"
 
 
-def _write(tasks: TaskSet, out: Path, plan: Plan) -> None:
+def _write(tasks: TaskSet, out: Path, plan: AgentPlan) -> None:
     """The pack of all tasks that are finished; tasks that a cut-short run has left half are not among them."""
     ids: Sequence[int] = [number for number in tasks.tasks if is_finished(out / str(number))]
     pack = create(out, tasks, ids=ids) if ids else Pack((), out.resolve(), tasks.data)

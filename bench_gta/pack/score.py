@@ -35,7 +35,16 @@ from bench_gta.pack.format import (
     select_trace,
     write_json,
 )
-from bench_gta.pack.results import Settings, StoredResults, agent_of, details, digest_of, is_done, read_stored, summary
+from bench_gta.pack.results import (
+    ScoringSettings,
+    StoredResults,
+    agent_of,
+    details,
+    digest_of,
+    is_done,
+    read_stored,
+    summary,
+)
 from bench_gta.pack.run import INTERRUPTED, require_count, until_signal
 from bench_gta.pack.task_folder import escaped, number, path_of, score_of
 from bench_gta.workflow.judge import RULES, Delivery, Judge, scored
@@ -45,7 +54,7 @@ from bench_gta.workflow.tree import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScoringLimits:
     """The limits of a call, and the treatment of earlier results."""
 
     max_tasks: int | None = None  # of the tasks that remain; 0 and less: none
@@ -55,7 +64,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoringProgress:
     """The progress of a call."""
 
     summary: Mapping[str, Json]
@@ -66,15 +75,15 @@ class Scored:
 async def score_pack(
     pack: Pack,
     judge: Judge,
-    settings: Settings,
+    settings: ScoringSettings,
     *,
     out: Path,
     summary_out: Path,
-    limits: Limits | None = None,
+    limits: ScoringLimits | None = None,
     spent: Callable[[], Usage] = Usage,
     reported: Callable[[], str | None] = lambda: None,
     report: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
-) -> Scored:
+) -> ScoringProgress:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
     ``spent``: what the judge has used so far, for costs and the budget. ``reported``: what its endpoint calls its
@@ -83,7 +92,7 @@ async def score_pack(
     and for files that must not be shown. Cancelling leaves both files whole; what the judge has used until then is in
     them.
     """
-    limits = limits or Limits()
+    limits = limits or ScoringLimits()
     require_safe(pack)
     stored = StoredResults() if limits.overwrite else read_stored(out, pack, settings, force=limits.force_resume)
     judged: list[int] = []
@@ -116,10 +125,10 @@ async def score_pack(
         judged.append(task.task_id)
         _write(pack, settings, stored, out, summary_out)
         report(task, record)
-    return Scored(summary(pack, settings, stored), tuple(judged), stopped)
+    return ScoringProgress(summary(pack, settings, stored), tuple(judged), stopped)
 
 
-def default_out(pack: Path, settings: Settings) -> Path:
+def default_out(pack: Path, settings: ScoringSettings) -> Path:
     """The default file for details, beside the pack. Upstream's default has the name of its only judge; ours has the
     name of the judge in use."""
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in settings.judge)
@@ -130,7 +139,7 @@ def default_summary(out: Path) -> Path:
     return out.with_name(f"{out.stem}_summary.json")
 
 
-def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
+def delivery_of(pack: Pack, task: PackTask, settings: ScoringSettings) -> Delivery:
     """One task as a judge gets it. ``parity`` shows the first turn only; the final answer of all turns otherwise."""
     trace = select_trace(task.assistant_outputs) if settings.scoring == "parity" else task.assistant_outputs
     files = tuple(str(path_of(pack.base, name)) for name in task.attached_files)
@@ -139,7 +148,7 @@ def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
 
 
 async def _judge(
-    pack: Pack, task: PackTask, judge: Judge, settings: Settings, before: Mapping[str, Json]
+    pack: Pack, task: PackTask, judge: Judge, settings: ScoringSettings, before: Mapping[str, Json]
 ) -> dict[str, Json]:
     started, began = datetime.now(UTC), time.monotonic()
     record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None}
@@ -189,7 +198,7 @@ def _values(value: Value) -> dict[str, Json]:
     return {"id": value.node.id, "value": value.value, **inner}
 
 
-def _write(pack: Pack, settings: Settings, stored: StoredResults, out: Path, summary_out: Path) -> None:
+def _write(pack: Pack, settings: ScoringSettings, stored: StoredResults, out: Path, summary_out: Path) -> None:
     write_json(out, details(pack, settings, stored))
     write_json(summary_out, summary(pack, settings, stored))
 
@@ -206,7 +215,7 @@ def score(options: argparse.Namespace) -> int:
         require_of_set(pack, tasks)
     judge = options.judge_model or _default_judge(pack, tasks)
     config = config_for(judge, options.judge_votes, options.judge_url, load_config(options.config, root=Path.cwd()))
-    settings = Settings(
+    settings = ScoringSettings(
         judge=judge,
         fingerprint=_fingerprint(judge, config),
         prompt="" if judge == RULES else version(load_template(config.prompts)),
@@ -217,7 +226,7 @@ def score(options: argparse.Namespace) -> int:
     )
     out = options.out or default_out(options.in_pack, settings)
     summary_out = options.summary_out or default_summary(out)
-    limits = Limits(
+    limits = ScoringLimits(
         max_tasks=options.max_tasks,
         budget=parse_budget(options.budget) if options.budget else None,
         overwrite=options.overwrite,
@@ -295,8 +304,14 @@ def _report_missing(pack: Pack, *, allowed: bool) -> None:
 
 
 async def _scored(
-    pack: Pack, settings: Settings, config: Config, cache: str, limits: Limits, out: Path, summary_out: Path
-) -> Scored:
+    pack: Pack,
+    settings: ScoringSettings,
+    config: Config,
+    cache: str,
+    limits: ScoringLimits,
+    out: Path,
+    summary_out: Path,
+) -> ScoringProgress:
     from bench_gta.workflow.score_files import make_judge
 
     def report(task: PackTask, record: Mapping[str, Json]) -> None:

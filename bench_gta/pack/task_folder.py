@@ -28,17 +28,17 @@ MOST_NOTES = 100  # things left out that are named; of more, only their number i
 
 
 @dataclass(slots=True)
-class Found:
+class FolderFiles:
     """The content of a folder."""
 
     files: list[str] = field(default_factory=list)  # relative to the folder, sorted, with forward slashes
     skipped: list[str] = field(default_factory=list)  # "link: is a link": what was not taken, and why
 
 
-def plain_files(folder: Path) -> Found:
+def plain_files(folder: Path) -> FolderFiles:
     """All plain files below a folder, at any depth. Links are never followed; they, special files, folders that cannot
     be read and names that are not UTF-8 are noted. A folder that is not there, or is a link itself, holds nothing."""
-    found = Found()
+    found = FolderFiles()
     if folder.is_symlink():
         found.skipped.append(f"{folder.name}: is a link")
     elif folder.is_dir():

@@ -62,7 +62,7 @@ if __name__ == "__main__":
 """
 
 
-class Ended(DataProblem):
+class ChildEnded(DataProblem):
     """A child was ended by a limit, which may be the file's doing or that of a busy machine."""
 
 
@@ -105,7 +105,7 @@ def run_child(
         keep=keep,
     )
     if result.status != "ok":
-        raise (DataProblem if result.status == "error" else Ended)(
+        raise (DataProblem if result.status == "error" else ChildEnded)(
             f"the program that looked at it was ended: {result.reason}{_last_line(result)}"
         )
     try:
@@ -244,7 +244,7 @@ class Unfit(AgentGaugeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DeliveredFile:
     """A file to show. ``name`` is its base name made safe; ``companions``: by its name in the text, a file beside it
     and that file's place below the folder of the source."""
 
@@ -270,7 +270,7 @@ class Source:
         return placed
 
 
-def take(path: Path) -> Source:
+def take(path: Path) -> DeliveredFile:
     """Look at a file. Raises Unfit for a file that is missing, not regular (such as a link), empty or too large."""
     digest = hashlib.sha256()
     kind = kind_of(path.name)
@@ -284,7 +284,7 @@ def take(path: Path) -> Source:
     for name, (beside, _) in companions.items():
         with opened(beside) as stream:
             digest.update(name.encode("utf-8", "replace") + stream.read(LARGEST_COMPANION))
-    return Source(path, safe_name(path.name), size, digest.hexdigest(), companions)
+    return DeliveredFile(path, safe_name(path.name), size, digest.hexdigest(), companions)
 
 
 def safe_name(name: str) -> str:

@@ -35,7 +35,7 @@ from bench_gta.workflow.facts import Facts, facts
 from bench_gta.workflow.prompts import (
     AFTER_FILES,
     NO_ANSWER,
-    Verdict,
+    LeafVerdict,
     filled,
     final_answer,
     flaw_of,
@@ -44,7 +44,7 @@ from bench_gta.workflow.prompts import (
     median,
     read_reply,
 )
-from bench_gta.workflow.rendering import UNFIT, Conversions, Part, extended_parts, flatten, upstream_parts
+from bench_gta.workflow.rendering import UNFIT, Conversions, JudgePart, extended_parts, flatten, upstream_parts
 from bench_gta.workflow.tree import Node, Value, aggregate, check_weights, leaves, parse
 
 RULES = "rules"  # the embedded judge's name
@@ -168,7 +168,7 @@ class ModelJudge(Judge):
         check_weights(root)  # before anything is paid
         nodes = leaves(root)
         files = await asyncio.to_thread(_known_files, delivery)
-        shown = _Shown(delivery, files, scratch, released=self._released)
+        shown = _ShownFiles(delivery, files, scratch, released=self._released)
         shown_files = [[known.name, known.digest] for known in files]
         asked = [
             _Vote(*self._prompt(node, delivery, shown_files), vote) for node in nodes for vote in range(self._votes)
@@ -202,7 +202,7 @@ class ModelJudge(Judge):
             if self.reported in (None, kept.model):
                 one.reply, one.known = kept.reply, True
 
-    async def _round(self, votes: Sequence[_Vote], shown: _Shown, turn: int) -> None:
+    async def _round(self, votes: Sequence[_Vote], shown: _ShownFiles, turn: int) -> None:
         """Ask for these votes, AT_ONCE at a time and begun in their order: a cassette counts requests. What is paid for
         is kept, though another vote fails."""
         free = asyncio.Semaphore(AT_ONCE)
@@ -226,7 +226,7 @@ class ModelJudge(Judge):
                 one.reply = reply.text
                 # what trouble of this machine has changed must not stay, and the next run may get a better reply
                 if readable and not shown.troubled:
-                    kept = Kept(reply.text, reply.model)
+                    kept = StoredReply(reply.text, reply.model)
                     self._judgements.keep(one.key, kept, {"judge": self.name, "vote": one.number})
 
         outcomes = await asyncio.gather(*map(ask, votes), return_exceptions=True)
@@ -250,7 +250,7 @@ class _Vote:
     beside: str = ""  # what came with it, for a message
 
 
-def _framed(parts: Sequence[Part], mark: str, *, released: bool) -> Sequence[Part]:
+def _framed(parts: Sequence[JudgePart], mark: str, *, released: bool) -> Sequence[JudgePart]:
     """The parts of the files, which the agent has named and written, with the last word behind them."""
     if not mark:
         return parts
@@ -272,25 +272,25 @@ def _judged(node: Node, votes: Sequence[_Vote]) -> Json:
     return leaf if set(ends) <= {"", "stop"} else {**leaf, "ends": ends}
 
 
-class _Shown:
+class _ShownFiles:
     """The parts that stand for a delivery's files, made when the first vote has to be paid for."""
 
-    def __init__(self, delivery: Delivery, files: Sequence[_File], scratch: Path, *, released: bool) -> None:
+    def __init__(self, delivery: Delivery, files: Sequence[_KnownFile], scratch: Path, *, released: bool) -> None:
         self._files = files
         self._digest = key_of([[known.name, known.digest] for known in files])
         self._scratch = scratch
         self._released = released
-        self._made: asyncio.Future[list[Part]] | None = None
+        self._made: asyncio.Future[list[JudgePart]] | None = None
         self.troubled = False  # a conversion ended by a limit, which may be this machine's doing
 
-    async def parts(self) -> list[Part]:
+    async def parts(self) -> list[JudgePart]:
         if self._made is None:
             self._made = asyncio.ensure_future(in_cpu_slot("conversions", self._make))
         # converters write the time into what they make
         mark = {"stands_for": self._digest}
         return [{**part, **mark} if part["type"] == "local_file" else part for part in await self._made]
 
-    def _make(self) -> list[Part]:
+    def _make(self) -> list[JudgePart]:
         self._scratch.mkdir(parents=True, exist_ok=True)
         convert = Conversions(self._scratch, upstream=self._released)
         files = [known.path for known in self._files]
@@ -304,7 +304,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _KnownFile:
     """A delivered file that may be shown."""
 
     path: Path
@@ -312,9 +312,11 @@ class _File:
     digest: str
 
 
-def _known_files(delivery: Delivery) -> list[_File]:
+def _known_files(delivery: Delivery) -> list[_KnownFile]:
     found = [(path, shown_file(path, delivery.tokens)) for path in flatten(list(delivery.files))]
-    return [_File(file, str(with_placeholders(path, delivery.tokens)), _digest(file)) for path, file in found if file]
+    return [
+        _KnownFile(file, str(with_placeholders(path, delivery.tokens)), _digest(file)) for path, file in found if file
+    ]
 
 
 def shown_file(path: str, folders: Iterable[str]) -> Path | None:
@@ -343,18 +345,18 @@ def _digest(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredTree:
     """A judged tree."""
 
     root: Value
-    verdicts: tuple[Verdict, ...]  # one per leaf, in judging order
+    verdicts: tuple[LeafVerdict, ...]  # one per leaf, in judging order
     votes: int
     stored: int  # votes that were known from an earlier run
     fallbacks: int  # votes that were not read as JSON
     flaws: Mapping[str, int]  # what is wrong with replies whose score is not in the form asked for → how many
 
 
-def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
+def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> ScoredTree:
     """Read the replies and combine them up the tree (GTA-Workflow spec 3.4 and 4).
 
     ``judged``: what ``Judge.judge`` gave. ``strict``: only sound replies are read. Raises Unreadable for one that is
@@ -363,7 +365,7 @@ def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> Scored:
     votes = [[read_reply(reply, strict=strict) for reply in leaf["replies"]] for leaf in judged]
     verdicts = tuple(median(leaf) for leaf in votes)
     root = aggregate(parse(tree), [verdict.score for verdict in verdicts])
-    return Scored(
+    return ScoredTree(
         root=root,
         verdicts=verdicts,
         votes=sum(map(len, votes)),
@@ -384,7 +386,7 @@ def _flaws(leaf: Mapping[str, Json], *, strict: bool) -> Iterator[str]:
 USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept
 
 
-class Kept(NamedTuple):
+class StoredReply(NamedTuple):
     """A judge's reply."""
 
     reply: str
@@ -398,18 +400,18 @@ class Judgements:
         """``folder``: None keeps nothing."""
         self._folder = folder
 
-    def find(self, key: str) -> Kept | None:
+    def find(self, key: str) -> StoredReply | None:
         """The reply kept under a key; None where there is none, or where the file is damaged."""
         if self._folder is None:
             return None
         try:
             stored = parse_json(_file(self._folder, key).read_bytes())
-            kept = Kept(stored["reply"], stored["model"])
+            kept = StoredReply(stored["reply"], stored["model"])
         except (OSError, ValueError, KeyError, TypeError):
             return None  # it is asked for again
         return kept if isinstance(kept.reply, str) else None
 
-    def keep(self, key: str, kept: Kept, metadata: Json) -> None:
+    def keep(self, key: str, kept: StoredReply, metadata: Json) -> None:
         """``metadata``: of the reply, for people. If the folder cannot be written, the run continues, and later runs
         ask the judge again."""
         if self._folder is None:

@@ -59,7 +59,7 @@ that is asked for there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class LeafFields:
     """The fields of a prompt, from a task and one leaf."""
 
     task: str
@@ -95,7 +95,7 @@ def has_frames(template: str) -> bool:
     return any(name == MARK for name, _, _ in slots_of(template))
 
 
-def filled(template: str, fields: Fields, mark: str) -> str:
+def filled(template: str, fields: LeafFields, mark: str) -> str:
     answer = quoted(fields.final_answer) if has_frames(template) else fields.final_answer
     return template.format(task=fields.task, answer=answer, requirement=fields.requirement, mark=mark)
 
@@ -106,7 +106,7 @@ def version(template: str) -> str:
     return f"{digest}{FRAMED}" if has_frames(template) else digest
 
 
-def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt: Json) -> Fields:
+def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt: Json) -> LeafFields:
     """The parts for one leaf (GTA-Workflow spec 3.1). Takes every JSON value and raises nothing.
 
     ``requirement_node``: the leaf as stored. ``trace``: compressed steps, nested in lists as deep as it may be.
@@ -115,7 +115,7 @@ def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt
     # quirk of spec 3.1: a requirement that is no text appears in Python's notation, null as None
     requirement = str(requirement_node["requirements"]) if "requirements" in requirement_node else "(none)"
     asked = origin_prompt if isinstance(origin_prompt, list) else [] if origin_prompt is None else [origin_prompt]
-    return Fields("\n".join(map(str, asked)), final_answer(trace), requirement)
+    return LeafFields("\n".join(map(str, asked)), final_answer(trace), requirement)
 
 
 def final_answer(trace: Json) -> str:
@@ -147,7 +147,7 @@ class Unreadable(AgentGaugeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LeafVerdict:
     """A judge's verdict on one leaf."""
 
     score: float  # 0 to 10
@@ -155,7 +155,7 @@ class Verdict:
     fallback: Literal["", "regex fallback", "parse failed"]  # empty: the reply was read as asked for
 
 
-def read_reply(text: str, *, strict: bool = False) -> Verdict:
+def read_reply(text: str, *, strict: bool = False) -> LeafVerdict:
     """The score of a reply.
 
     By default by upstream's rules (GTA-Workflow spec 3.4), which read something from every text: the whole reply as a
@@ -169,13 +169,13 @@ def read_reply(text: str, *, strict: bool = False) -> Verdict:
         reply = json.loads(text)
         if isinstance(reply, dict):
             # quirk of spec 3.4: in this order NaN becomes 10; true is 1
-            return Verdict(max(0.0, min(10.0, float(reply.get("score", 0)))), reply.get("analysis", ""), "")
+            return LeafVerdict(max(0.0, min(10.0, float(reply.get("score", 0)))), reply.get("analysis", ""), "")
     except (ValueError, TypeError, OverflowError, RecursionError):
         pass  # no JSON, or no number: the digits decide
     # quirk of spec 3.4: a minus sign is passed over, and digits of other scripts count
     if found := _NUMBER.search(text):
-        return Verdict(min(10.0, float(found[0])), "regex fallback", "regex fallback")
-    return Verdict(0.0, "parse failed", "parse failed")
+        return LeafVerdict(min(10.0, float(found[0])), "regex fallback", "regex fallback")
+    return LeafVerdict(0.0, "parse failed", "parse failed")
 
 
 def flaw_of(text: str) -> str:
@@ -188,24 +188,24 @@ def flaw_of(text: str) -> str:
     return ""
 
 
-def median(verdicts: Sequence[Verdict]) -> Verdict:
+def median(verdicts: Sequence[LeafVerdict]) -> LeafVerdict:
     """Several votes as one: the median score, and the analysis of the vote nearest to it (the lower one in a tie).
     Raises ValueError without any vote."""
     if not verdicts:
         raise ValueError("a median needs at least one vote")
     score = statistics.median(vote.score for vote in verdicts)
     nearest = min(verdicts, key=lambda vote: (abs(vote.score - score), vote.score))
-    return Verdict(score, nearest.analysis, nearest.fallback)
+    return LeafVerdict(score, nearest.analysis, nearest.fallback)
 
 
-def _strict(text: str) -> Verdict:
+def _strict(text: str) -> LeafVerdict:
     found = list(_objects_with_score(values_in(text)))
     # the form that was asked for, repeated, has words for the score
     found = [reply for reply in found if not _is_words(reply["score"])] or found
     if not found:
         lacking = f"no JSON object with a 'score': {text[:80]!r}"
         raise Unreadable(f"the judge's reply holds {lacking}; ask for that form only", "no JSON with a score")
-    verdicts = [Verdict(_strict_score(reply["score"]), reply.get("analysis", ""), "") for reply in found]
+    verdicts = [LeafVerdict(_strict_score(reply["score"]), reply.get("analysis", ""), "") for reply in found]
     scores = {verdict.score for verdict in verdicts}
     if len(scores) > 1:
         several = ", ".join(map(str, sorted(scores)))

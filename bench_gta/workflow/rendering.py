@@ -23,11 +23,11 @@ from agentgauge.agent.framing import quoted
 from agentgauge.core.errors import DataProblem, ToolError
 from agentgauge.core.types import Json
 from bench_gta.workflow import confined
-from bench_gta.workflow.confined import Ended, Program, Source, Unfit, opened, run_child, take
+from bench_gta.workflow.confined import ChildEnded, DeliveredFile, Program, Unfit, opened, run_child, take
 from bench_gta.workflow.inside.kinds import DOCUMENTS, SHEETS, SLIDES, Kind, kind_of
 from tool_impls.documents.plain_text import decode
 
-Part = dict[str, Any]
+JudgePart = dict[str, Any]
 """``{"type": "text", "text"}``, or ``{"type": "local_file", "kind": "image"|"file", "path", "name", "instead"}``: a
 file to send.
 
@@ -47,7 +47,7 @@ UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFile:
     """The form in which one file is shown.
 
     ``files``: absolute paths of PDFs and pictures that stand for it. ``note``: what it is, for the judge. ``text``:
@@ -71,7 +71,7 @@ class Converter(Protocol):
     def frames(self, path: str) -> list[str]:
         """Pictures of a video, one every 2.5 s, in order; none if that fails."""
 
-    def show(self, path: str, max_frames: int) -> Shown:
+    def show(self, path: str, max_frames: int) -> ShownFile:
         """The shown form of any file; of a moving picture at most ``max_frames``."""
 
 
@@ -91,20 +91,20 @@ def flatten(attached: Json) -> list[str]:
     return []
 
 
-def upstream_parts(attached: Json, *, convert: Converter, upload: Callable[[str], bool]) -> list[Part]:
+def upstream_parts(attached: Json, *, convert: Converter, upload: Callable[[str], bool]) -> list[JudgePart]:
     """The files as the released judge shows them, to the letter (GTA-Workflow spec 3.2).
 
     ``upload`` is asked for each file that upstream uploads, in order, and says whether that succeeded. A file that is
     missing, or that cannot be converted or uploaded, is dropped. Raises DataProblem as ``flatten``.
     """
-    parts: list[Part] = []
+    parts: list[JudgePart] = []
     for path in flatten(attached):
         if Path(path).is_file():
             parts += _upstream(path, convert, upload)
     return parts
 
 
-def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> Iterator[Part]:
+def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> Iterator[JudgePart]:
     suffix = PurePath(path).suffix.lower()
     if suffix in PDF + IMAGES:
         if upload(path):
@@ -122,13 +122,13 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
     # QUIRK (GTA-Workflow spec 3.2): whatever else is there is dropped without telling the judge
 
 
-def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[Part]:
+def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[JudgePart]:
     """The files as shown by default (GTA-Workflow spec 3.2, "Ours"): each under its name; files that cannot be shown
     are named at the end.
 
     ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT_IN_ALL characters are shown.
     """
-    parts: list[Part] = []
+    parts: list[JudgePart] = []
     unseen: list[tuple[str, str]] = []
     room = MOST_TEXT_IN_ALL
     names = shown_names(files)
@@ -184,11 +184,11 @@ def _framed(name: str, text: str) -> str:
     return f"[File {name} as text, with > before each line:]\n{quoted(text)}\n[End of {name}]"
 
 
-def _text_part(text: str) -> Part:
+def _text_part(text: str) -> JudgePart:
     return {"type": "text", "text": text}
 
 
-def _file_part(path: str, name: str, instead: str = "") -> Part:
+def _file_part(path: str, name: str, instead: str = "") -> JudgePart:
     kind = "file" if PurePath(path).suffix.lower() in PDF else "image"
     return {"type": "local_file", "kind": kind, "path": os.path.abspath(path), "name": name, "instead": instead}  # noqa: PTH100
 
@@ -205,7 +205,7 @@ MAGIC = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n\x1a\n", ".webp": b"RIFF"}
 MAGIC |= dict.fromkeys((".jpg", ".jpeg"), b"\xff\xd8\xff")
 _RESULT = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 
-Attempt = Callable[[Source, Path], Shown]
+ConversionAttempt = Callable[[DeliveredFile, Path], ShownFile]
 """Shows a source that was copied to the folder. Raises Unfit or DataProblem with the reason why it cannot."""
 
 
@@ -224,7 +224,7 @@ class Conversions:
         self.troubled = False
         self._scratch = scratch.resolve()
         self._upstream = upstream
-        self._done: dict[tuple[str, str, int], Shown] = {}
+        self._done: dict[tuple[str, str, int], ShownFile] = {}
         self._lock = threading.Lock()
 
     def to_pdf(self, path: str) -> str | None:
@@ -235,24 +235,24 @@ class Conversions:
         """One frame for each 2.5 s of a video, in order; none where that fails."""
         return list(self.show(path, 0).files)
 
-    def show(self, path: str, max_frames: int) -> Shown:
+    def show(self, path: str, max_frames: int) -> ShownFile:
         """The shown form of a file."""
         with self._lock:
             shown = self._once(Path(path), max_frames)
         self.notes[path] = shown.note or shown.why
         return shown
 
-    def _once(self, path: Path, most: int) -> Shown:
+    def _once(self, path: Path, most: int) -> ShownFile:
         try:
             source = take(path)
         except Unfit as problem:
-            return Shown(why=str(problem))
+            return ShownFile(why=str(problem))
         key = (source.digest, source.name, most)
         if key not in self._done:
             self._done[key] = self._made(source, most)
         return self._done[key]
 
-    def _made(self, source: Source, most: int) -> Shown:
+    def _made(self, source: DeliveredFile, most: int) -> ShownFile:
         """What the first attempt gives that works, else the last one's reason."""
         kind = kind_of(source.name)
         why = f"no program is here that opens {source.path.suffix.lower()} files; LibreOffice would"
@@ -262,10 +262,10 @@ class Conversions:
                     return attempt(source, folder)
                 except (Unfit, DataProblem) as problem:
                     why = str(problem)
-                    self.troubled = self.troubled or isinstance(problem, Ended)
-        return Shown(why=why)
+                    self.troubled = self.troubled or isinstance(problem, ChildEnded)
+        return ShownFile(why=why)
 
-    def _attempts(self, kind: Kind, source: Source, most: int) -> Iterator[Attempt]:
+    def _attempts(self, kind: Kind, source: DeliveredFile, most: int) -> Iterator[ConversionAttempt]:
         """What can be tried, the best first."""
         if kind in ("text", ""):
             yield _plain_text
@@ -288,24 +288,24 @@ class Conversions:
         elif kind != "office":
             yield self._child(kind, most)
 
-    def _child(self, work: str, most: int) -> Attempt:
+    def _child(self, work: str, most: int) -> ConversionAttempt:
         """An attempt by a child of ours."""
 
-        def attempt(source: Source, folder: Path) -> Shown:
+        def attempt(source: DeliveredFile, folder: Path) -> ShownFile:
             companions = source.copy_to(folder)
             answer = _asked(work, source, folder, max_frames=most, companions=companions)
             return self._with_source(source, self._taken(answer, source, folder, most))
 
         return attempt
 
-    def _by_office(self, program: Program, source: Source, folder: Path, most: int) -> Shown:
+    def _by_office(self, program: Program, source: DeliveredFile, folder: Path, most: int) -> ShownFile:
         source.copy_to(folder)
         before = self._taken(_asked("before office", source, folder), source, folder, most)
         drawing = kind_of(source.name) == "drawing"
         made = (folder / source.name).with_suffix(".png" if drawing else ".pdf")
         result = confined.run_office(program, folder / source.name, made.suffix[1:])
         if result.status not in ("ok", "error"):
-            raise Ended(f"LibreOffice was ended: {result.reason}")
+            raise ChildEnded(f"LibreOffice was ended: {result.reason}")
         if not made.is_file():
             raise Unfit(f"LibreOffice cannot convert it: {result.reason or _line(result.stderr) or 'no reason given'}")
         answer: Any = {"files": [made.name], "note": "SVG drawing, shown as PNG made by LibreOffice"}
@@ -313,7 +313,7 @@ class Conversions:
             answer = _asked("after office", source, folder, made=str(made), text=before.text)
         return self._with_source(source, self._taken(answer, source, folder, most))
 
-    def _by_wkhtmltopdf(self, program: Program, source: Source, folder: Path, most: int) -> Shown:
+    def _by_wkhtmltopdf(self, program: Program, source: DeliveredFile, folder: Path, most: int) -> ShownFile:
         source.copy_to(folder)
         made = folder / "page.pdf"
         # Scripts cannot do harm in there. Upstream runs them; else pages are shown as every other program here shows
@@ -331,7 +331,7 @@ class Conversions:
         note = f"{source.path.suffix[1:].upper()} file, shown as a {shown.note}, made by wkhtmltopdf"
         return self._with_source(source, replace(shown, note=note))
 
-    def _taken(self, answer: Any, source: Source, folder: Path, most: int) -> Shown:
+    def _taken(self, answer: Any, source: DeliveredFile, folder: Path, most: int) -> ShownFile:
         """A child's answer, its files checked and kept. Raises Unfit for a refusal and for an unknown shape."""
         fields = answer if isinstance(answer, dict) else {}
         if fields.get("why"):
@@ -341,9 +341,9 @@ class Conversions:
             raise Unfit("the program that looked at it gave no answer that is understood")
         files = tuple(self._kept(folder, name, source, most) for name in names)
         texts = {name: str(fields.get(name, ""))[: 10 * MOST_TEXT] for name in ("text", "instead")}
-        return Shown(files, _line(fields["note"]), **texts)
+        return ShownFile(files, _line(fields["note"]), **texts)
 
-    def _kept(self, folder: Path, name: Any, source: Source, most: int) -> str:
+    def _kept(self, folder: Path, name: Any, source: DeliveredFile, most: int) -> str:
         """A result copied to where it stays. Raises Unfit for a link, another kind of file and a large one."""
         if not isinstance(name, str) or not _RESULT.fullmatch(name):
             raise Unfit("the program that looked at it gave a file of a wrong name")
@@ -360,7 +360,7 @@ class Conversions:
         target.write_bytes(content)
         return str(target)
 
-    def _with_source(self, source: Source, shown: Shown) -> Shown:
+    def _with_source(self, source: DeliveredFile, shown: ShownFile) -> ShownFile:
         """For a page its source beside it: no program here shows what a browser does, and no scripts have run."""
         if self._upstream or kind_of(source.name) != "page":
             return shown
@@ -370,18 +370,18 @@ class Conversions:
             return shown
 
 
-def _asked(work: str, source: Source, folder: Path, **more: Any) -> Any:
+def _asked(work: str, source: DeliveredFile, folder: Path, **more: Any) -> Any:
     """The answer of a child of ours about the source's copy in the folder. Raises DataProblem."""
     order = {"do": work, "source": str(folder / source.name), "folder": str(folder), **more}
     return run_child(CHILD, order, folder=folder, seconds=LONGER.get(work, SECONDS), memory_mb=MEMORY)
 
 
-def _plain_text(source: Source, folder: Path) -> Shown:
+def _plain_text(source: DeliveredFile, folder: Path) -> ShownFile:
     drawing = "SVG drawing, shown as its source; " if kind_of(source.name) == "drawing" else ""
-    return Shown(note=f"{drawing}text, {source.size:,} bytes", text=_read(source))
+    return ShownFile(note=f"{drawing}text, {source.size:,} bytes", text=_read(source))
 
 
-def _notebook(source: Source, folder: Path) -> Shown:
+def _notebook(source: DeliveredFile, folder: Path) -> ShownFile:
     """The cells of a Jupyter notebook; the file as it is where it is none."""
     with opened(source.path) as stream:
         data = stream.read(16 << 20)
@@ -390,10 +390,10 @@ def _notebook(source: Source, folder: Path) -> Shown:
     except (ValueError, TypeError, KeyError, RecursionError):
         return _plain_text(source, folder)
     text = "\n\n".join(f"[{kind}]\n{content}" for kind, content in cells)
-    return Shown(note=f"notebook of {len(cells)} cells, shown without its outputs", text=_cut(text))
+    return ShownFile(note=f"notebook of {len(cells)} cells, shown without its outputs", text=_cut(text))
 
 
-def _read(source: Source) -> str:
+def _read(source: DeliveredFile) -> str:
     """The beginning of a text. Raises Unfit where it is none."""
     with opened(source.path) as stream:
         data = stream.read(8 * MOST_TEXT)

@@ -71,7 +71,7 @@ MOST_MISSING = 6  # conditions that an analysis names
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Condition:
     """One condition: whether it holds, and the message if it does not; empty if the message of another outcome
     suffices.
     """
@@ -105,7 +105,7 @@ def reads_pictures(check: Json) -> bool:
     return isinstance(check, list) and any(map(reads_pictures, check))
 
 
-def _outcomes(check: Json, answer: str, files: Sequence[Facts]) -> list[Outcome]:
+def _outcomes(check: Json, answer: str, files: Sequence[Facts]) -> list[Condition]:
     found = [word for word in KINDS_OF_CHECK if isinstance(check, Mapping) and word in check]
     if len(found) != 1:
         raise DataProblem(f"a check must be an object with one of {', '.join(KINDS_OF_CHECK)}; got {str(check)[:80]}")
@@ -124,18 +124,18 @@ def _outcomes(check: Json, answer: str, files: Sequence[Facts]) -> list[Outcome]
     return [outcome for part in parts for outcome in part] if word == "all" else _best(parts)
 
 
-def _answer_outcomes(conditions: Json, answer: str) -> list[Outcome]:
+def _answer_outcomes(conditions: Json, answer: str) -> list[Condition]:
     _check_words(conditions, ANSWER_WORDS, "an answer")
     measures = {"words": float(len(answer.split()))}
     outcomes = _text_outcomes(conditions, "the answer", answer)
     outcomes += _json_outcomes(conditions, "the answer", _json_in(answer))
     outcomes += _measure_outcomes(conditions, "the answer", measures)
     if answer.strip():
-        return outcomes or [Outcome(True, "")]
+        return outcomes or [Condition(True, "")]
     return _none_of(outcomes, "there is no answer")
 
 
-def _file_outcomes(check: Mapping[str, Json], files: Sequence[Facts]) -> list[Outcome]:
+def _file_outcomes(check: Mapping[str, Json], files: Sequence[Facts]) -> list[Condition]:
     _check_words(check, FILE_WORDS, "a file")
     pattern = check["file"]
     if not isinstance(pattern, str) or not pattern.strip():
@@ -146,19 +146,21 @@ def _file_outcomes(check: Mapping[str, Json], files: Sequence[Facts]) -> list[Ou
     fitting = [file for file in files if fnmatchcase(usual_name(file.name).casefold(), pattern.casefold())]
     if sound := [file for file in fitting if not file.broken]:
         number = "1 file was" if len(sound) == 1 else f"{len(sound)} files were"
-        counted = Outcome(low <= len(sound) <= high, f"of {pattern} {number} delivered, {_asked(low, high)} asked for")
+        counted = Condition(
+            low <= len(sound) <= high, f"of {pattern} {number} delivered, {_asked(low, high)} asked for"
+        )
         best = _best([_conditions(check, file) for file in sound])
         return [*([counted] if "count" in check or not best else []), *best]
     reason = f"{fitting[0].name} cannot be read: {fitting[0].broken}" if fitting else f"no file {pattern} was delivered"
     return _none_of(_conditions(check, Facts(pattern, "other", 0)), reason)
 
 
-def _none_of(outcomes: Sequence[Outcome], reason: str) -> list[Outcome]:
+def _none_of(outcomes: Sequence[Condition], reason: str) -> list[Condition]:
     """As many conditions as there are, none of which holds, for one reason."""
-    return [Outcome(False, reason), *(Outcome(False, "") for _ in outcomes[1:])]
+    return [Condition(False, reason), *(Condition(False, "") for _ in outcomes[1:])]
 
 
-def _conditions(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
+def _conditions(check: Mapping[str, Json], file: Facts) -> list[Condition]:
     """All conditions but the count."""
     links = [folded(link) for link in file.links]
     return [
@@ -171,20 +173,22 @@ def _conditions(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
     ]
 
 
-def _text_outcomes(conditions: Mapping[str, Json], where: str, text: str) -> list[Outcome]:
+def _text_outcomes(conditions: Mapping[str, Json], where: str, text: str) -> list[Condition]:
     compared = folded(text)
     outcomes = _texts("contains", conditions, lambda wanted: holds(compared, wanted), f"{where} does not say")
     for wanted in _list("lacks", conditions):
         unwanted = _text("lacks", wanted)
-        outcomes.append(Outcome(not holds(compared, unwanted), f"{where} says {wanted!r}, which it should not"))
+        outcomes.append(Condition(not holds(compared, unwanted), f"{where} says {wanted!r}, which it should not"))
     for number in _list("numbers", conditions):
         value, tolerance = _number(number)
         within = f" (within {tolerance:g})" if tolerance else ""
-        outcomes.append(Outcome(holds_number(text, value, tolerance), f"{where} lacks the number {value:.12g}{within}"))
+        outcomes.append(
+            Condition(holds_number(text, value, tolerance), f"{where} lacks the number {value:.12g}{within}")
+        )
     return [*outcomes, *(_statement(statement, where, text) for statement in _list("says", conditions))]
 
 
-def _statement(statement: Json, where: str, text: str) -> Outcome:
+def _statement(statement: Json, where: str, text: str) -> Condition:
     _check_words(statement, STATEMENT_WORDS, "'says'")
     wanted = [choices if isinstance(choices, list) and choices else [choices] for choices in _list("all", statement)]
     needed = [[_text("says", choice) for choice in choices] for choices in wanted]
@@ -196,43 +200,43 @@ def _statement(statement: Json, where: str, text: str) -> Outcome:
         and not any(holds(span, word) for word in unwanted)
         for span in spans(text)
     )
-    return Outcome(
+    return Condition(
         is_stated, f"{where} has no sentence that says {' and '.join(repr(choices[0]) for choices in wanted)}"
     )
 
 
-def _look_outcomes(check: Mapping[str, Json], file: Facts) -> list[Outcome]:
+def _look_outcomes(check: Mapping[str, Json], file: Facts) -> list[Condition]:
     if "resembles" not in check:
         return []
     look = _text("resembles", check["resembles"])
     if not re.fullmatch(r"[0-9a-f]{128}", look):
         raise DataProblem(f"'resembles' in a check must be 128 hexadecimal digits; got {str(look)[:80]!r}")
-    return [Outcome(resembles(file.look, look), f"{file.name} does not look like the original")]
+    return [Condition(resembles(file.look, look), f"{file.name} does not look like the original")]
 
 
-def _texts(word: str, conditions: Mapping[str, Json], is_there: Callable[[str], bool], missing: str) -> list[Outcome]:
+def _texts(word: str, conditions: Mapping[str, Json], is_there: Callable[[str], bool], missing: str) -> list[Condition]:
     outcomes = []
     for wanted in _list(word, conditions):
         choices = wanted if isinstance(wanted, list) and wanted else [wanted]
         met = [is_there(_text(word, choice)) for choice in choices]
-        outcomes.append(Outcome(any(met), f"{missing} {' or '.join(repr(choice) for choice in choices)}"))
+        outcomes.append(Condition(any(met), f"{missing} {' or '.join(repr(choice) for choice in choices)}"))
     return outcomes
 
 
-def _measure_outcomes(conditions: Mapping[str, Json], where: str, measures: Mapping[str, float]) -> list[Outcome]:
+def _measure_outcomes(conditions: Mapping[str, Json], where: str, measures: Mapping[str, float]) -> list[Condition]:
     outcomes = []
     for word in (word for word in MEASURES if word in conditions):
         low, high = _range(word, conditions[word])
         value = measures.get(word)
         if value is None:
-            outcomes.append(Outcome(False, f"{where} has no {word} to measure, {_asked(low, high)} asked for"))
+            outcomes.append(Condition(False, f"{where} has no {word} to measure, {_asked(low, high)} asked for"))
             continue
         words = f"{where} has {value:g} {word if value != 1 else word.removesuffix('s')}, {_asked(low, high)} asked for"
-        outcomes.append(Outcome(low <= value <= high, words))
+        outcomes.append(Condition(low <= value <= high, words))
     return outcomes
 
 
-def _json_outcomes(conditions: Mapping[str, Json], where: str, parsed: Json) -> list[Outcome]:
+def _json_outcomes(conditions: Mapping[str, Json], where: str, parsed: Json) -> list[Condition]:
     if "json" not in conditions:
         return []
     wanted = conditions["json"]
@@ -244,13 +248,13 @@ def _json_outcomes(conditions: Mapping[str, Json], where: str, parsed: Json) -> 
         raise DataProblem(f"'values' of 'json' in a check must be an object; got {str(values)[:80]}")
     fits = isinstance(parsed, dict if kind == "object" else list)
     items = ([parsed] if kind == "object" else parsed) if fits else []
-    outcomes = [Outcome(fits, f"{where} holds no JSON {kind}")]
+    outcomes = [Condition(fits, f"{where} holds no JSON {kind}")]
     for key in _list("keys", wanted):
         found = bool(items) and all(isinstance(item, dict) and key in item for item in items)
-        outcomes.append(Outcome(found, f"{where} lacks the key {key!r}"))
+        outcomes.append(Condition(found, f"{where} lacks the key {key!r}"))
     for key, value in values.items():
         has = isinstance(parsed, dict) and key in parsed and _sorted(parsed[key]) == _sorted(value)
-        outcomes.append(Outcome(has, f"{where} does not have {json.dumps(value)[:120]} as {key!r}"))
+        outcomes.append(Condition(has, f"{where} does not have {json.dumps(value)[:120]} as {key!r}"))
     return outcomes
 
 
@@ -268,7 +272,7 @@ def _sorted(value: Json) -> Json:
     return sorted(value, key=lambda item: json.dumps(item, sort_keys=True)) if isinstance(value, list) else value
 
 
-def _best(parts: Sequence[list[Outcome]]) -> list[Outcome]:
+def _best(parts: Sequence[list[Condition]]) -> list[Condition]:
     """The part with the largest share of conditions that hold, the first of equals."""
     return max(parts, key=lambda part: sum(outcome.holds for outcome in part) / len(part) if part else 1.0)
 

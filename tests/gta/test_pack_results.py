@@ -12,11 +12,11 @@ import pytest
 from agentgauge.core.config import Config
 from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.results import Settings, StoredResults, read_stored, summary, summary_block
+from bench_gta.pack.results import ScoringSettings, StoredResults, read_stored, summary, summary_block
 from bench_gta.pack.score import base_url, config_for
 
 TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
-SETTINGS = Settings("fake")
+SETTINGS = ScoringSettings("fake")
 
 
 def a_pack(folder: Path) -> Pack:

@@ -19,11 +19,11 @@ from agentgauge.core.config import Config, ModelTable, Prices
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
-from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, require_safe, write_pack
-from bench_gta.pack.results import Settings
+from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, require_safe, write_pack
+from bench_gta.pack.results import ScoringSettings
 from bench_gta.pack.score import (
-    Limits,
-    Scored,
+    ScoringLimits,
+    ScoringProgress,
     config_for,
     default_out,
     default_summary,
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = [{"id": "1", "weight": 1, "requirements": "a"}, {"id": "2", "weight": 3, "requirements": "b"}]
-FAKE = Settings("fake")
+FAKE = ScoringSettings("fake")
 
 
 class Judge:
@@ -77,7 +77,7 @@ def a_pack(folder: Path, *numbers: int, **fields: Any) -> Pack:
     return read_pack(folder / "pack.json")
 
 
-def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **limits: Any) -> Scored:
+def score(packed: Pack, judge: Any, folder: Path, settings: ScoringSettings = FAKE, **limits: Any) -> ScoringProgress:
     spent = judge.spent if isinstance(judge, Judge) else Usage
     return asyncio.run(
         score_pack(
@@ -86,7 +86,7 @@ def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **l
             settings,
             out=folder / "s.json",
             summary_out=folder / "m.json",
-            limits=Limits(**limits),
+            limits=ScoringLimits(**limits),
             spent=spent,
         )
     )
@@ -187,14 +187,14 @@ def test_what_ends_the_run_and_what_only_the_task(error: Exception, ends: bool, 
 @pytest.mark.parametrize(
     ("now", "says"),
     [
-        (Settings("other"), "with the judge 'fake', not 'other'"),
-        (Settings("fake", fingerprint="hot"), "with the fingerprint '', not 'hot'"),
-        (Settings("fake", prompt="new"), "with the prompt '', not 'new'"),
-        (Settings("fake", votes=3), "with the votes 1, not 3"),
-        (Settings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
+        (ScoringSettings("other"), "with the judge 'fake', not 'other'"),
+        (ScoringSettings("fake", fingerprint="hot"), "with the fingerprint '', not 'hot'"),
+        (ScoringSettings("fake", prompt="new"), "with the prompt '', not 'new'"),
+        (ScoringSettings("fake", votes=3), "with the votes 1, not 3"),
+        (ScoringSettings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
     ],
 )
-def test_scores_of_different_kinds_are_not_mixed(now: Settings, says: str, tmp_path: Path) -> None:
+def test_scores_of_different_kinds_are_not_mixed(now: ScoringSettings, says: str, tmp_path: Path) -> None:
     packed = a_pack(tmp_path, 1)
     score(packed, Judge(), tmp_path)
     before = (tmp_path / "s.json").read_bytes()
@@ -209,7 +209,7 @@ def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
     packed = a_pack(tmp_path, 1)
     score(packed, Judge(), tmp_path)
     judge = Judge()
-    score(packed, judge, tmp_path, Settings("fake", leaf_threshold=4, root_threshold=7.5))
+    score(packed, judge, tmp_path, ScoringSettings("fake", leaf_threshold=4, root_threshold=7.5))
     figures = stored(tmp_path / "m.json")["figures"]
     assert (figures["Leaf SR"], figures["Root SR"], judge.usd) == (100, 0, 0)
 
@@ -230,7 +230,7 @@ def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, nam
             {"usd": 1},
         )
         tasks.append(replace(task, **(change or {})) if place == 1 else task)
-    write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), DataSet(name, name)))
+    write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), SetIdentity(name, name)))
     return read_pack(folder / "pack.json")
 
 
@@ -321,8 +321,8 @@ def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
     turns = [[{"role": "assistant", "content": "first"}], [{"role": "assistant", "content": "last"}]]
     packed = a_pack(tmp_path, 1, assistant_outputs=turns)
     task = packed.tasks[0]
-    assert delivery_of(packed, task, Settings("fake")).trace == turns[0]
-    assert delivery_of(packed, task, Settings("fake", scoring="strict")).trace == turns
+    assert delivery_of(packed, task, ScoringSettings("fake")).trace == turns[0]
+    assert delivery_of(packed, task, ScoringSettings("fake", scoring="strict")).trace == turns
 
 
 def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(tmp_path: 
 
 
 def test_where_the_files_go_by_default() -> None:
-    assert default_out(Path("a/p.json"), Settings("openai/gpt 5")) == Path("a/p_openai-gpt-5_scores.json")
+    assert default_out(Path("a/p.json"), ScoringSettings("openai/gpt 5")) == Path("a/p_openai-gpt-5_scores.json")
     assert default_summary(Path("a/p_rules_scores.json")) == Path("a/p_rules_scores_summary.json")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from agentgauge import sandbox
 from bench_gta.workflow import confined, rendering
-from bench_gta.workflow.rendering import Shown, extended_parts
+from bench_gta.workflow.rendering import ShownFile, extended_parts
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
 from tests.tools.media import BROKEN, make_video
 
@@ -118,7 +118,7 @@ def test_links_are_not_followed(out: Path) -> None:
     (out.parent / "secret.txt").write_text("secret")
     for name, target in (("a.txt", out.parent / "secret.txt"), ("b.png", Path("/etc/passwd")), ("c.md", Path("c.md"))):
         (out / name).symlink_to(target)
-        assert conversions(out).show(str(out / name), 8) == Shown(why="it is a link")
+        assert conversions(out).show(str(out / name), 8) == ShownFile(why="it is a link")
 
 
 def test_what_is_no_regular_file_is_told(out: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench_gta.workflow.prompts import Unreadable, Verdict, median, read_reply
+from bench_gta.workflow.prompts import LeafVerdict, Unreadable, median, read_reply
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from bench_gta.workflow.prompts import Unreadable, Verdict, median, read_reply
     ],
 )
 def test_the_strict_reader_finds_the_object(reply: str, score: float, analysis: str) -> None:
-    assert read_reply(reply, strict=True) == Verdict(score, analysis, "")
+    assert read_reply(reply, strict=True) == LeafVerdict(score, analysis, "")
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_the_strict_reader_refuses_what_it_would_have_to_guess(reply: str, told:
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        ("[" * 100_000 + "5", Verdict(5.0, "regex fallback", "regex fallback")),
-        ('{"score": 1' + "0" * 5000 + "}", Verdict(10.0, "regex fallback", "regex fallback")),
-        ('{"score": 1' + "0" * 400 + "}", Verdict(10.0, "regex fallback", "regex fallback")),
-        ("nothing", Verdict(0.0, "parse failed", "parse failed")),
+        ("[" * 100_000 + "5", LeafVerdict(5.0, "regex fallback", "regex fallback")),
+        ('{"score": 1' + "0" * 5000 + "}", LeafVerdict(10.0, "regex fallback", "regex fallback")),
+        ('{"score": 1' + "0" * 400 + "}", LeafVerdict(10.0, "regex fallback", "regex fallback")),
+        ("nothing", LeafVerdict(0.0, "parse failed", "parse failed")),
     ],
 )
-def test_upstreams_rules_read_something_from_every_text(reply: str, expected: Verdict) -> None:
+def test_upstreams_rules_read_something_from_every_text(reply: str, expected: LeafVerdict) -> None:
     assert read_reply(reply) == expected
 
 
-def votes(*scores: float) -> list[Verdict]:
-    return [Verdict(score, f"because {score:g}", "") for score in scores]
+def votes(*scores: float) -> list[LeafVerdict]:
+    return [LeafVerdict(score, f"because {score:g}", "") for score in scores]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def votes(*scores: float) -> list[Verdict]:
     ],
 )
 def test_votes_come_to_their_median(scores: list[float], score: float, analysis: str) -> None:
-    assert median(votes(*scores)) == Verdict(score, analysis, "")
+    assert median(votes(*scores)) == LeafVerdict(score, analysis, "")
 
 
 def test_there_is_no_median_without_votes() -> None:

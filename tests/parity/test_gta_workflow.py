@@ -22,7 +22,7 @@ from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Sample
 from bench_gta.workflow import data, run, tree
 from bench_gta.workflow.metrics import figures, values_of
-from bench_gta.workflow.prompts import Verdict, leaf_fields, read_reply
+from bench_gta.workflow.prompts import LeafVerdict, leaf_fields, read_reply
 from bench_gta.workflow.score import detail as detail_of
 from bench_gta.workflow.score import run_result
 from bench_gta.workflow.trace import attached_files, compress, error_step, opening, records, until_error, with_tool_list
@@ -64,7 +64,7 @@ def test_reading_a_reply_of_the_judge(case: dict[str, Any]) -> None:
 # -- tree_scoring.json
 
 
-def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[Verdict]]:
+def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[LeafVerdict]]:
     root = tree.parse(checkpoints)
     verdicts = [read_reply(replies.pop(0)) for _ in tree.leaves(root)]
     return tree.aggregate(root, [verdict.score for verdict in verdicts]), verdicts

@@ -42,7 +42,7 @@ _EAST_ASIAN_DATES = (
 )  # numbers of formats that files in these languages do not spell out
 
 
-class Cell(NamedTuple):
+class WorkbookCell(NamedTuple):
     """``value``: a text, a number, a date …; None in an empty cell and for a formula whose result is not stored."""
 
     value: Any = None
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
     percent: bool = False  # shown in hundredths
 
 
-EMPTY = Cell()
+EMPTY = WorkbookCell()
 T = TypeVar("T")
 
 
@@ -64,7 +64,7 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class WorkbookSheet:
     title: str
     hidden: bool
     _part: str = field(repr=False)
@@ -74,12 +74,12 @@ class Sheet:
     def heading(self) -> str:
         return f"{self.title} (hidden)" if self.hidden else self.title
 
-    def rows(self) -> Iterator[list[Cell]]:
+    def rows(self) -> Iterator[list[WorkbookCell]]:
         """The rows, each up to its last cell that is not empty. A file can claim any number of empty ones."""
         return _Rows(self._book).read(self._part)
 
 
-def sheets(package: Package) -> list[Sheet]:
+def sheets(package: Package) -> list[WorkbookSheet]:
     """The sheets that hold cells, in order. They can be read while the package is open.
 
     Raises ToolError for a file of another kind, and any error of its parsers for damage.
@@ -96,7 +96,7 @@ def sheets(package: Package) -> list[Sheet]:
         target = package.relations(main).get(relation(sheet))
         if target is not None and target.kind == "worksheet" and package.has(target.part):
             hidden = sheet.get("state", "visible") != "visible"
-            found_sheets.append(Sheet(sheet.get("name", ""), hidden, target.part, book))
+            found_sheets.append(WorkbookSheet(sheet.get("name", ""), hidden, target.part, book))
     return found_sheets
 
 
@@ -155,7 +155,7 @@ class _Rows:
         self._book = book
         self._shared: dict[str, tuple[str, str]] = {}  # number of a shared formula → the formula, and where it stands
 
-    def read(self, part: str) -> Iterator[list[Cell]]:
+    def read(self, part: str) -> Iterator[list[WorkbookCell]]:
         given = 0
         for element in self._book.package.elements(part, "row"):
             place = int(float(element.get("r", given + 1)))
@@ -165,10 +165,10 @@ class _Rows:
             given += 1
             yield self._row(element)
 
-    def _row(self, row: Element) -> list[Cell]:
+    def _row(self, row: Element) -> list[WorkbookCell]:
         from openpyxl.utils import column_index_from_string
 
-        cells: dict[int, Cell] = {}
+        cells: dict[int, WorkbookCell] = {}
         column = 0
         for element in children(row, "c"):
             letters = element.get("r", "").rstrip("0123456789")
@@ -177,14 +177,14 @@ class _Rows:
                 cells[column] = cell
         return [cells.get(place, EMPTY) for place in range(1, max(cells, default=0) + 1)]
 
-    def _cell(self, element: Element) -> Cell:
+    def _cell(self, element: Element) -> WorkbookCell:
         format_ = _at(self._book.formats, element.get("s", "0"), Format())
         parts = {local(part): part for part in element}
         formula = parts.get("f")
         value = self._value(element.get("t", "n"), parts, format_)
         if formula is None:
-            return EMPTY if value is None else Cell(value, percent=format_.percent)
-        return Cell(value, self._formula(formula, element.get("r", ""), wanted=value is None), format_.percent)
+            return EMPTY if value is None else WorkbookCell(value, percent=format_.percent)
+        return WorkbookCell(value, self._formula(formula, element.get("r", ""), wanted=value is None), format_.percent)
 
     def _value(self, kind: str, parts: Mapping[str, Element], format_: Format) -> Any:
         if kind == "inlineStr":
@@ -320,10 +320,10 @@ class ReadXLSX(ReadingTool):
                 raise ToolError("the workbook has no sheet with cells")
             return self.shown(self._lines(found if self.option("all_sheets") else found[:1]))
 
-    def _lines(self, found: Sequence[Sheet]) -> Iterator[str]:
+    def _lines(self, found: Sequence[WorkbookSheet]) -> Iterator[str]:
         for index, sheet in enumerate(found):
             if len(found) > 1:
-                yield f"{chr(10) if index else ''}Sheet {sheet.heading}:"
+                yield f"{chr(10) if index else ''}WorkbookSheet {sheet.heading}:"
             yield from _rows(sheet.rows(), self.option("percent"))
 
 
@@ -335,7 +335,7 @@ def row_text(row: Sequence[str], delimiter: str = ",") -> str:
     return buffer.getvalue()[:-1]
 
 
-def _rows(rows: Iterable[Sequence[Cell]], percent: bool) -> Iterator[str]:
+def _rows(rows: Iterable[Sequence[WorkbookCell]], percent: bool) -> Iterator[str]:
     """Rows as CSV. Empty cells at the end of a row and empty rows at the end of a sheet are left out.
 
     Raises ToolError for more rows than a sheet may have, which a file can claim in a few letters.

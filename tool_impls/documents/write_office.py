@@ -248,14 +248,14 @@ SLIDES = (
 )
 
 
-class Line(NamedTuple):
+class SlideLine(NamedTuple):
     text: str
     level: int  # from 0
 
 
 class Slide(NamedTuple):
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[SlideLine, ...]
     pictures: tuple[Picture, ...]
 
 
@@ -323,7 +323,7 @@ def _read_slide(slide: Any, index: int) -> Slide:
     for name, value in (("title", title), ("content", content)):
         if not isinstance(value, str):
             raise ToolError(f"{name} of slide {index} must be a text; got {value!r:.80}")
-    lines: list[Line] = []
+    lines: list[SlideLine] = []
     pictures: list[Picture] = []
     for part in with_pictures(clean(content), paths=False):
         if isinstance(part, Picture):
@@ -333,10 +333,10 @@ def _read_slide(slide: Any, index: int) -> Slide:
     return Slide(" ".join(clean(title).split()), tuple(lines), tuple(pictures))
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> SlideLine:
     match = BULLET.fullmatch(text.rstrip())
     indent, rest = (match[1], match[2]) if match else ("", text)
-    return Line(rest.strip() or text.strip(), min(len(indent.expandtabs(4)) // 2, 4))
+    return SlideLine(rest.strip() or text.strip(), min(len(indent.expandtabs(4)) // 2, 4))
 
 
 def _add(presentation: Any, slide: Slide, album: DocumentPictures) -> None:
@@ -344,7 +344,7 @@ def _add(presentation: Any, slide: Slide, album: DocumentPictures) -> None:
 
     made = presentation.slides.add_slide(presentation.slide_layouts[1])
     made.shapes.title.text = slide.title
-    size = _size([Line(slide.title, 0)], TITLE_SIZES, TITLE_HEIGHT)
+    size = _size([SlideLine(slide.title, 0)], TITLE_SIZES, TITLE_HEIGHT)
     if size < TITLE_SIZES[0]:
         for paragraph in made.shapes.title.text_frame.paragraphs:
             paragraph.font.size = Pt(size)
@@ -361,7 +361,7 @@ def _add(presentation: Any, slide: Slide, album: DocumentPictures) -> None:
         made.shapes.add_picture(ready.stream(), Inches(left), Inches(top), Inches(width), Inches(height))
 
 
-def _fill(frame: Any, lines: Sequence[Line], room: float) -> None:
+def _fill(frame: Any, lines: Sequence[SlideLine], room: float) -> None:
     from pptx.util import Pt
 
     size = _size(lines, SIZES, room)
@@ -373,12 +373,12 @@ def _fill(frame: Any, lines: Sequence[Line], room: float) -> None:
             paragraph.font.size = Pt(size)
 
 
-def _size(lines: Sequence[Line], sizes: Sequence[int], room: float) -> int:
+def _size(lines: Sequence[SlideLine], sizes: Sequence[int], room: float) -> int:
     """The first of the sizes at which the lines fit into so many inches, else the last."""
     return next((size for size in sizes if _height(lines, size) <= room), sizes[-1])
 
 
-def _height(lines: Sequence[Line], size: int) -> float:
+def _height(lines: Sequence[SlideLine], size: int) -> float:
     """About how many inches the lines take at a size in points."""
     total = 0.0
     for line in lines:

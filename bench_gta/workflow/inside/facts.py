@@ -25,7 +25,7 @@ from agentgauge.core.errors import AgentGaugeError, ToolError
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.pictures import flattened
 from bench_gta.workflow.inside import media
-from bench_gta.workflow.inside.html import Page
+from bench_gta.workflow.inside.html import PageMeasurer
 from bench_gta.workflow.inside.media import written_in
 from bench_gta.workflow.inside.sheets import read_sheets
 from tool_impls.bounds import opened_picture
@@ -181,7 +181,7 @@ def _filled(row: Sequence[str]) -> int:
 
 
 def _html(path: Path) -> Found:
-    page = Page()
+    page = PageMeasurer()
     with reading("an HTML page"):
         page.feed(_decoded(path))
         page.close()

@@ -183,7 +183,7 @@ _INLINE_NAMES = "a abbr b bdi bdo cite code em i kbd mark q s samp small span st
 _INLINE = frozenset(_INLINE_NAMES.split())  # elements that end no line
 
 
-class Page(HTMLParser):
+class PageMeasurer(HTMLParser):
     """A parser of a page: feed it, close it, then read the result. An unclosed part hides only its own content."""
 
     def __init__(self) -> None:

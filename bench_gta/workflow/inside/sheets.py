@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tool_impls.documents.package import Package
-from tool_impls.documents.read_tables import Cell, Sheet, sheets, shown
+from tool_impls.documents.read_tables import WorkbookCell, WorkbookSheet, sheets, shown
 
 DEEPEST = 50  # cells that lead to one another, or brackets in brackets
 MOST_CELLS = 200_000  # of all ranges of a formula
@@ -201,7 +201,7 @@ def read_sheets(path: Path) -> dict[str, list[list[str]]]:
         found = {sheet: list(islice(sheet.rows(), MOST_ROWS)) for sheet in sheets(package)}
     formulas = Formulas({sheet.title: [list(map(_known, row)) for row in rows] for sheet, rows in found.items()})
 
-    def text(sheet: Sheet, row: int, column: int, cell: Cell) -> str:
+    def text(sheet: WorkbookSheet, row: int, column: int, cell: WorkbookCell) -> str:
         is_open = cell.value is None and cell.formula
         return shown(formulas.value(sheet.title, column, row) if is_open else cell.value, cell.percent)
 
@@ -214,6 +214,6 @@ def read_sheets(path: Path) -> dict[str, list[list[str]]]:
     }
 
 
-def _known(cell: Cell) -> Any:
+def _known(cell: WorkbookCell) -> Any:
     """The result where there is any, and else what is written in the cell."""
     return cell.formula or None if cell.value is None else cell.value
