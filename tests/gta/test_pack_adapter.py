@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -47,19 +46,3 @@ def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
         assert "report.md" in files
         assert task["assistant_outputs"][0][0]["content"] == f"I looked at {len(files) - 1} files and wrote report.md."
         assert task["meta"]["usd"] == 0.01 + 0.005 * (len(files) - 1)
-
-
-def test_an_app_that_fails_is_an_error(tmp_path: Path) -> None:
-    """Without the app's output the adapter hands its status on."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "app_output").mkdir()
-    (tmp_path / "prompt.txt").write_text("x")
-    done = subprocess.run(
-        [sys.executable, EXAMPLE / "adapter.py", "prompt.txt", "in", "files"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1 and "FileExistsError" in done.stderr
-    assert not (tmp_path / "final.txt").exists()

@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.sandbox.scratch import remove_tree
 from bench_gta.pack.create import MOST_ANSWER, read_ids
-from bench_gta.pack.format import read_pack
-from bench_gta.pack.task_folder import MOST_NOTES, escaped, made_harmless, plain_files, problem_of
+from bench_gta.pack.task_folder import problem_of
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
 
 pytestmark = pytest.mark.slow
@@ -58,24 +56,6 @@ def test_a_pack_of_folders_has_all_fields(data: Path, tmp_path: Path) -> None:
         "meta": {"elapsed_sec": 41.5, "usd": 0.25},
     }
     assert value["tasks"][1]["sample_idx"] == 2
-
-
-def test_end_json_itself_and_the_released_option_name_do_too(data: Path, tmp_path: Path) -> None:
-    results = write_outputs(tmp_path / "out", {8: "Hello!"})
-    assert (
-        pack(
-            "create",
-            "--result-dir",
-            results,
-            "--dataset-end-json",
-            data / "end.json",
-            "--out-pack",
-            tmp_path / "p.json",
-        )
-        == 0
-    )
-    assert stored(tmp_path / "p.json")["base_dir"] == "out"
-    assert read_pack(tmp_path / "p.json").base == results.resolve()
 
 
 def test_the_data_set_is_told_by_its_content(data: Path, tmp_path: Path) -> None:
@@ -133,13 +113,6 @@ def test_links_in_deliverables_are_left_out_and_noted(
     ]
     assert task["meta"]["notes"] == left_out
     assert "note: task 7: left out: files/passwd: is a link" in capsys.readouterr().out
-
-
-def test_a_folder_of_files_that_is_a_link_delivers_nothing(data: Path, tmp_path: Path) -> None:
-    results = write_outputs(tmp_path / "out", {7: "x"})
-    (results / "7/files").symlink_to("/etc")
-    assert create(results, data) == 0
-    assert stored(results / "pack.json")["tasks"][0]["attached_files"] == []
 
 
 def test_a_final_answer_that_is_too_long_is_cut(data: Path, tmp_path: Path) -> None:
@@ -224,13 +197,6 @@ def test_a_pack_beside_its_files_needs_no_base_dir_and_one_elsewhere_says_so(
     assert pack("check", elsewhere, "--data", data, "--base-dir", results) == 0
 
 
-def test_both_can_be_moved_together(data: Path, tmp_path: Path) -> None:
-    results = write_outputs(tmp_path / "out", {8: "Hello!"}, {"8/files/a.txt": "a"})
-    assert create(results, data) == 0
-    results.rename(tmp_path / "moved")
-    assert pack("check", tmp_path / "moved" / "pack.json", "--data", data) == 0
-
-
 def test_deliverables_alone_become_what_a_judge_understands(data: Path, tmp_path: Path) -> None:
     results = tmp_path / "out"
     write_outputs(
@@ -290,18 +256,6 @@ def test_copies_never_go_among_the_deliverables(
     assert (folder / "7/report.md").read_text() == "# Sum\n" and not (tmp_path / out_pack).exists()
 
 
-def test_a_folder_of_somebodys_own_is_not_taken_for_copies(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = write_outputs(tmp_path / "outputs", {}, {"7/report.md": "# Sum\n"})
-    own = write_outputs(tmp_path / "mine_files", {}, {"7/precious.md": "mine"})
-    for make in (lambda: None, lambda: (own.rename(tmp_path / "away"), own.symlink_to(tmp_path / "away"))):
-        make()
-        assert create(results, data, "--deliverables", "--out-pack", tmp_path / "mine.json") == 4
-        assert "and was not made by this command" in capsys.readouterr().out
-        assert (own / "7/precious.md").read_text() == "mine"
-
-
 def test_copies_are_replaced_as_a_whole_or_not_at_all(data: Path, tmp_path: Path) -> None:
     results = write_outputs(tmp_path / "outputs", {}, {"7/old.md": "old", "8/a.md": "a"})
     command = ("--deliverables", "--out-pack", tmp_path / "mine.json")
@@ -316,85 +270,6 @@ def test_copies_are_replaced_as_a_whole_or_not_at_all(data: Path, tmp_path: Path
     assert create(results, data, *command) == 0
     assert sorted(path.name for path in copies.rglob("*.md")) == ["new.md"]
     assert sorted(path.name for path in tmp_path.iterdir() if "mine" in path.name) == ["mine.json", "mine_files"]
-
-
-def test_a_file_that_cannot_be_copied_is_noted(data: Path, tmp_path: Path) -> None:
-    results = write_outputs(tmp_path / "outputs", {}, {f"7/{'x' * 251}.csv": "a", "7/b.md": "b"})
-    assert create(results, data, "--deliverables") == 0
-    task = stored(results / "pack.json")["tasks"][0]
-    assert task["attached_files"] == ["7/b.md"] and "it cannot be copied" in task["meta"]["notes"][0]
-
-
-def test_tasks_that_go_on_after_the_first_request_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    longer = [
-        {"role": "user", "content": "Say hello."},
-        {"role": "assistant", "content": "Hello."},
-        {"role": "user", "content": "Again."},
-    ]
-    data = write_tasks(tmp_path / "data", {**TASKS, "8": {**TASKS["8"], "dialogs": longer}})
-    assert create(write_outputs(tmp_path / "out", {7: "x", 8: "y"}), data) == 0
-    assert "the first request only, but these tasks have further ones: 8\n" in capsys.readouterr().out
-    assert create(write_outputs(tmp_path / "other", {7: "x"}), data) == 0
-    assert "first request" not in capsys.readouterr().out
-
-
-def test_names_are_fit_for_a_terminal_and_for_the_pack(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = write_outputs(tmp_path / "out", {7: "x"}, {"7/files/good.md": "g"})
-    with open(os.fsencode(results / "7/files") + b"/\xff.md", "w"):  # noqa: PTH123 - the name is no text
-        pass
-    (results / "7/files/\x1b[31m").symlink_to("good.md")
-    assert create(results, data) == 0
-    said = capsys.readouterr().out
-    assert (
-        "files/\\udcff.md: its name is not UTF-8" in said
-        and "files/\\x1b[31m: is a link" in said
-        and "\x1b" not in said
-    )
-    assert stored(results / "pack.json")["tasks"][0]["attached_files"] == ["7/files/good.md"]
-
-
-def test_notes_are_made_fit_and_few(tmp_path: Path) -> None:
-    assert escaped("a\tb\u202e\ud800é") == "a\\tb\\u202e\\ud800é"
-    for number in range(MOST_NOTES + 3):
-        (tmp_path / f"{number:03}").symlink_to("x")
-    skipped = plain_files(tmp_path).skipped
-    assert (len(skipped), skipped[0], skipped[-1]) == (MOST_NOTES + 1, "000: is a link", "and 3 more")
-
-
-@pytest.mark.parametrize(("levels", "reached"), [(1500, True), (2500, False)])
-def test_folders_may_be_nested_as_deep_as_paths_go_and_deeper(levels: int, reached: bool, tmp_path: Path) -> None:
-    here = os.open(tmp_path, os.O_RDONLY)
-    try:
-        for _ in range(levels):
-            os.mkdir("d", dir_fd=here)
-            above, here = here, os.open("d", os.O_RDONLY, dir_fd=here)
-            os.close(above)
-        os.close(os.open("file", os.O_CREAT, dir_fd=here))
-    finally:
-        os.close(here)
-    try:
-        found, notes = plain_files(tmp_path / "d"), made_harmless(tmp_path / "d")
-    finally:
-        remove_tree(tmp_path / "d")  # pytest could not
-    if reached:
-        assert (len(found.files), found.skipped, notes) == (1, [], [])
-    else:
-        assert found.files == [] and "(File name too long)" in found.skipped[0] and "(File name too long)" in notes[0]
-
-
-def test_rights_are_given_back_but_not_through_links(tmp_path: Path) -> None:
-    (tmp_path / "own/in").mkdir(parents=True)
-    (tmp_path / "own/in/file").write_text("x")
-    (tmp_path / "other").write_text("y")
-    (tmp_path / "own/link").symlink_to(tmp_path / "other")
-    for name in ("other", "own/in/file", "own/in", "own"):
-        (tmp_path / name).chmod(0)
-    assert made_harmless(tmp_path / "own") == []
-    modes = [(tmp_path / name).lstat().st_mode & 0o777 for name in ("own", "own/in", "own/in/file", "other")]
-    assert modes == [0o700, 0o700, 0o600, 0]
-    assert "cannot be opened again" in made_harmless(tmp_path / "nowhere")[0]
 
 
 def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path) -> None:
@@ -413,17 +288,6 @@ def test_office_files_become_pdf_or_stay_with_a_note(data: Path, tmp_path: Path)
     assert any(note.startswith("not converted: broken.docx") for note in task["meta"]["notes"])
     assert "7/report.pdf" in task["attached_files"]
     assert (results / "pack_files/7/report.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_what_lies_below_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b/z").write_text("")
-    (tmp_path / "a").write_text("")
-    (tmp_path / "loop").symlink_to(tmp_path)
-    found = plain_files(tmp_path)
-    assert found.files == ["a", "b/z"]
-    assert found.skipped == ["loop: is a link"]
-    assert plain_files(tmp_path / "nowhere").files == []
 
 
 @pytest.mark.parametrize(

@@ -136,19 +136,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-FIELDS = ["task_id", "sample_idx", "origin_prompt", "assistant_outputs", "attached_files", "full_tree", "meta"]
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(task=st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)), top=JSON)
-def test_any_task_is_read_or_refused(task: Any, top: Any, tmp_path: Path) -> None:
-    for value in (top, {**GOOD, "tasks": [{**GOOD["tasks"][0], **task}]}):
-        path = put(tmp_path, value)
-        try:
-            read = read_pack(path)
-        except DataProblem:
-            continue
-        assert all(isinstance(each, PackTask) for each in read.tasks)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,20 +14,18 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.config import Config, ModelTable, Prices
+from agentgauge.core.config import Config
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
-from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, require_safe, write_pack
+from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_pack
 from bench_gta.pack.results import ScoringSettings
 from bench_gta.pack.score import (
     ScoringLimits,
     ScoringProgress,
     config_for,
-    default_out,
     default_summary,
     delivery_of,
-    graded,
     score_pack,
 )
 from bench_gta.workflow.judge import Delivery
@@ -39,7 +36,6 @@ from tests.plugin.project import Project, python
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 TREE = [{"id": "1", "weight": 1, "requirements": "a"}, {"id": "2", "weight": 3, "requirements": "b"}]
 FAKE = ScoringSettings("fake")
 
@@ -90,43 +86,6 @@ def score(packed: Pack, judge: Any, folder: Path, settings: ScoringSettings = FA
             spent=spent,
         )
     )
-
-
-def test_a_record_has_every_field(tmp_path: Path) -> None:
-    packed = a_pack(tmp_path, 5, meta={"elapsed_sec": 90, "usd": 0.5}, attached_files=("gone.pdf",))
-    score(packed, Judge(), tmp_path)
-    details = stored(tmp_path / "s.json")
-    assert details["pack_sha1"] == packed.sha1
-    record = details["task_results"]["5"]
-    assert record["duration_sec"] >= 0 and record["started_utc"] <= record["finished_utc"]
-    assert (record["task_id"], record["status"], record["attempt"], record["score"]) == (5, "ok", 1, 7.0)
-    assert record["missing_files"] == ["gone.pdf"]
-    assert record["agent"] == {"elapsed_sec": 90, "usd": 0.5}
-    assert record["judge_usd"] == 1
-    assert record["detail"]["nodes"][1] == {
-        "id": "2",
-        "score": 8.0,
-        "analysis": ".",
-        "replies": ['{"score": 8, "analysis": "."}'],
-        "cached": 0,
-    }
-    assert record["detail"]["tree"] == {
-        "id": "root",
-        "value": 7.0,
-        "sub_tasks": [{"id": "1", "value": 4.0}, {"id": "2", "value": 8.0}],
-    }
-    summary = stored(tmp_path / "m.json")
-    assert summary["figures"] == {
-        "Root Score": 7,
-        "Root Score (scored)": 7,
-        "Leaf SR": 50,
-        "Root SR": 100,
-        "Tasks": 1,
-        "Leaves": 2,
-    }
-    assert summary["agent"] == {"elapsed_sec": 90, "usd": 0.5}
-    assert summary["judge_usd"] == 1
-    assert [row["Leaf SR"] for row in summary["sensitivity"]["rows"]] == [50, 50, 50, 50, 0]
 
 
 def test_it_stops_half_way_and_resumes_without_paying_again(tmp_path: Path) -> None:
@@ -257,17 +216,6 @@ def test_a_score_counts_as_long_as_what_was_judged_is_the_same(
     assert stored(tmp_path / "s.json")["task_results"]["1"]["attempt"] == 1 + len(again)
 
 
-def test_a_file_with_other_content_is_judged_again(tmp_path: Path) -> None:
-    packed = a_set(tmp_path, 1, 2)
-    score(packed, Judge(), tmp_path)
-    (tmp_path / "f/2.txt").write_text("delivered anew")
-    judge = Judge()
-    assert score(packed, judge, tmp_path, max_tasks=0).summary["summary"]["n_ok"] == 1
-    assert score(packed, judge, tmp_path).judged == (2,)
-    (tmp_path / "f/1.txt").unlink()
-    assert score(packed, judge, tmp_path).judged == (1,)
-
-
 def test_a_pack_that_grows_goes_on_and_one_that_shrinks_counts_only_its_own(tmp_path: Path) -> None:
     score(a_set(tmp_path, 1), Judge(), tmp_path)
     assert score(a_set(tmp_path, 1, 2, 3), Judge(), tmp_path).judged == (2, 3)
@@ -275,19 +223,6 @@ def test_a_pack_that_grows_goes_on_and_one_that_shrinks_counts_only_its_own(tmp_
     assert (scored.judged, scored.summary["summary"]["n_ok"]) == ((), 1)
     assert (scored.summary["judge_usd"], scored.summary["agent"]["usd"]) == (1, 1)
     assert list(stored(tmp_path / "s.json")["task_results"]) == ["1", "2", "3"], "nothing that was paid is lost"
-
-
-def test_scores_of_another_task_set_are_refused(tmp_path: Path) -> None:
-    score(a_set(tmp_path, 1), Judge(), tmp_path)
-    with pytest.raises(UsageProblem, match="the scores of another pack"):
-        score(a_set(tmp_path, 1, name="other"), Judge(), tmp_path)
-
-
-def test_what_is_kept_by_force_stays(tmp_path: Path) -> None:
-    score(a_set(tmp_path, 1), Judge(), tmp_path)
-    changed = a_set(tmp_path, 1, change={"origin_prompt": ["else"]}, name="other")
-    assert score(changed, Judge(), tmp_path, force_resume=True).judged == ()
-    assert score(changed, Judge(), tmp_path).judged == ()
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), UsageProblem("a key is missing")])
@@ -325,33 +260,6 @@ def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
     assert delivery_of(packed, task, ScoringSettings("fake", scoring="strict")).trace == turns
 
 
-def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/link").symlink_to("/etc/passwd")
-    for name in ("/etc/passwd", "../secret", "link"):
-        packed = a_pack(tmp_path / "in", 1, attached_files=(name,))
-        judge = Judge()
-        with pytest.raises(UsageProblem, match="it is not shown to a judge"):
-            score(packed, judge, tmp_path)
-        assert judge.usd == 0
-    require_safe(a_pack(tmp_path / "in", 1, attached_files=("gone.pdf",)))
-
-
-def test_where_the_files_go_by_default() -> None:
-    assert default_out(Path("a/p.json"), ScoringSettings("openai/gpt 5")) == Path("a/p_openai-gpt-5_scores.json")
-    assert default_summary(Path("a/p_rules_scores.json")) == Path("a/p_rules_scores_summary.json")
-
-
-def test_a_judge_without_a_reply_is_no_score() -> None:
-    with pytest.raises(DataProblem, match="gave no reply"):
-        graded(TREE, [{"replies": []}, {"replies": ["5"]}], sample_idx=1, strict=False)
-    with pytest.raises(DataProblem, match="2 leaves, but there are 1 scores"):
-        graded(TREE, [{"replies": ["5"]}], sample_idx=1, strict=False)
-    assert (
-        graded(TREE, [{"replies": ["5"]}, {"replies": ["no", "9", "9"]}], sample_idx=1, strict=False)["fallbacks"] == 4
-    )
-
-
 @pytest.mark.parametrize(
     ("votes", "url", "says"),
     [
@@ -363,13 +271,6 @@ def test_a_judge_without_a_reply_is_no_score() -> None:
 def test_what_the_rules_cannot_do(votes: int, url: str | None, says: str) -> None:
     with pytest.raises(UsageProblem, match=says):
         config_for("rules", votes, url, Config())
-
-
-def test_an_address_goes_over_the_one_in_the_configuration() -> None:
-    config = Config(models={"mine": ModelTable(model="m", url="http://a/v1", prices=Prices(1, 2))})
-    table = config_for("mine", 1, " http://b/v1/chat/completions ", config).models["mine"]
-    assert (table.url, table.model, table.prices) == ("http://b/v1", "m", Prices(1, 2))
-    assert config_for("gpt-5.2", 1, "", config) is config
 
 
 # -- the command, with a judge behind an endpoint
@@ -491,41 +392,6 @@ def test_missing_files_are_told_before_a_model_is_paid(
     assert stored(made[0].with_name("pack_judge_scores.json"))["task_results"]["7"]["missing_files"] == [
         "7/files/report.md"
     ]
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("figures", "Root Score"), "x"),
-        (("agent", "usd"), []),
-        (("settings", "leaf_threshold"), None),
-        (("settings",), []),
-        (("summary",), None),
-    ],
-)
-def test_a_damaged_summary_is_one_sentence(
-    place: tuple[str, ...], value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    score(a_pack(tmp_path, 1), Judge(), tmp_path)
-    summary = stored(tmp_path / "m.json")
-    inner = summary
-    for word in place[:-1]:
-        inner = inner[word]
-    inner[place[-1]] = value
-    (tmp_path / "m_summary.json").write_text(json.dumps(summary))
-    assert pack("table", tmp_path / "m_summary.json") == 4
-    assert "has no summary beside it that can be read" in capsys.readouterr().out
-
-
-def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
-    score(a_pack(tmp_path, 1), Judge(), tmp_path)
-    (tmp_path / "m.json").rename(tmp_path / "m_summary.json")
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "agentgauge.cli.main", "pack", "table", str(tmp_path / "m_summary.json")]
-    with os.fdopen(writing, "wb") as closed:
-        done = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import ToolFault
-from agentgauge.core.tools import ToolOutput
 from bench_gta.pack import tools
-from bench_gta.pack.format import write_json
-from bench_gta.pack.task_folder import read_record, step_figures
 from tests.gta.pack_data import pack, stored, write_tasks
 
 pytestmark = pytest.mark.slow
@@ -200,61 +194,3 @@ def test_the_log_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(3):
         log.refused("A" * 20, {}, "no")
     assert len(log.record(())["calls"]) == 1 and log.record(())["left_out"] == 2
-
-
-class Box:
-    """A tool box with a tool that hangs, and one whose server has gone."""
-
-    async def call(self, name: str, arguments: Mapping[str, Any], **_: Any) -> tuple[ToolOutput, ...]:
-        if name == "Hang":
-            await asyncio.Event().wait()
-        raise ToolFault("the tool server has gone")
-
-
-def test_calls_that_nobody_waits_for_and_faults_are_in_the_log(tmp_path: Path) -> None:
-    async def main() -> None:
-        box: Any = Box()
-        waiting = asyncio.create_task(log.run("Hang", {}, box, ()))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(ToolFault):
-            await log.run("Gone", {}, box, ())
-
-    made = tmp_path / "made"
-    made.mkdir()
-    log = tools.TaskTools(1, made, {})
-    asyncio.run(main())
-    assert [(call["name"], call["error"]) for call in log.record(())["calls"]] == [
-        ("Hang", "the agent did not wait for the end"),
-        ("Gone", "the tool server has gone"),
-    ]
-    assert log.deliver(tmp_path) == ["Gone failed, which is not the agent's fault: the tool server has gone"]
-
-
-def test_a_full_log_fits_into_a_record(tmp_path: Path) -> None:
-    class Talks:
-        async def call(self, *_: Any, **__: Any) -> tuple[ToolOutput, ...]:
-            return (ToolOutput("text", "\U0001f600" * 5000),)
-
-    async def main() -> None:
-        box: Any = Talks()
-        for _ in range(tools.MOST_CALLS):
-            await log.run("Talk", {"text": "é" * 100}, box, ())
-
-    log = tools.TaskTools(1, tmp_path, {})
-    asyncio.run(main())
-    write_json(tmp_path / "run.json", {"tools": log.record(())})
-    found = read_record(tmp_path)["tools"]  # raises for one that is too large
-    assert len(found["calls"]) + found["left_out"] == tools.MOST_CALLS and found["left_out"]
-    assert found["calls"][-1]["outputs"] == "[left out]"
-
-
-@pytest.mark.parametrize("meta", [{}, {"tools": None}, {"tools": "x"}])
-def test_without_a_log_there_are_no_figures(meta: dict[str, Any]) -> None:
-    assert step_figures([meta]) is None
-
-
-@pytest.mark.parametrize("log", [{}, {"calls": 3}, {"calls": [None, 1]}, {"calls": [], "expected": {}}])
-def test_a_log_of_others_may_hold_anything(log: dict[str, Any]) -> None:
-    figures = step_figures([{"tools": log}])
-    assert figures is not None and figures["Tasks"] == 1 and figures["Errors"] is None

@@ -178,22 +178,6 @@ INPUTS = (Parameter("image", "image"), Parameter("text", "bbox"), *SAVING)
 SERVED = Tool("DrawBox", "Draws.", INPUTS, (Parameter("image"),))
 
 
-@pytest.mark.parametrize(
-    ("task", "inputs"),
-    [(EndToEnd(), ["image", "bbox", "output_dir", "filename"]), (StepByStep(), ["image", "bbox"])],
-    ids=lambda value: getattr(value, "name", ""),
-)
-def test_inputs_that_only_the_tool_server_offers_are_shown_end_to_end(
-    task: Task,
-    inputs: list[str],
-    write: Write,
-    tmp_path: Path,
-) -> None:
-    model = Model(lambda request: ChatReply("Done."))
-    solve(task, load(write(), "9", task.name), model, tmp_path, box=Box({"DrawBox": SERVED}))
-    assert list(model.requests[0].tools[0]["function"]["parameters"]["properties"]) == inputs
-
-
 def test_an_input_that_only_the_tool_server_offers_reaches_the_tool(write: Write, tmp_path: Path) -> None:
     sample = load(write(), "9", "gta_atomic.e2e")
     arguments = {"image": f"{sample.root}/image/a.png", "bbox": "1 1 2 2", "output_dir": "made", "filename": "b"}

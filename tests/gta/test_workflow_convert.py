@@ -4,25 +4,18 @@ wkhtmltopdf."""
 from __future__ import annotations
 
 import sys
-import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentgauge import sandbox
-from agentgauge.core.pictures import flattened
 from bench_gta.workflow import confined, rendering
-from bench_gta.workflow.inside import media
 from bench_gta.workflow.inside.html import as_markdown
 from tests.gta.deliverables import book, conversions, letter, pictures, png, said, show, slides, word
 from tests.tools.media import make_sound, make_video, number_of, tone
-from tool_impls.bounds import read_picture
-from tool_impls.documents.markdown import blocks
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
@@ -89,12 +82,6 @@ def test_without_programs_a_page_is_shown_by_what_it_says(out: Path) -> None:
     assert "Grüße" in said(shown) and "its layout and colours are not shown" in shown.note and pictures(shown) == 1
 
 
-@pytest.mark.usefixtures("bare")
-def test_without_programs_a_drawing_is_shown_by_its_source(out: Path) -> None:
-    shown = show(out, "a.svg", "<svg/>")
-    assert shown.text == "<svg/>" and shown.note == "SVG drawing, shown as its source; text, 6 bytes"
-
-
 def test_markdown_and_its_picture_become_a_pdf(out: Path) -> None:
     (out / "my chart.png").write_bytes(png())
     shown = show(out, "a.md", "# Title\n\nSome **text**.\n\n![](my%20chart.png)\n")
@@ -130,11 +117,6 @@ def test_tables_and_code_are_shown_as_text(name: str, content: bytes | str, text
     assert show(out, name, content).text == text
 
 
-def test_long_texts_are_cut_and_say_so(out: Path) -> None:
-    text = show(out, "a.csv", "ü" * 100_000).text
-    assert text == "ü" * rendering.MOST_TEXT + "\n[cut here: only the first 20,000 characters are shown]"
-
-
 def test_what_is_no_text_and_nothing_else_is_named(out: Path) -> None:
     assert show(out, "a.bin", bytes(range(256))).why == "its kind is not known, and it is no text"
 
@@ -161,28 +143,6 @@ def test_other_pictures_become_png(name: str, kind: str, out: Path) -> None:
     shown = show(out, name, png(kind=kind))
     assert Path(shown.files[0]).read_bytes().startswith(b"\x89PNG")
     assert f"{kind} picture" in shown.note and "made by Pillow" in shown.note
-
-
-@pytest.mark.parametrize("name", ["clear.png", "turned.jpg", "deep.png", "inks.jpg"])
-def test_pictures_are_shown_as_tools_see_them(name: str, out: Path) -> None:
-    from PIL import Image, ImageChops, ImageDraw, ImageStat
-
-    white, exif = Image.new("RGBA", (200, 60), (0, 0, 0, 0)), Image.Exif()
-    ImageDraw.Draw(white).text((10, 10), "Total 45", fill="white", font_size=36)
-    exif[0x0112] = 6
-    images = {
-        "clear.png": white,
-        "turned.jpg": white.convert("RGB"),
-        "deep.png": white.convert("L").convert("I").point(lambda value: value * 257).convert("I;16"),
-        "inks.jpg": white.convert("CMYK"),
-    }
-    shown = show(out, name, lambda path: images[name].save(path, exif=exif if name == "turned.jpg" else b""))
-    seen = flattened(read_picture(out / name, "it"))
-    assert media.picture(out / name, read=False)["look"] == media.look_of(seen)
-    with Image.open(shown.files[0]) as image:
-        assert image.mode == "RGB" and image.size == ((60, 200) if name == "turned.jpg" else (200, 60))
-        assert max(ImageStat.Stat(ImageChops.difference(image, seen)).mean) < 1 and "made by Pillow" in shown.note
-        assert "{} by {} pixels".format(*image.size) in shown.note
 
 
 def test_a_moving_picture_is_shown_by_frames(out: Path) -> None:
@@ -234,14 +194,6 @@ def test_an_archive_is_listed_and_not_unpacked(out: Path) -> None:
         shown.text == "'../../up.txt': 5 bytes\n'line\\nend': 1 bytes"
         and "ZIP archive of 2 members, 6 bytes" in shown.note
     )
-
-
-def test_a_tar_archive_is_listed(out: Path) -> None:
-    def packed(path: Path) -> None:
-        with tarfile.open(path, "w:gz") as archive:
-            archive.addfile(tarfile.TarInfo("a/b.txt"))
-
-    assert show(out, "a.tar.gz", packed).text == "'a/b.txt': 0 bytes"
 
 
 def test_a_pdf_is_sent_as_it_is(out: Path) -> None:
@@ -297,20 +249,6 @@ def test_wkhtmltopdf_comes_first_for_pages(played: Callable[[str], None], out: P
     assert "plain rendering" in show(out, "a.md", "x").note
 
 
-def test_upstream_gives_wkhtmltopdf_all_four_kinds(played: Callable[[str], None], out: Path) -> None:
-    played(f"assert words == ['--quiet'], words\n{WRITES}")
-    made = conversions(out, upstream=True)
-    for name in ("a.html", "a.md", "a.txt", "a.json"):
-        (out / name).write_text(f"[{len(name)}]")
-        assert made.to_pdf(str(out / name)) is not None
-        assert made.notes[str(out / name)].endswith("made by wkhtmltopdf")
-
-
-def test_a_pdf_that_was_made_counts_though_the_program_complains(played: Callable[[str], None], out: Path) -> None:
-    played(f"{WRITES}\nsys.exit(1)")
-    assert "made by wkhtmltopdf" in show(out, "a.html", "<p>x").note
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -358,33 +296,3 @@ def test_html_as_markdown(page: str, text: str) -> None:
 
 def test_nesting_without_end_is_read_in_linear_time() -> None:
     assert "inmost" in as_markdown("<div>" * 100_000 + "inmost")
-
-
-PIECES = st.sampled_from(
-    [
-        "<table>",
-        "<tr>",
-        "<td>",
-        "</td>",
-        "</table>",
-        "<ul>",
-        "<ol>",
-        "<li>",
-        "</ul>",
-        "<pre>",
-        "</pre>",
-        "<b>",
-        "<p>",
-        "<script>",
-        "<img",
-        "src=x>",
-        "`",
-        "|",
-        "\n",
-    ]
-)
-
-
-@given(st.lists(PIECES | st.text(max_size=5)))
-def test_any_page_is_read(pieces: list[str]) -> None:
-    assert isinstance(list(blocks(as_markdown("".join(pieces)))), list)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import time
 import zipfile
@@ -14,7 +13,7 @@ import pytest
 
 from agentgauge import sandbox
 from bench_gta.workflow import confined, rendering
-from bench_gta.workflow.rendering import ShownFile, extended_parts
+from bench_gta.workflow.rendering import ShownFile
 from tests.gta.deliverables import claiming, conversions, letter, png, show, word
 from tests.tools.media import BROKEN, make_video
 
@@ -98,34 +97,11 @@ def test_a_hostile_file_is_told_and_no_more(case: str, out: Path) -> None:
     assert list((out.parent / "scratch").glob("code-*")) == []
 
 
-def test_a_drawing_with_entities_is_shown_by_its_source(out: Path) -> None:
-    shown = show(out, "a.svg", f"{ENTITIES}<svg>&b;</svg>")
-    assert shown.files == () and "&b;" in shown.text and "root:" not in shown.text
-
-
-def test_a_video_that_claims_hours_is_as_long_as_its_frames(out: Path) -> None:
-    def lying(path: Path) -> None:
-        make_video(path, 20, rate=10)
-        data = bytearray(path.read_bytes())
-        at = data.find(b"mvhd")
-        struct.pack_into(">I", data, at + 20, 2**32 - 2)  # its length, in units of a thousandth of a second
-        path.write_bytes(data)
-
-    assert "video of 2.0 s" in show(out, "a.mp4", lying).note
-
-
 def test_links_are_not_followed(out: Path) -> None:
     (out.parent / "secret.txt").write_text("secret")
     for name, target in (("a.txt", out.parent / "secret.txt"), ("b.png", Path("/etc/passwd")), ("c.md", Path("c.md"))):
         (out / name).symlink_to(target)
         assert conversions(out).show(str(out / name), 8) == ShownFile(why="it is a link")
-
-
-def test_what_is_no_regular_file_is_told(out: Path) -> None:
-    os.mkfifo(out / "a.txt")
-    (out / "b.txt").mkdir()
-    made = conversions(out)
-    assert made.show(str(out / "a.txt"), 8).why == made.show(str(out / "b.txt"), 8).why == "it is no regular file"
 
 
 def test_a_page_gets_nothing_but_pictures_below_its_folder(out: Path) -> None:
@@ -144,16 +120,6 @@ def test_a_page_gets_nothing_but_pictures_below_its_folder(out: Path) -> None:
     ]
     (out / "a.html").write_text("".join(f'<img src="{name}">' for name in names))
     assert list(confined.take(out / "a.html").companions) == ["deep/real.png?v=1"]
-
-
-def test_a_drawing_that_is_no_text_is_told(out: Path) -> None:
-    assert show(out, "a.svg", bytes(range(256))).why == "its kind is not known, and it is no text"
-
-
-def test_a_folder_that_is_called_as_the_page_is_harmless(out: Path) -> None:
-    (out / "a_page.html").mkdir()
-    (out / "a_page.html" / "b.png").write_bytes(png())
-    assert show(out, "a page.html", '<p>x<img src="a_page.html/b.png">').why == ""
 
 
 def test_a_conversion_that_does_not_end_is_ended(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,29 +158,3 @@ def test_a_child_that_was_taken_over_gains_nothing(answer: Any, out: Path, taken
     taken_over(lambda *words, **options: answer)
     shown = show(out, "a.txt", "hello")
     assert shown.why and shown.files == ()
-
-
-@pytest.mark.parametrize("name", ["page.html", "a.svg", "a.docx", "plain", "a.pdf", "a.PNG"])
-def test_a_child_that_was_taken_over_hands_on_no_other_kind_of_file(
-    name: str, out: Path, taken_over: TakenOver
-) -> None:
-    def answer(*words: Any, folder: Path, **options: Any) -> Any:
-        (folder / name).write_bytes(b"<script>alert(1)</script>")
-        return {"note": "x", "files": [name]}
-
-    taken_over(answer)
-    shown = show(out, "a.txt", "hello")
-    assert shown.why.startswith("what was made of it is no ") and shown.files == ()
-
-
-def test_a_judge_is_told_of_good_and_bad_files_alike(out: Path) -> None:
-    (out / "a.csv").write_text("a,b")
-    (out / "b.png").write_bytes(claiming(60_000, 60_000))
-    found = extended_parts([out / "a.csv", out / "b.png", out / "gone.pdf"], convert=conversions(out))
-    assert [part["text"].split("\n")[0] for part in found[:2]] == [
-        "[File a.csv: text, 3 bytes]",
-        "[File a.csv as text, with > before each line:]",
-    ]
-    assert "- b.png: it has more than 128 million pixels" in found[2]["text"] and found[2]["text"].endswith(
-        "- gone.pdf: it does not exist"
-    )

@@ -8,7 +8,7 @@ import pytest
 
 from agentgauge import sandbox
 from bench_gta.workflow import confined
-from tests.gta.deliverables import book, pictures, png, said, show, slides, word
+from tests.gta.deliverables import book, pictures, png, said, show, word
 
 for package in ("PIL", "av", "docx", "pptx", "openpyxl", "pypdf", "reportlab"):
     pytest.importorskip(package)
@@ -33,11 +33,6 @@ def test_a_word_document_becomes_a_pdf_by_libreoffice(out: Path) -> None:
     )
     assert "Thursday is the busiest day, 12 € für alle." in said(shown) and "Thursday" in shown.instead
     assert Path(shown.files[0]).name == "plan.pdf"
-
-
-def test_slides_become_pages(out: Path) -> None:
-    shown = show(out, "deck.presentationml.presentation", slides)
-    assert shown.note.endswith("2 pages") and "Second" in said(shown)
 
 
 def test_a_workbook_is_shown_as_pages_and_as_values(out: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -72,19 +71,3 @@ def test_links_are_not_followed(folder: Path) -> None:
     (folder / "link.txt").symlink_to(folder.parent / "private.txt")
     (folder / "up").symlink_to(folder.parent, target_is_directory=True)
     assert not {"link.txt", "up/private.txt"} & set(names(folder, {"role": "tool", "content": f"{folder}/link.txt"}))
-
-
-def test_a_name_that_no_record_can_hold_is_left_out(folder: Path) -> None:
-    with open(os.fsencode(folder) + b"/bad\xff.txt", "wb"):  # noqa: PTH123 - a name in bytes
-        pass
-    assert names(folder) == ["a.csv", "b.wav", "data.csv", "notes", "site/index.html"]
-
-
-def test_something_that_is_no_file_is_left_out(folder: Path) -> None:
-    os.mkfifo(folder / "pipe.txt")
-    assert "pipe.txt" not in names(folder)
-
-
-@pytest.mark.parametrize("missing", [None, Path("/nowhere/at/all")])
-def test_without_a_folder_nothing_is_delivered(missing: Path | None) -> None:
-    assert attached_files([[{"role": "tool", "content": "/etc/hosts"}]], extended=True, folder=missing) == []

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.chat import ChatReply
 from agentgauge.core.config import Config, ModelTable
-from agentgauge.core.errors import AgentGaugeError, DataProblem, Fault, UsageProblem
-from bench_gta.workflow.judge import NONE, Delivery, ModelJudge, RulesJudge, open_judgements, scored
-from bench_gta.workflow.prompts import JUDGE
+from agentgauge.core.errors import AgentGaugeError, DataProblem, Fault
+from bench_gta.workflow.judge import NONE, Delivery, scored
 from bench_gta.workflow.score_files import make_judge
 from tests.model import fault_server as serve
 from tests.model.files_server import FilesServer, pdf, png, response, said
-from tests.tools.media import make_video
 
 pytestmark = pytest.mark.slow
 
@@ -117,14 +113,6 @@ def test_files_are_uploaded_once_and_shown_at_every_leaf(folder: Path, tmp_path:
             "input_text",
         ]
         assert content(server, number)[-1]["text"] == "[Attached audio file exists: speech.wav]"
-
-
-def test_films_are_shown_as_frames(folder: Path, tmp_path: Path) -> None:
-    make_video(folder / "film.mp4", 60)  # 6 s: pictures at 0, 2.5 and 5 s
-    with FilesServer(answers=replies(words(8))) as server:
-        judged(server.url, delivery(folder, "film.mp4", tree=TREE[:1]), tmp_path / "s")
-    assert [part["type"] for part in content(server)] == ["input_text"] + ["input_image"] * (len(content(server)) - 1)
-    assert 2 <= len(server.uploaded) <= 3
 
 
 def test_pages_become_pdfs_and_office_files_reach_the_judge_only_beyond_parity(folder: Path, tmp_path: Path) -> None:
@@ -236,15 +224,6 @@ def test_what_is_paid_for_is_never_asked_again(folder: Path, tmp_path: Path) -> 
     assert [leaf["cached"] for leaf in first + second] == [0, 0, 1, 1]
 
 
-def test_the_same_delivery_in_another_folder_is_known(folder: Path, tmp_path: Path) -> None:
-    cache, other = str(tmp_path / "cache"), tmp_path / "elsewhere"
-    shutil.copytree(folder, other)
-    with FilesServer(answers=replies(words(8))) as server:
-        judged(server.url, delivery(folder, "report.pdf"), tmp_path / "s", cache=cache)
-        told = judged(server.url, delivery(other, "report.pdf"), tmp_path / "s", cache=cache)
-    assert [leaf["cached"] for leaf in told] == [1, 1]
-
-
 def _other_file(folder: Path) -> dict[str, Any]:
     (folder / "report.pdf").write_bytes(pdf(2))
     return {}
@@ -281,14 +260,6 @@ def test_verdicts_count_for_the_address_that_gave_them(folder: Path, tmp_path: P
         with FilesServer(answers=replies(words(score))) as server:
             told = judged(server.url, given, tmp_path / "s", cache=cache)
         assert told[0]["replies"] == [words(score)]
-
-
-@pytest.mark.parametrize("text", ["I cannot judge this.", '{"analysis": "no score"}', '{"score": 90}'])
-def test_what_cannot_be_read_is_asked_again_by_the_next_run(text: str, folder: Path, tmp_path: Path) -> None:
-    given, cache = delivery(folder, tree=TREE[:1]), str(tmp_path / "cache")
-    with FilesServer(answers=replies(text, words(7))) as server:
-        first, second = (judged(server.url, given, tmp_path / "s", cache=cache) for _ in range(2))
-    assert (first[0]["replies"], second[0]["replies"]) == ([text], [words(7)])
 
 
 def test_a_fault_at_one_leaf_keeps_the_others_that_were_paid(folder: Path, tmp_path: Path) -> None:
@@ -337,21 +308,6 @@ def test_whatever_is_no_plain_file_is_not_shown(name: str, folder: Path, tmp_pat
     assert (len(server.uploaded), len(server.asked)) == (0, 2)
 
 
-def test_unreadable_replies_are_asked_for_again_in_the_order_of_the_leaves(folder: Path, tmp_path: Path) -> None:
-    """A cassette counts requests, so their order must not depend on which reply comes first."""
-    seen: list[tuple[str, int]] = []
-
-    async def ask(messages: Any, draw: int) -> ChatReply:
-        leaf = "first" if "A report exists." in messages[0]["content"] else "second"
-        seen.append((leaf, draw))
-        await asyncio.sleep(0.03 if leaf == "first" else 0)
-        return ChatReply(text="hm" if draw == 0 else words(5))
-
-    judge = ModelJudge("seer", ask, template=JUDGE, identity=[], released=False)
-    asyncio.run(judge.judge(delivery(folder), scratch=tmp_path / "s"))
-    assert seen == [("first", 0), ("second", 0), ("first", 1), ("second", 1)]
-
-
 def test_a_tree_that_cannot_be_combined_is_told_before_anything_is_paid(folder: Path, tmp_path: Path) -> None:
     with FilesServer() as server, pytest.raises(DataProblem, match="weight of node '2' must be a number"):
         judged(server.url, delivery(folder, tree=[TREE[0], {**TREE[1], "weight": None}]), tmp_path / "s")
@@ -369,32 +325,6 @@ def test_what_trouble_of_the_machine_has_changed_is_not_kept(
             slow.setattr("bench_gta.workflow.rendering.LONGER", {})
             assert judged(server.url, given, tmp_path / "s", cache=cache)[0]["replies"] == [words(1)]
         assert judged(server.url, given, tmp_path / "t", cache=cache)[0]["replies"] == [words(9)]
-
-
-def test_a_cache_that_cannot_be_written_costs_money_and_nothing_else(folder: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for name in "0123456789abcdef":
-        for other in "0123456789abcdef":
-            (cache / (name + other)).write_text("in the way")
-    with FilesServer(answers=replies(words(4))) as server:
-        judged(server.url, delivery(folder), tmp_path / "s", cache=str(cache))
-        assert len(server.asked) == 2
-
-
-@pytest.mark.parametrize("name", ["", "file"])
-def test_a_cache_that_is_no_folder_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("file").write_text("")
-    with pytest.raises(UsageProblem, match=r"--judge-cache .* is not a folder"):
-        open_judgements(name)
-
-
-@pytest.mark.parametrize("check", [{"answer": {}}, {"answer": {"lacks": ["error"]}}, {"answer": {"words": {"max": 9}}}])
-def test_a_missing_answer_meets_no_condition(check: Any, tmp_path: Path) -> None:
-    given = Delivery(["q"], [[]], (), [{"id": "1", "requirements": "r", "check": check}], {})
-    (leaf,) = asyncio.run(RulesJudge().judge(given, scratch=tmp_path / "s"))
-    assert json.loads(leaf["replies"][0])["score"] == 0
 
 
 def test_rules_need_a_check_at_every_leaf(folder: Path, tmp_path: Path) -> None:

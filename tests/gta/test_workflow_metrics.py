@@ -14,7 +14,6 @@ from bench_gta.workflow.metrics import (
     PUBLISHED,
     SENSITIVITY,
     calls_of,
-    figures,
     harness_rows,
     sensitivity,
     values_of,
@@ -67,11 +66,6 @@ def test_the_row_has_every_column_in_order() -> None:
     }
 
 
-def test_figures_and_the_row_are_the_same() -> None:
-    found = figures([score.values for score in RUN])
-    assert {column: metric.value for column, metric in table(RUN).items()} == pytest.approx({**found, "Fallbacks": 0})
-
-
 def test_a_metric_rests_on_the_tasks_that_take_part_in_it() -> None:
     row = table(RUN)
     assert {
@@ -101,10 +95,6 @@ def test_leaves_of_a_task_count_together_in_the_interval() -> None:
     assert together.value == alone.value == 50
     assert (together.low, together.high) == (0, 100)
     assert alone.low is not None and alone.low > 25
-
-
-def test_counts_have_no_interval() -> None:
-    assert table(RUN)["Tasks"].low is None and table(RUN)["Tool calls"].high is None
 
 
 def test_a_single_task_and_none_at_all_have_figures_without_intervals() -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem
 from bench_gta.workflow import rendering
@@ -49,11 +47,6 @@ def test_a_document_follows_the_line_that_names_it() -> None:
     }
 
 
-def test_a_picture_that_is_refused_is_still_named() -> None:
-    file = made({"a.png": ShownFile(("/s/a.png",), "PNG picture")})[1]
-    assert (file["kind"], file["name"], file["instead"]) == ("image", "a.png", "[a.png could not be sent to you]")
-
-
 def test_frames_are_numbered() -> None:
     convert = Scripted({"a.mp4": ShownFile(("/s/frame_001.jpg", "/s/frame_002.jpg"), "video of 3.0 s")})
     _, *frames = extended_parts([Path("a.mp4")], convert=convert, max_frames=2)
@@ -91,10 +84,6 @@ def test_what_cannot_be_shown_is_told_at_the_end_with_its_reason() -> None:
             "text": "[Files that exist but could not be shown to you:]\n- a.bin: it is no text\n- c.docx: it is a link",
         }
     ]
-
-
-def test_no_files_give_no_parts() -> None:
-    assert made({}) == []
 
 
 def test_a_flood_of_files_is_named_and_counted() -> None:
@@ -144,19 +133,6 @@ def test_flattening(attached: Any, paths: list[str]) -> None:
 def test_an_object_without_a_path_is_refused(attached: Any) -> None:
     with pytest.raises(DataProblem, match="without a path"):
         flatten(attached)
-
-
-NESTED = st.recursive(
-    st.text(max_size=5) | st.none() | st.integers() | st.builds(lambda path: {"path": path}, st.text(max_size=5)),
-    lambda inner: st.lists(inner, max_size=4),
-)
-
-
-@given(NESTED)
-def test_flattening_gives_trimmed_texts_and_changes_nothing_twice(attached: Any) -> None:
-    paths = flatten(attached)
-    assert all(path and path == path.strip() for path in paths)
-    assert flatten(paths) == paths
 
 
 @pytest.mark.parametrize(

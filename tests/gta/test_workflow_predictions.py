@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.errors import DataProblem
 from bench_gta.workflow import run
 
 DIALOGS = [
@@ -37,11 +37,6 @@ def test_records_are_read_in_the_order_of_their_positions(tmp_path: Path) -> Non
     assert [record["origin_prompt"] for record in run.read_predictions(path)] == ["0", "2", "10"]
 
 
-def test_words_that_utf8_has_no_place_for_are_kept(tmp_path: Path) -> None:
-    run.write_predictions(tmp_path / "p.json", [{**SOUND, "origin_prompt": "half \ud83d, 報告"}])
-    assert run.read_predictions(tmp_path / "p.json")[0]["origin_prompt"] == "half \ud83d, 報告"
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -68,8 +63,3 @@ def test_a_damaged_file_is_told(content: Any, told: str, tmp_path: Path) -> None
     with pytest.raises(DataProblem, match=told) as problem:
         run.read_predictions(path)
     assert str(path) in str(problem.value)
-
-
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="cannot be written"):
-        run.write_predictions(tmp_path / "none" / "p.json", [])

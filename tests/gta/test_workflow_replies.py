@@ -88,8 +88,3 @@ def votes(*scores: float) -> list[LeafVerdict]:
 )
 def test_votes_come_to_their_median(scores: list[float], score: float, analysis: str) -> None:
     assert median(votes(*scores)) == LeafVerdict(score, analysis, "")
-
-
-def test_there_is_no_median_without_votes() -> None:
-    with pytest.raises(ValueError, match="at least one vote"):
-        median([])

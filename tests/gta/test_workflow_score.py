@@ -124,11 +124,6 @@ def test_the_page_escapes_what_models_and_judges_wrote() -> None:
     )
 
 
-def test_a_fallback_is_named_on_the_page() -> None:
-    judged = [{"id": "x", "replies": ["I say 4"], "cached": 0} for _ in range(3)]
-    assert page(scored(TREE, judged, strict=False), "seer", Thresholds()).count("(regex fallback)") == 3
-
-
 def test_a_run_scored_by_the_other_rules_says_that_the_judge_saw_other_files() -> None:
     found = [
         score_output(TASK, output(10, 8, 5), Thresholds(), strict=strict).values["shown_otherwise"]

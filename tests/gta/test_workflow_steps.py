@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench_gta.workflow.trace import error_step, opening, until_error, with_tool_list
+from bench_gta.workflow.trace import error_step, opening, until_error
 
 NOTE = "Files: "
 
@@ -38,9 +38,3 @@ def test_earlier_turns_have_announced_the_files() -> None:
 )
 def test_a_turn_that_begins_with_an_error_is_the_last(turns: Any, kept: int) -> None:
     assert until_error(turns) == turns[:kept]
-
-
-def test_the_tool_list_leaves_the_given_dialogs_alone() -> None:
-    dialogs = [{"role": "user", "content": "q"}]
-    assert with_tool_list(dialogs, [{"name": "A"}])[0]["content"] != "q"
-    assert dialogs == [{"role": "user", "content": "q"}]

@@ -89,10 +89,6 @@ def test_other_shapes_are_refused(tree: Any, told: str) -> None:
         parse(tree)
 
 
-def test_the_deepest_tree_is_read() -> None:
-    assert aggregate(parse(nested(MAX_DEPTH)), [4]).value == 4
-
-
 @pytest.mark.parametrize("weight", [None, "0.5", [1], float("nan"), float("inf"), 10**400])
 def test_a_weight_that_is_no_number_is_refused(weight: Any) -> None:
     root = parse([{"id": "a", "weight": 1}, {"id": "b", "weight": weight}])

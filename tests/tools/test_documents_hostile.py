@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import struct
 import time
 import tracemalloc
@@ -16,9 +15,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, package, read_tables
-from tool_impls.documents.package import Package
-from tool_impls.documents.read_tables import sheets
+from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, package
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
@@ -149,22 +146,9 @@ def test_an_archive_of_something_else_is_refused(suffix: str, sound: dict[str, b
 
 
 @each_office
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_file_that_was_cut_off_is_refused(suffix: str, share: float, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = sound[suffix]
-    assert "cut off" in refusal(OFFICE[suffix], data[: int(len(data) * share)], tmp_path)
-
-
-@each_office
 def test_a_bomb_is_refused_by_its_ratio(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     data = changed(sound[suffix], {"extra.bin": bytes(40 * 2**20)})
     assert "times its size" in refusal(OFFICE[suffix], data, tmp_path)
-
-
-@each_office
-def test_a_bomb_is_refused_by_its_total(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = patched(changed(sound[suffix], {"extra.bin": b"x"}), "extra.bin", size=2**32 - 2)
-    assert "would unpack to 4,09" in refusal(OFFICE[suffix], data, tmp_path)
 
 
 @each_office
@@ -173,22 +157,9 @@ def test_a_part_that_is_larger_than_it_claims_is_refused(suffix: str, sound: dic
     assert "more than the 100 bytes" in refusal(OFFICE[suffix], data, tmp_path)
 
 
-@each_office
-def test_a_part_that_is_smaller_than_it_claims_is_refused(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = patched(sound[suffix], MAIN[suffix], size=2**20)
-    assert "damaged" in refusal(OFFICE[suffix], data, tmp_path)
-
-
 def test_too_many_parts_are_refused(tmp_path: Path) -> None:
     data = zipped({f"{number}.xml": b"" for number in range(package.MAX_PARTS + 1)})
     assert "10,001 parts" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_directory_of_millions_of_parts_is_not_even_listed(tmp_path: Path) -> None:
-    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
-    directory = entry * 200_000
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 7, 7, len(directory), 0, 0)
-    assert "directory of 9 MB" in refusal(ReadDOCX, b"PK" + directory + end, tmp_path)
 
 
 def test_a_password_and_foreign_packing_are_named(sound: dict[str, bytes], tmp_path: Path) -> None:
@@ -226,54 +197,6 @@ def test_document_types_and_entities_are_refused(
     assert "declares a document type" in refusal(OFFICE[suffix], data, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["[Content_Types].xml", "_rels/.rels", "word/styles.xml", "word/anything.bin", "unused"]
-)
-def test_document_types_are_refused_in_any_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = changed(sound["docx"], {name: b" \n" + EVIL["plain"].encode()})
-    assert repr(name) in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_document_type_does_not_hide_behind_white_space(sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = changed(sound["docx"], {"word/anything.bin": b" " * 200_000 + EVIL["plain"].encode()})
-    assert "declares a document type" in refusal(ReadDOCX, data, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["main.svg", "main.bin"])
-def test_what_is_kept_as_it_is_or_is_no_xml_is_no_main_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    main = EVIL["laughs"].encode() if name.endswith(".svg") else b"no XML"
-    relations = (b"word/document.xml", f"word/{name}".encode())
-    parts = {f"word/{name}": main, "_rels/.rels": lambda part: part.replace(*relations)}
-    message = refusal(ReadDOCX, changed(sound["docx"], parts), tmp_path)
-    assert repr(f"word/{name}") in message
-
-
-def test_equations_are_read_once_however_deep_they_are(sound: dict[str, bytes], tmp_path: Path) -> None:
-    space = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
-    scripts = b"<m:sSup><m:e/><m:sup>" * 60 + b"<m:r><m:t>inmost</m:t></m:r>" + b"</m:sup></m:sSup>" * 60
-    whole = b'<m:oMath xmlns:m="%s">%s</m:oMath><w:sectPr' % (space, scripts)
-    data = changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:sectPr", whole, 1)})
-    (tmp_path / "a").write_bytes(data)
-    assert "inmost" in read(ReadDOCX, tmp_path / "a")
-
-
-def test_a_drawing_with_a_document_type_is_only_a_picture(sound: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "a.docx"
-    path.write_bytes(changed(sound["docx"], {"word/media/image1.svg": b"<!DOCTYPE svg><svg/>"}))
-    assert "hello" in read(ReadDOCX, path)
-
-
-@each_office
-@pytest.mark.parametrize("encoding", ["utf-32", "cp037", "utf-7"])
-def test_encodings_that_office_does_not_use_are_refused(
-    suffix: str, encoding: str, sound: dict[str, bytes], tmp_path: Path
-) -> None:
-    data = changed(
-        sound[suffix], {MAIN[suffix]: f"<?xml version='1.0' encoding='{encoding}'?><a>+ADw-</a>".encode(encoding)}
-    )
-    assert "not well-formed XML in UTF-8 or UTF-16" in refusal(OFFICE[suffix], data, tmp_path)
-
-
 @each_office
 def test_nesting_is_bounded(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     deep = b"<a>" * 50_000 + b"</a>" * 50_000
@@ -286,32 +209,6 @@ def test_the_number_of_tags_is_bounded(
     monkeypatch.setattr(package, "MAX_TAGS", 20_000)
     data = changed(sound["docx"], {"word/more.xml": b"<a>" + b"<b/>" * 20_000 + b"</a>"})
     assert "more than 20,000 XML tags" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_tables_nested_deeply_are_read_or_refused(sound: dict[str, bytes], tmp_path: Path) -> None:
-    for depth, found in ((10, True), (60, True), (5_000, False)):
-        nested = (
-            b"<w:tbl><w:tr><w:tc>" * depth
-            + b"<w:p><w:r><w:t>inmost</w:t></w:r></w:p>"
-            + b"</w:tc></w:tr></w:tbl>" * depth
-        )
-        data = changed(
-            sound["docx"],
-            {MAIN["docx"]: lambda part, nested=nested: part.replace(b"<w:sectPr", nested + b"<w:sectPr", 1)},
-        )
-        (tmp_path / "a").write_bytes(data)
-        if found:
-            assert "inmost" in read(ReadDOCX, tmp_path / "a")
-        else:
-            assert "can be read" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_cell_that_claims_to_span_a_billion_columns_is_one_cell(sound: dict[str, bytes], tmp_path: Path) -> None:
-    span = b'<w:tc><w:tcPr><w:gridSpan w:val="1000000000"/>'
-    (tmp_path / "a").write_bytes(
-        changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:tc><w:tcPr>", span)})
-    )
-    assert read(ReadDOCX, tmp_path / "a").endswith("cell | ")
 
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -331,27 +228,6 @@ def sheet(data: bytes, rows: str, dimension: str = "A1") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("rows", "shown"),
-    [
-        ('<row r="1"><c r="A1"><v>7</v></c></row>', "7"),
-        ('<row r="1"><c r="XFD1"><v>7</v></c></row>', "," * 16_383 + "7"),
-        ('<row r="1"/><row r="3"><c r="A3"><v>7</v></c></row>', "\n\n7"),
-        ('<row r="1"><c r="A1"><f>1+1</f></c></row>', "=1+1"),
-        ('<row r="1"><c r="A1" t="e"><v>#DIV/0!</v></c></row>', "#DIV/0!"),
-        ("".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(1, 400)), ""),
-    ],
-)
-def test_sheets_are_as_large_as_what_they_hold(rows: str, shown: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(sheet(sound["xlsx"], rows, "A1:XFD1048576"))
-    assert read(ReadXLSX, tmp_path / "a") == shown
-
-
-def test_a_million_empty_rows_are_one_line(sound: dict[str, bytes], tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(sheet(sound["xlsx"], '<row r="1048576"><c r="A1048576"><v>7</v></c></row>'))
-    assert read(ReadXLSX, tmp_path / "a") == "[1,048,575 empty rows]\n7"
-
-
-@pytest.mark.parametrize(
     "rows",
     [
         '<row r="1"><c r="ZZZZZZZZ1"><v>7</v></c></row>',
@@ -360,26 +236,6 @@ def test_a_million_empty_rows_are_one_line(sound: dict[str, bytes], tmp_path: Pa
 )
 def test_cells_in_wrong_places_are_refused(rows: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     assert "can be read" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
-
-
-def test_sheets_of_countless_empty_rows_are_refused(
-    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
-) -> None:
-    monkeypatch.setattr(read_tables, "MAX_ROWS", 50_000)
-    rows = '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>'
-    assert "nearly all empty" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
-
-
-def test_a_workbook_is_closed_though_its_rows_are_not_read_to_the_end(sound: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "file.xlsx"
-    numbers = random.Random(7)
-    cells = "".join(f"<row><c><v>{numbers.getrandbits(60)}</v></c></row>" for _ in range(20_000))
-    path.write_bytes(sheet(sound["xlsx"], cells))
-    with Package(path) as package:
-        rows = sheets(package)[0].rows()
-        assert len(next(rows)) == 1
-    with pytest.raises(ToolError):
-        list(rows)
 
 
 # --- PDF -----------------------------------------------------------------------------------------------------------
@@ -440,12 +296,6 @@ def test_what_is_no_pdf_is_refused(data: bytes, message: str, tmp_path: Path) ->
     assert message in refusal(ReadPDF, data, tmp_path)
 
 
-def test_a_pdf_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    data = pdf(page())
-    for share in (0.05, 0.2, 0.3):
-        assert "can be read" in refusal(ReadPDF, data[: int(len(data) * share)], tmp_path)
-
-
 def test_ten_thousand_pages_are_refused(tmp_path: Path) -> None:
     kids = b" ".join(b"%d 0 R" % number for number in range(3, 10_003))
     objects = {1: CATALOGUE, 2: b"<</Type/Pages/Count 10000/Kids[%s]>>" % kids}
@@ -453,50 +303,10 @@ def test_ten_thousand_pages_are_refused(tmp_path: Path) -> None:
     assert "more than 1,000 pages" in refusal(ReadPDF, pdf(objects), tmp_path)
 
 
-def test_the_page_limit_is_an_option(tmp_path: Path) -> None:
-    kids = b" ".join([b"3 0 R"] * 5)
-    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count 5/Kids[%s]>>" % kids}))
-    assert read(ReadPDF, tmp_path / "a", pages=5).count("hello") == 5
-    with pytest.raises(ToolError, match="more than 4 pages"):
-        read(ReadPDF, tmp_path / "a", pages=4)
-
-
-@pytest.mark.parametrize("count", [b"1", b"-5", b"999999999", b"(x)"])
-def test_the_claimed_number_of_pages_is_not_believed(count: bytes, tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count %s/Kids[3 0 R 3 0 R]>>" % count}))
-    assert read(ReadPDF, tmp_path / "a").count("hello") == 2
-
-
 @pytest.mark.parametrize("kids", [b"2 0 R", b"3 0 R 2 0 R", b"7 0 R"])
 def test_pages_in_a_circle_are_refused(kids: bytes, tmp_path: Path) -> None:
     data = pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[%s]>>" % kids, 7: b"<</Type/Pages/Count 1/Kids[2 0 R]>>"})
     assert "in a circle" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_a_deep_tree_of_pages_is_refused(tmp_path: Path) -> None:
-    objects = {1: CATALOGUE, 3000: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
-    objects |= {number: b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % (number + 1) for number in range(2, 3000)}
-    assert "levels deep" in refusal(ReadPDF, pdf(objects), tmp_path)
-
-
-def test_a_tree_that_doubles_at_each_level_is_refused(tmp_path: Path) -> None:
-    objects = {1: CATALOGUE, 40: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
-    objects |= {
-        number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)
-    }
-    assert refusal(ReadPDF, pdf(objects), tmp_path)
-
-
-def test_deep_arrays_are_refused(tmp_path: Path) -> None:
-    data = pdf({1: CATALOGUE, 2: b"<</Type/Pages/Count 1/Kids" + b"[" * 20_000 + b"]" * 20_000 + b">>"})
-    assert "can be read" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_cross_references_in_a_circle_end(tmp_path: Path) -> None:
-    data = pdf(page())
-    start = data.rindex(b"xref\n0")
-    (tmp_path / "a").write_bytes(pdf(page(), b"/Prev %d" % start))
-    assert read(ReadPDF, tmp_path / "a").strip() == "hello"
 
 
 def test_a_form_that_draws_itself_ends(tmp_path: Path) -> None:
@@ -536,52 +346,9 @@ def test_an_encrypted_pdf_needs_an_empty_password(tmp_path: Path) -> None:
     assert read(ReadPDF, tmp_path / "a").strip() == "hello"
 
 
-def test_an_unknown_encryption_is_refused(tmp_path: Path) -> None:
-    trailer = (
-        b"/Encrypt <</Filter/Standard/V 5/R 6/O<00>/U<00>/P -4/CF<</StdCF<</CFM/AESV3>>>>/StmF/StdCF/StrF/StdCF>>"
-        b" /ID[<00><00>]"
-    )
-    assert refusal(ReadPDF, pdf(page(), trailer), tmp_path)
-
-
 # --- CSV, and any bytes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff", b"a,\0b", b"\xff\xfe\0", b"\xef\xbb\xbf\xff"])
 def test_bytes_that_are_no_text_are_refused(data: bytes, tmp_path: Path) -> None:
     assert "is no text in UTF-8" in refusal(ReadCSV, data, tmp_path)
-
-
-def test_a_quote_that_never_ends_is_one_cell(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b'a,"' + b"b\n" * 200_000)
-    assert read(ReadCSV, tmp_path / "a").startswith('a,"b\nb\n')
-
-
-@pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx", "pdf"])
-def test_damage_anywhere_gives_a_text_or_a_clear_error(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    """Random damage, the same each time, also within the unpacked XML."""
-    source = random.Random(suffix)
-    data = pdf(page()) if suffix == "pdf" else sound[suffix]
-    outcomes = set()
-    for round_ in range(60):
-        made = bytearray(data)
-        if suffix != "pdf" and round_ % 2:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                name = source.choice(
-                    [name for name in archive.namelist() if "theme" not in name and "docProps" not in name]
-                )
-                part = archive.read(name)
-            at = source.randrange(len(part))
-            made = bytearray(
-                changed(data, {name: part[:at] + source.choice([b"0", b"<", b"", b"&", b'"']) + part[at + 1 :]})
-            )
-        else:
-            for _ in range(source.choice([1, 5, 50])):
-                made[source.randrange(len(made))] = source.randrange(256)
-        (tmp_path / "a").write_bytes(made)
-        try:
-            read(OFFICE.get(suffix, ReadPDF), tmp_path / "a")
-            outcomes.add("text")
-        except ToolError:
-            outcomes.add("refused")
-    assert outcomes == {"text", "refused"}

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tests.packages import absent
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX
 from tool_impls.documents.plain_text import gathered
 from tool_impls.perception import ocr
@@ -44,17 +43,6 @@ def read(kind: type[Any], path: Path, released: bool = False, **options: Any) ->
 )
 def test_what_is_too_long_is_cut_and_says_so(lines: list[str], limit: int, text: str) -> None:
     assert gathered(lines, limit) == text
-
-
-def test_no_more_is_read_than_is_shown() -> None:
-    endless = iter(lambda: "line", None)
-    assert gathered(endless, 1_000_000).endswith("[cut here: only the first 1,000,000 characters are shown]")
-
-
-def test_the_limit_is_an_option(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("a,b\n" * 100_000)
-    assert read(ReadCSV, tmp_path / "a").endswith("\n[cut here: only the first 100,000 characters are shown]")
-    assert read(ReadCSV, tmp_path / "a", limit=3) == "a,b\n[cut here: only the first 3 characters are shown]"
 
 
 # --- CSV
@@ -258,11 +246,6 @@ def test_the_released_tool_shows_only_texts_of_shapes(slides: Path) -> None:
     assert read(ReadPPTX, slides, released=True).split("\n") == ["Title", "标题", "one", "two", "second slide"]
 
 
-@pytest.mark.parametrize(("option", "left_out"), [("groups", "grouped"), ("tables", "c0 | c1"), ("notes", "say hello")])
-def test_each_kind_can_be_left_out(option: str, left_out: str, slides: Path) -> None:
-    assert left_out in read(ReadPPTX, slides) and left_out not in read(ReadPPTX, slides, **{option: False})
-
-
 # --- PDF
 # -----------------------------------------------------------------------------------------------------------------
 
@@ -298,14 +281,6 @@ def test_pages_without_text_are_read_as_pictures(pdf: Path) -> None:
     lines = read(ReadPDF, pdf, ocr=True).split("\n")
     assert lines[:2] == ["first page", "second line"]
     assert "".join(lines[2:]).replace(" ", "") == "SCANNED4711"
-
-
-def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent(monkeypatch, "rapidocr")
-    wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
-    assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
-    assert ReadPDF.back_end(ToolSettings()) == "ready"
-    assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdf, RapidOCR", "pypdf")
 
 
 # --- other programs

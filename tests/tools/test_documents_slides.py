@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.office_files import FRAME, paragraph, presentation, renamed, strict, word, xml
+from tests.tools.office_files import FRAME, paragraph, presentation, strict, word, xml
 from tool_impls.documents import ReadDOCX, ReadPPTX
 from tool_impls.settings import ToolSettings
 
@@ -198,12 +198,6 @@ def test_a_whole_presentation_is_read() -> None:
     shown = "Sales 2026\nChart:\n | Boxes\nNorth | 120\nSouth | 95\nin a group\nin a nested group\nMerged | \na | b"
     path = Path(__file__).with_name("data") / "chart-group.pptx"
     assert read(ReadPPTX, path) == f"{shown}\nHidden slide:\nhidden slide\nsecond line"
-
-
-def test_a_slide_that_is_missing_is_named(tmp_path: Path) -> None:
-    slides = presentation(tmp_path / "a.pptx", [shape("one"), shape("two"), shape("three")])
-    made = renamed(slides, tmp_path / "b.pptx", {"ppt/slides/slide1.xml": "elsewhere.xml"})
-    assert read(ReadPPTX, made) == "one\n[slide 2 is missing from the file]\nthree"
 
 
 def test_notes_and_comments_of_both_forms_stand_after_their_slide(tmp_path: Path) -> None:

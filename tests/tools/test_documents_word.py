@@ -11,7 +11,7 @@ import pytest
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.inside import facts as child
 from tests.tools import office_files
-from tests.tools.office_files import FRAME, paragraph, renamed, run, strict, word, xml
+from tests.tools.office_files import FRAME, paragraph, run, strict, word, xml
 from tool_impls.documents import ReadDOCX, ReadPPTX
 from tool_impls.settings import ToolSettings
 
@@ -242,54 +242,7 @@ def test_headers_come_first_and_footers_last(tmp_path: Path) -> None:
     assert read(ReadDOCX, document) == "Header: ACME | 2026\ntext\nFooter: confidential Page 1"
 
 
-def test_a_file_of_another_format_within_a_document_is_named(tmp_path: Path) -> None:
-    document = word(tmp_path / "a.docx", "<w:altChunk r:id='aFChunk'/>", {"aFChunk.mht": "MIME"})
-    assert read(ReadDOCX, document) == "[a file in another format stands here, which is not read: word/aFChunk.mht]"
-
-
 # --- files as programs write them
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        {"word/document.xml": "word\\document.xml", "_rels/.rels": "_rels\\.rels"},
-        {"word/document.xml": "Word/Document.XML", "word/_rels/document.xml.rels": "Word/_rels/Document.XML.rels"},
-        {"[Content_Types].xml": "other.xml"},
-    ],
-)
-def test_names_of_parts_are_compared_as_office_compares_them(names: dict[str, str], tmp_path: Path) -> None:
-    document = word(tmp_path / "a.docx", paragraph("hello"))
-    assert read(ReadDOCX, renamed(document, tmp_path / "b.docx", names)) == "hello"
-
-
-@pytest.mark.parametrize("target", ["/word/main%20part.xml", "word/./x/../main%20part.xml", "word/main part.xml"])
-def test_the_main_part_may_lie_anywhere(target: str, tmp_path: Path) -> None:
-    part = xml("w:document", f"<w:body>{paragraph('hello')}</w:body>")
-    assert read(ReadDOCX, office_files.package(tmp_path / "a.docx", {"word/main part.xml": part}, target)) == "hello"
-
-
-def test_prefixes_may_be_any(tmp_path: Path) -> None:
-    space = office_files.WORD["w"]
-    parts = {
-        "word/document.xml": (
-            f"<ns0:document xmlns:ns0='{space}'><ns0:body><p xmlns='{space}'><r><t>hello</t></r></p>"
-            "</ns0:body></ns0:document>"
-        )
-    }
-    assert read(ReadDOCX, office_files.package(tmp_path / "a.docx", parts, "word/document.xml")) == "hello"
-
-
-def test_relations_that_lead_nowhere_do_no_harm(tmp_path: Path) -> None:
-    """As programs leave them that replace a picture by nothing."""
-    chart = FRAME.format("<c:chart r:id='charts_chart1'/>")
-    drawn = f"<w:r><w:drawing>{chart}</w:drawing></w:r>"
-    parts = {
-        "word/document.xml": xml("w:document", f"<w:body>{paragraph('hello', drawn)}</w:body>"),
-        "word/_rels/document.xml.rels": office_files.relations(("charts_chart1", "chart", "NULL"), ("x", "image", "")),
-    }
-    document = office_files.package(tmp_path / "a.docx", parts, "word/document.xml")
-    assert read(ReadDOCX, document) == "hello"
 
 
 @pytest.mark.parametrize("kind", [ReadDOCX, ReadPPTX])

@@ -8,8 +8,6 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentgauge.core.errors import ToolError
 from bench_gta.workflow.facts import facts
@@ -70,39 +68,6 @@ def test_tool_and_judge_read_a_file_alike(name: str, tmp_path: Path) -> None:
         assert re.findall(r"[\w -]+", judge.text.replace(" | ", ",")) == words == re.findall(r"[\w -]+", shown)
 
 
-def test_damage_in_one_place_does_not_change_the_rest() -> None:
-    text = "Größe, Länge, Höhe, Fläche, Öl, Übung, Maß, Fuß, süß, müde"
-    data = text.encode()
-    assert decode(data + b"\xff") == text + "�"
-    assert decode(data + "ß".encode()[:1]) == text + "�"
-    assert decode("abcdefghijk".encode("utf-16") + b"l") == "abcdefghijk�"
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_a_text_or_refused(data: bytes) -> None:
-    try:
-        text = decode(data)
-    except ToolError:
-        return
-    delimiter, rows = read_csv(text)
-    assert len(delimiter) == 1 and all(list(rows))
-
-
-@given(st.text(st.characters(exclude_characters="\0\ufeff", exclude_categories=["Cs"]), max_size=100))
-def test_unicode_comes_back(text: str) -> None:
-    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-        assert decode(text.encode(encoding)) == text
-
-
-def test_single_zero_bytes_are_damage_and_those_at_the_end_are_nothing() -> None:
-    assert decode(b"a,b\0c\n1,2\n") == "a,b\ufffdc\n1,2\n"
-    assert decode(b"a,b\n1,2\n" + bytes(500)) == "a,b\n1,2\n"
-    assert decode("café\n".encode("cp1252") + bytes(500)) == "café\n"
-    for data in (bytes(500), b"a\0\0\0b\0\0\0c"):
-        with pytest.raises(ToolError, match="is no text"):
-            decode(data)
-
-
 def test_files_that_are_no_text_are_refused() -> None:
     for data in (random.Random(1).randbytes(3000).replace(b"\0", b""), zlib.compress(b"text " * 10)):
         with pytest.raises(ToolError, match="is no text in UTF-8, UTF-16 or another common encoding; save it as UTF-8"):
@@ -137,13 +102,6 @@ def test_an_encoding_can_be_named() -> None:
 def test_the_delimiter_is_what_divides_the_rows(text: str, delimiter: str, rows: list[list[str]]) -> None:
     found, read = read_csv(text)
     assert (found, list(read)) == (delimiter, rows)
-
-
-def test_cells_may_be_long(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,text\n1," + "x" * 200_000 + "\n2,end\n")
-    tool = ReadCSV(ToolSettings(tables={"ReadCSV": {"limit": 300_000}})).apply(Path(), csv_file=tmp_path / "a.csv")
-    (judge,) = facts([tmp_path / "a.csv"], folder=tmp_path)
-    assert tool.endswith("x\n2,end") and judge.measures["rows"] == 3 and judge.broken == ""
 
 
 @pytest.mark.parametrize(

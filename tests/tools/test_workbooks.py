@@ -100,7 +100,6 @@ def judged(path: Path) -> list[str]:
 
 # --- damage that concerns no cell ------------------------------------------------------------------------------------
 
-NOTHING = "<fills><fill/></fills>"
 EXTENSION = '<extLst><ext uri="{x}"><x:y xmlns:x="urn:x"/></ext></extLst>'
 DAMAGED: dict[str, dict[str, str | None]] = {
     "sound": {},
@@ -207,16 +206,6 @@ def test_damage_of_what_cells_depend_on_is_told(part: str, tmp_path: Path) -> No
     assert facts([path], folder=tmp_path)[0].broken.startswith(f"part '{part}'")
 
 
-def test_styles_that_end_early_are_none(tmp_path: Path) -> None:
-    assert read(written(tmp_path, {"xl/styles.xml": styles()[:-9]})) == "item,0.475,46145"
-
-
-@pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])
-def test_what_is_not_there_is_missed_only_where_it_is_used(part: str, tmp_path: Path) -> None:
-    shown = {"xl/styles.xml": "item,0.475,46145", "xl/sharedStrings.xml": "[text missing in the file],47.5%,2026-05-03"}
-    assert read(written(tmp_path, {part: None})) == shown[part]
-
-
 # --- what cells hold -------------------------------------------------------------------------------------------------
 
 
@@ -273,12 +262,6 @@ def test_shared_formulas_without_results_are_moved_to_their_places(tmp_path: Pat
 def test_dates_since_1904(tmp_path: Path) -> None:
     changes = {"xl/workbook.xml": workbook(first='<workbookPr date1904="1"/>'), **cells('<c s="3"><v>44683</v></c>')}
     assert read(written(tmp_path, changes)) == "2026-05-03"
-
-
-@pytest.mark.parametrize("number", [14, 22, 27, 31, 57, 58])
-def test_dates_in_formats_that_are_only_numbered(number: int, tmp_path: Path) -> None:
-    styles = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="{number}"/></cellXfs></styleSheet>'
-    assert read(written(tmp_path, {"xl/styles.xml": styles, **cells("<c><v>46145</v></c>")})) == "2026-05-03"
 
 
 def test_hidden_sheets_are_marked(tmp_path: Path) -> None:
