@@ -1,4 +1,4 @@
-"""Scoring packs: resumed without paying again, stopped at any moment, compared in a table (GTA-Workflow spec 6.2)."""
+"""Packs scored, resumed and compared."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
 from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_pack
-from bench_gta.pack.results import ScoringSettings
+from bench_gta.pack.results import ScoringSettings, StoredResults, summary, summary_block
 from bench_gta.pack.score import (
     ScoringLimits,
     ScoringProgress,
+    base_url,
     config_for,
     default_summary,
     delivery_of,
@@ -481,3 +482,68 @@ def test_every_verb_explains_itself_with_an_example(verb: str, capsys: pytest.Ca
         pack(verb, "--help")
     assert ended.value.code == 0
     assert f"example: agentgauge pack {verb}" in capsys.readouterr().out
+
+
+RESULT_TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
+SETTINGS = ScoringSettings("fake")
+
+
+def small_pack(folder: Path) -> Pack:
+    return Pack((PackTask(1, 1, ["q"], [], (), RESULT_TREE),), folder, sha1="0" * 40)
+
+
+@pytest.mark.parametrize(
+    ("score", "mean"),
+    [
+        (7.5, 7.5),
+        ("7.5", 7.5),
+        (" 7 ", 7.0),
+        ("-2", -2.0),
+        (True, 1.0),
+        ("good", None),
+        ("", None),
+        ("nan", None),
+        ("inf", None),
+        ("9" * 5000, None),
+        (None, None),
+        ([], None),
+        ({"score": 3}, None),
+    ],
+)
+def test_a_score_may_be_a_text(score: Any, mean: float | None, tmp_path: Path) -> None:
+    record = {"status": "ok", "score": score}
+    found = summary_block([1], {"1": record})
+    assert found["summary"] == {"n_total": 1, "n_done": 1, "n_ok": 1, "n_error": 0, "mean_ok_score": mean}
+    assert found["per_task"] == [{"task_id": 1, "status": "ok", "score": score}]
+    assert summary(small_pack(tmp_path), SETTINGS, StoredResults({"1": record}))["figures"]["Root Score"] == (
+        mean or 0.0
+    )
+
+
+@pytest.mark.parametrize("status", ["", None])
+def test_a_record_without_a_status_is_unknown(status: Any) -> None:
+    assert summary_block([1], {"1": {"status": status}})["per_task"][0]["status"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("address", "base"),
+    [
+        (None, None),
+        ("", None),
+        ("/chat/completions", ""),
+        ("/chat/completions/", ""),
+        ("  ", ""),
+        ("/", ""),
+        ("/v1/chat/completions", "/v1"),
+        ("http://b//chat/completions", "http://b/"),
+        ("http://b/chat/completions/v1", "http://b/chat/completions/v1"),
+    ],
+)
+def test_addresses(address: str | None, base: str | None) -> None:
+    assert base_url(address) == base
+
+
+@pytest.mark.parametrize("address", ["/chat/completions", "  "])
+def test_an_address_of_which_nothing_is_left_is_refused(address: str) -> None:
+    with pytest.raises(UsageProblem, match=r"--judge-url '.*' names no host; give an address such as"):
+        config_for("mine", 1, address, Config())
