@@ -48,11 +48,11 @@ def read_ids(file: Path) -> list[int]:
         if word := line.partition("#")[0].strip():
             if not is_task(word):
                 raise UsageProblem(
-                    f"{file}, line {number}: {word[:40]!r} is not a task id; write one whole number a line"
+                    f"{file}, line {number}: {word[:40]!r} is not a task id; write one integer a line"
                 )
             ids.append(int(word))
     if not ids:
-        raise UsageProblem(f"{file} holds no task id; write one whole number a line, or leave --task-ids out")
+        raise UsageProblem(f"{file} holds no task id; write one integer a line, or leave --task-ids out")
     return list(dict.fromkeys(ids))
 
 

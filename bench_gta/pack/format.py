@@ -286,12 +286,12 @@ def _task(file: Path, entry: Entry, position: int) -> SetTask:
     dialogs = dialogs if isinstance(dialogs, list) else []
     first = dialogs[0] if dialogs else None
     if not isinstance(first, dict) or not isinstance(first.get("content"), str):
-        raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a text as 'content'")
+        raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a string as 'content'")
     if not isinstance(task.get("files", []), list):
         raise DataProblem(f"{where}: files must be a list")
     paths = [used["path"] for used in files_of(task)]
     if not all(isinstance(path, str) for path in paths):
-        raise DataProblem(f"{where}: the path of a file must be a text")
+        raise DataProblem(f"{where}: the path of a file must be a string")
     normal = tuple(os.path.normpath(path) for path in paths)
     turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
     tree, tools = task.get("sub_tasks", []), tuple(tools_of(task))

@@ -238,7 +238,7 @@ def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _leaf_scores(record: Mapping[str, Json]) -> list[float]:
-    """Of every leaf; a leaf without a number as its score counts as 0. A score of an earlier tool (--force-resume) may
+    """The scores of the leaves; one that is no number counts as 0. A score of an earlier tool (--force-resume) may
     lack the detail: then it has no leaves."""
     nodes = _detail_of(record).get("nodes")
     found = nodes if isinstance(nodes, list) else []

@@ -208,7 +208,7 @@ def _describe(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
         raise problem_in(file, entry, "dialogs", "must hold a user turn")
     for place, used in enumerate(files_of(task)):
         if not isinstance(used["path"], str):
-            raise problem_in(file, entry, f"files[{place}].path", "must be a text")
+            raise problem_in(file, entry, f"files[{place}].path", "must be a string")
         check_path(root, file, entry, f"files[{place}].path", used["path"])
     try:
         root_node = tree.parse(task.get("sub_tasks", []))
@@ -222,7 +222,7 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
     if not isinstance(turn, dict) or turn.get("role") not in ("system", "user", "assistant", "tool"):
         raise problem_in(file, entry, field, "must be an object with the role system, user, assistant or tool")
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
-        raise problem_in(file, entry, f"{field}.content", "must be a text")
+        raise problem_in(file, entry, f"{field}.content", "must be a string")
     if (calls := turn.get("tool_calls")) and "arguments" not in first_function(calls):
         raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with 'name' and 'arguments'")
 

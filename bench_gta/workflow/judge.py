@@ -337,7 +337,7 @@ def shown_file(path: str, folders: Iterable[str]) -> Path | None:
 
 
 def _digest(path: Path) -> str:
-    """Of the content, and for a page of the pictures and style sheets beside it that it shows."""
+    """Digest of the content; for a page also of the pictures and style sheets beside it that it shows."""
     with contextlib.suppress(Unfit):
         return take(path).digest
     with path.open("rb") as stream:

@@ -294,7 +294,7 @@ def _list(word: str, conditions: Mapping[str, Json]) -> list[Any]:
 
 def _text(word: str, value: Json) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise DataProblem(f"{word!r} in a check must hold texts; got {value!r}")
+        raise DataProblem(f"{word!r} in a check must hold strings; got {value!r}")
     return folded(value)
 
 

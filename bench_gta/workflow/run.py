@@ -133,9 +133,9 @@ def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
             raise DataProblem(f"{where}, {field}: must be a list with one list per user turn")
     delivered = entry.get("delivered", [])
     if not isinstance(delivered, str | list) or any(not isinstance(path, str) for path in delivered):
-        raise DataProblem(f"{where}, delivered: must be a list of paths, or one path as a text")
+        raise DataProblem(f"{where}, delivered: must be a list of paths, or one path as a string")
     if not isinstance(entry["origin_prompt"], str | list):
-        raise DataProblem(f"{where}, origin_prompt: must be a list of texts or one text")
+        raise DataProblem(f"{where}, origin_prompt: must be a list of strings or one string")
     if not isinstance(entry.get("attached_files"), list | str | None):
-        raise DataProblem(f"{where}, attached_files: must be a list of paths, or one path as a text")
+        raise DataProblem(f"{where}, attached_files: must be a list of paths, or one path as a string")
     return entry

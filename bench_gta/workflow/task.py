@@ -368,7 +368,7 @@ def _leaves(entry: Entry) -> list[Node]:
 
 def _whole(name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,2}", text) or not 1 <= int(text) <= 25:
-        raise UsageProblem(f"{name} must be a whole number from 1 to 25; got {cut(text)!r}")
+        raise UsageProblem(f"{name} must be an integer from 1 to 25; got {cut(text)!r}")
     return int(text)
 
 

@@ -72,7 +72,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (change("x", to={}), "key 'x' must be a whole number"),
+        (change("x", to={}), "key 'x' must be an integer"),
         (change("5", to=[]), "sample '5': must be an object"),
         (change("5", "tools", to=None), "sample '5', tools: must be a list"),
         (change("5", "tools", 0, to={}), r"sample '5', tools\[0\]: must be an object with a text 'name'"),
@@ -85,7 +85,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
             r"files\[0\].path: '/etc/hostname' must be a path relative",
         ),
         (change("5", "dialogs", 1, to="x"), r"dialogs\[1\]: must be an object with the role"),
-        (change("5", "dialogs", 0, "content", to=None), r"dialogs\[0\].content: must be a text"),
+        (change("5", "dialogs", 0, "content", to=None), r"dialogs\[0\].content: must be a string"),
         (
             change("5", "dialogs", 1, "tool_calls", 0, "function", "arguments", to="[]"),
             r"dialogs\[1\].tool_calls\[0\]: must hold a function",

@@ -121,13 +121,13 @@ def test_a_file_that_is_gone_is_no_fault_of_the_model(write_tasks: Write) -> Non
         (changed(dialogs={}), "dialogs: must be a list"),
         (changed(dialogs=[{"role": "assistant", "content": "x"}]), "dialogs: must hold a user turn"),
         (changed(dialogs=[{"role": "bot"}]), r"dialogs\[0\]: must be an object with the role"),
-        (changed(dialogs=[{"role": "user", "content": None}]), r"dialogs\[0\].content: must be a text"),
+        (changed(dialogs=[{"role": "user", "content": None}]), r"dialogs\[0\].content: must be a string"),
         (
             changed(dialogs=[TASK["dialogs"][0], {"role": "assistant", "tool_calls": ["x"]}]),
             r"dialogs\[1\].tool_calls\[0\]",
         ),  # type: ignore[index]
         (changed(files="files/a.PNG"), "files: must be a list"),
-        (changed(files=[{"path": 5}]), r"files\[0\].path: must be a text"),
+        (changed(files=[{"path": 5}]), r"files\[0\].path: must be a string"),
         (changed(files=[{"path": "/etc/hosts"}]), r"files\[0\].path: '/etc/hosts' must be a path relative"),
         (changed(files=[{"path": "files/../../x"}]), "and below it"),
         (changed(files=[{"path": "files/none.pdf"}]), "'files/none.pdf' is missing below"),
@@ -145,7 +145,7 @@ def test_damaged_tasks_are_told_with_their_field(task: Any, told: str, write_tas
 
 def test_a_key_that_is_no_number_is_refused(write_tasks: Write) -> None:
     root = write_tasks({"seven": TASK})
-    with pytest.raises(DataProblem, match="the key 'seven' must be a whole number"):
+    with pytest.raises(DataProblem, match="the key 'seven' must be an integer"):
         data.index(root)
 
 

@@ -132,7 +132,7 @@ BAD_TABLES = {
     '{"a": 1}': "must be a list of rows; got an object",
     '["ab", "cd"]': "row 1 of data_str must be a list of values; got a text",
     "[[1], 2]": "row 2 of data_str must be a list of values; got a number",
-    "[[1, [2]]]": "row 1, column 2 of data_str must be a text",
+    "[[1, [2]]]": "row 1, column 2 of data_str must be a string",
 }
 
 
@@ -628,7 +628,7 @@ def test_pictures_of_a_slide_do_not_overlap(number: int, files: dict[str, Path],
         ("[]", "1 to 500 slides"),
         ('["a"]', "slide 1"),
         ('[{"title": "a"}, {}]', "slide 2"),
-        ('[{"title": 1}]', "title of slide 1 must be a text; got 1"),
+        ('[{"title": 1}]', "title of slide 1 must be a string; got 1"),
         ('[{"content": {"a": 1}}]', "content of slide 1"),
         ("[" * 100_000, "nested too deeply"),
     ],

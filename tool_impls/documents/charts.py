@@ -59,7 +59,7 @@ def _columns(area: Element | None, is_1904: bool) -> Iterator[ChartSeries]:
 
 
 def _new_form(root: Element, area: Element | None) -> Iterator[ChartSeries]:
-    """Of the kinds that came with Office 2016: waterfall, sunburst, box plots and others."""
+    """Series of the kinds of charts that came with Office 2016: waterfall, sunburst, box plots and others."""
     data = {value(one, "id"): one for one in children(child(root, "chartData"), "data")}
     for series in children(child(area, "plotAreaRegion"), "series"):
         of_series = data.get(value(child(series, "dataId")))

@@ -238,7 +238,7 @@ class OfficeText:
                 self._read(one, texts, within)
 
     def _text(self, one: Element, name: str) -> str:
-        """Of an element that is text or a sign."""
+        """The text of an element that is text or a sign."""
         if any(self._fields):
             return ""
         match name:

@@ -323,7 +323,7 @@ class ReadXLSX(ReadingTool):
     def _lines(self, found: Sequence[WorkbookSheet]) -> Iterator[str]:
         for index, sheet in enumerate(found):
             if len(found) > 1:
-                yield f"{chr(10) if index else ''}WorkbookSheet {sheet.heading}:"
+                yield f"{chr(10) if index else ''}Sheet {sheet.heading}:"
             yield from _rows(sheet.rows(), self.option("percent"))
 
 

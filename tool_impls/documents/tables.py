@@ -87,7 +87,7 @@ def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
         for column, value in enumerate(row, start=1):
             place = f"row {index}, column {column} of data_str"
             if isinstance(value, list | dict):
-                raise ToolError(f"{place} must be a text, a number, true, false or null; got {_kind(value)}")
+                raise ToolError(f"{place} must be a string, a number, true, false or null; got {_kind(value)}")
             if isinstance(value, float) and not math.isfinite(value):
                 raise ToolError(f"{place} is a number too large to store; give it as a text")
     return rows

@@ -322,7 +322,7 @@ def _read_slide(slide: Any, index: int) -> Slide:
         content = "\n".join(content)
     for name, value in (("title", title), ("content", content)):
         if not isinstance(value, str):
-            raise ToolError(f"{name} of slide {index} must be a text; got {value!r:.80}")
+            raise ToolError(f"{name} of slide {index} must be a string; got {value!r:.80}")
     lines: list[SlideLine] = []
     pictures: list[Picture] = []
     for part in with_pictures(clean(content), paths=False):

@@ -114,9 +114,9 @@ def _pitch(samples: NDArray[numpy.float32], rate: int) -> float | None:
 PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
 """What endpoints take as it is, and how such files are called."""
 
-LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a shown_picture that is sent as it is
+LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a picture that is sent as it is
 SIDE = 2048  # pixels of the longer side of one that is made
-FRAME_SIDE = 1024  # of a frame of a shown_video
+FRAME_SIDE = 1024  # of a frame of a video
 FRAMES_RATE = "4/10"  # a second: GTA-Workflow spec 3.2
 BY = "Pillow"
 
@@ -147,11 +147,11 @@ def shown_picture(order: Mapping[str, Json]) -> Json:
 
 
 def _described(image: Image, displayed: Image) -> str:
-    return f"{image.format} shown_picture of {displayed.width} by {displayed.height} pixels"
+    return f"{image.format} picture of {displayed.width} by {displayed.height} pixels"
 
 
 def shown_video(order: Mapping[str, Json]) -> Json:
-    """At most ``max_frames`` frames, evenly spread over the shown_video's length, as JPEG. Raises ToolError."""
+    """At most ``max_frames`` frames, evenly spread over the video's length, as JPEG. Raises ToolError."""
     path = Path(order["source"])
     check_size(path)
     with open_video(path) as container:
@@ -162,10 +162,10 @@ def shown_video(order: Mapping[str, Json]) -> Json:
     shown = _at(path, [timing.ticks[place] for place in chosen]) if timing.ticks else _counted(path, chosen)
     files = [_save(frame, order, number, FRAME_SIDE) for number, frame in enumerate(shown, start=1)]
     if not files:
-        raise ToolError("the shown_video holds no frames that can be decoded")
+        raise ToolError("the video holds no frames that can be decoded")
     track = "with sound, which cannot be played to you" if sound else "without sound"
     frames = f"{len(files)} evenly spaced frames of {len(timing.times)} are shown, made by PyAV"
-    return {"files": files, "note": f"shown_video of {timing.seconds:.1f} s, {size}, {track}; {frames}"}
+    return {"files": files, "note": f"video of {timing.seconds:.1f} s, {size}, {track}; {frames}"}
 
 
 def upstream_video(order: Mapping[str, Json]) -> Json:
@@ -182,8 +182,8 @@ def upstream_video(order: Mapping[str, Json]) -> Json:
         graph.link_nodes(source, graph.add("fps", FRAMES_RATE), sink).configure()
         for frame in chain(decoded(container, stream, path.name), (None,)):  # None ends the stream
             graph.push(frame)
-            for shown_picture in _pulled(graph):
-                files.append(_save(shown_picture, order, len(files) + 1))
+            for picture in _pulled(graph):
+                files.append(_save(picture, order, len(files) + 1))
     return {"files": files, "note": "frames made by PyAV"}
 
 
@@ -199,7 +199,7 @@ def shown_audio(order: Mapping[str, Json]) -> Json:
         seconds = float((max(ends) - (stream.start_time or 0)) * stream.time_base) if ends else 0.0
     if not seconds > 0:
         raise ToolError("it holds no sound")
-    return {"note": f"shown_audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
+    return {"note": f"audio of {seconds:.1f} s ({facts}); it exists, but cannot be played to you"}
 
 
 def _at(path: Path, wanted: list[int]) -> Iterator[Any]:
