@@ -2,7 +2,7 @@
 
 Parity applies none of them; strict applies all. Each cites the section of the GTA spec about the quirk that it fixes.
 
-Replies on which the published code of GTA-Atomic stops; here they count as invalid ones (GTA spec 5.2 and 7.4).
+Here are also the replies on which the published code stops; they count as invalid ones (GTA spec 5.2 and 7.4).
 """
 
 from __future__ import annotations

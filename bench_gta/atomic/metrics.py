@@ -2,8 +2,7 @@
 
 A run takes ``step_formula`` and ``e2e_formula``: columns, with intervals. Files of predictions (``score_files``) take
 ``step_metrics`` and ``e2e_metrics``: the original's keys, without intervals. Both compute with ``_step`` and ``_e2e``.
-
-The published tables of GTA-Atomic.
+The published tables stand at the end.
 """
 
 from __future__ import annotations

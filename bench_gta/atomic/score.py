@@ -1,8 +1,7 @@
-"""Scoring one answer text against a reference answer (GTA spec 5.3 and 5.4).
+"""Scores a prediction: the counters for the metrics, and a verdict with its reason (GTA spec 5); and one answer text
+against a reference answer (GTA spec 5.3 and 5.4).
 
-Scores a prediction: the counters for the metrics, and a verdict with its reason.
-
-Pure: everything comes from an entry of a prediction file and the reference answer (GTA spec 5).
+Pure: everything comes from an entry of a prediction file and the reference answer.
 """
 
 from __future__ import annotations

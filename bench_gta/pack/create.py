@@ -47,9 +47,7 @@ def read_ids(file: Path) -> list[int]:
     for number, line in enumerate(lines, start=1):
         if word := line.partition("#")[0].strip():
             if not is_task(word):
-                raise UsageProblem(
-                    f"{file}, line {number}: {word[:40]!r} is not a task id; write one integer a line"
-                )
+                raise UsageProblem(f"{file}, line {number}: {word[:40]!r} is not a task id; write one integer a line")
             ids.append(int(word))
     if not ids:
         raise UsageProblem(f"{file} holds no task id; write one integer a line, or leave --task-ids out")

@@ -15,7 +15,7 @@ Conditions on a file and on the answer:
     "says": [{"all": [TEXT or [TEXT, ...], ...], "none": [TEXT, ...]}, ...]
                                                        statements: a part of one sentence has all of these texts, and
                                                        none of those, so that "take A, not B" does not say that B is
-                                                       taken (``wanted.spans``)
+                                                       taken (``spans``)
     "json": {"is": "object" or "list", "keys": [TEXT, ...], "values": {KEY: VALUE, ...}}
                                                        the JSON that a file holds, or that the answer is or has in a
                                                        fence: keys that it (or every item of the list) has; values of an
@@ -26,8 +26,7 @@ Conditions on a file and on the answer:
 and on a file only:
 
     "shows": [TEXT or [TEXT, ...], ...]                texts that can be read in the picture or the video, or in charts
-                                                       and pictures
-                                                       of a document
+                                                       and pictures of a document
     "resembles": LOOK                                  the picture, or the video's first frame, looks like this
                                                        (``facts.Facts``)
     "links_to": [TEXT, ...]                            texts that stand in the target of a link of the page
@@ -37,8 +36,6 @@ RANGE is a number or an object with ``min``, ``max`` or both. Names are shell pa
 score is 10 times the share of conditions that hold; each text and each number is one. Without an answer, or a file of
 that name that can be read, none holds; that there is one earns nothing by itself, except where it is all that is asked
 for.
-
-Whether a text holds a text or a number, as a reader would say (the judge ``rules``; GTA-Workflow spec 3.3, "Ours").
 
 Texts are compared without regard to case, white space and the many forms of quotes and dashes, and only as whole words.
 Numbers are found as numbers: 1,234.5 and 1 234.5 are the number 1234.5, and 34 is not in it.

@@ -580,7 +580,7 @@ def book_text(path: Path, released: bool = False, **options: Any) -> str:
 
 def judged(path: Path) -> list[str]:
     """The lines that a judge sees."""
-    return str(child.look(path, "workbook", book_text=False)["text"]).splitlines()
+    return str(child.look(path, "workbook", read=False)["text"]).splitlines()
 
 
 # --- damage that concerns no cell ------------------------------------------------------------------------------------

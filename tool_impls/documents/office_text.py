@@ -1,11 +1,9 @@
-"""Equations of Office as one line of text: ``(a+b)/2``, ``x^2``, ``√(b^2-4ac)``.
-
-Signs that a document takes from fonts with encodings of their own.
-
-The text of a part of a Word document or presentation, all of it once, in the order of the file.
+"""The text of a part of a Word document or presentation, all of it once, in the order of the file.
 
 What stands in paragraphs and cells differs little between the two. Elements that are not named here are looked into:
 content controls, smart tags, custom XML, links, simple fields, shapes, groups and whatever programs will think of.
+Equations become one line of text (``(a+b)/2``, ``x^2``, ``√(b^2-4ac)``), and signs from fonts with encodings of their
+own become the characters that they show.
 """
 
 from __future__ import annotations

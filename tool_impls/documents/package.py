@@ -1,11 +1,10 @@
-"""Checks files of unknown origin before a library reads them (GTA tools spec 5.2).
+"""Office files of unknown origin: checked before a library reads them (GTA tools spec 5.2), and opened as parts that
+lead to one another (ECMA-376, part 2).
 
 Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked
 once in small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack
 to gigabytes, that lies about its sizes or that declares entities costs little time and no memory. Checked in this
 order, with the numbers below as limits; each failure is one ToolError.
-
-Opens Office files: their parts, and how one leads to another (ECMA-376, part 2).
 
 Elements and attributes go by their local names, since a file in Strict form has namespaces of its own, and programs
 choose prefixes as they like. Names of parts are compared as Office compares them: without case, and as addresses.
