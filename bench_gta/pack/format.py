@@ -104,7 +104,7 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
     return Pack(
         tasks=tuple(task.packed(position) for position, task in enumerate(read.tasks, start=1)),
         base=_base(path, read.base_dir, base),
-        data=read.data and SetIdentity(read.data.name, read.data.fingerprint),
+        data=SetIdentity(read.data.name, read.data.fingerprint) if read.data else None,
         generated_from=read.generated_from,
         path=path,
         sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
