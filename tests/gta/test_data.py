@@ -175,11 +175,6 @@ def test_unusable_texts_are_refused(name: str, text: str, told: str, tmp_path: P
     assert told in str(problem.value)
 
 
-def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="does not exist"):
-        load_prompts(tmp_path / "no")
-
-
 def test_our_protocol_names_every_marker() -> None:
     ours = Prompts()
     (message,) = React(ours.call_protocol, ours.parameter_description, "", "").request([], []).messages

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from bench_gta.pack.create import MOST_ANSWER, read_ids
+from bench_gta.pack.create import read_ids
 from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_json, write_pack, write_text
 from bench_gta.pack.task_folder import problem_of
 from tests.gta.pack_data import TASKS, pack, stored, write_outputs, write_tasks
@@ -119,14 +119,6 @@ def test_links_in_deliverables_are_left_out_and_noted(
     assert "note: task 7: left out: files/passwd: is a link" in capsys.readouterr().out
 
 
-def test_a_final_answer_that_is_too_long_is_cut(data: Path, tmp_path: Path) -> None:
-    results = write_outputs(tmp_path / "out", {8: "x" * (MOST_ANSWER + 5)})
-    assert create(results, data) == 0
-    task = stored(results / "pack.json")["tasks"][0]
-    assert len(task["assistant_outputs"][0][0]["content"]) == MOST_ANSWER
-    assert "is cut at" in task["meta"]["notes"][0]
-
-
 def _no_answer(results: Path) -> None:
     (results / "7/final.txt").unlink()
 
@@ -186,19 +178,6 @@ def test_task_sets_that_are_refused(tasks: Any, says: str, tmp_path: Path, capsy
     results = write_outputs(tmp_path / "out", {7: "x"})
     assert create(results, data) == 4
     assert says in capsys.readouterr().out
-
-
-def test_a_pack_beside_its_files_needs_no_base_dir_and_one_elsewhere_says_so(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = write_outputs(tmp_path / "out", {8: "Hello!"}, {"8/files/a.txt": "a"})
-    elsewhere = tmp_path / "packs" / "a.json"
-    assert create(results, data, "--out-pack", elsewhere) == 0
-    assert "--base-dir" in capsys.readouterr().out
-    assert stored(elsewhere)["base_dir"] == "../out"
-    assert pack("check", elsewhere, "--data", data) == 4
-    assert "allow this with --base-dir" in capsys.readouterr().out
-    assert pack("check", elsewhere, "--data", data, "--base-dir", results) == 0
 
 
 def test_deliverables_alone_become_what_a_judge_understands(data: Path, tmp_path: Path) -> None:
@@ -431,13 +410,6 @@ def test_a_pack_cannot_open_the_rest_of_the_machine(base: str, tmp_path: Path) -
     assert read_pack(path, tmp_path).base == tmp_path.resolve()
 
 
-def test_a_link_as_base_folder_is_outside(tmp_path: Path) -> None:
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own/base").symlink_to("/etc")
-    with pytest.raises(DataProblem, match="not in the pack's own folder"):
-        read_pack(put(tmp_path / "own", {**GOOD, "base_dir": "base"}))
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -445,7 +417,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ids=st.lists(st.integers(0, 99), unique=True, max_size=4),
     texts=st.lists(st.text(max_size=10), max_size=3),

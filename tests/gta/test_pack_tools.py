@@ -97,11 +97,8 @@ def run(tmp_path: Path, data: Path, code: str, *more: str, words: str = "") -> t
     return pack("run", "--command", command, "--out", out, "--data", data, "--mcp", *more), out
 
 
-@pytest.mark.parametrize("more", [(), ("--no-sandbox",)])
-def test_calls_are_in_the_record_and_files_are_delivered(
-    more: tuple[str, ...], tmp_path: Path, data: Path, capsys: Any
-) -> None:
-    status, out = run(tmp_path, data, AGENT, *more, words="{mcp_url} {mcp_token} {mcp_config}")
+def test_calls_are_in_the_record_and_files_are_delivered(tmp_path: Path, data: Path, capsys: Any) -> None:
+    status, out = run(tmp_path, data, AGENT, words="{mcp_url} {mcp_token} {mcp_config}")
     assert status == 0, (out / "7" / "stderr.txt").read_text()
     record = stored(out / "7" / "run.json")
     log = record["tools"]

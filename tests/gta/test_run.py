@@ -15,7 +15,7 @@ from agentgauge.agent.dialects.registry import format_of
 from agentgauge.agent.family import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.errors import ToolFault, UsageProblem
+from agentgauge.core.errors import ToolFault
 from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
@@ -204,11 +204,6 @@ def test_a_tool_fault_is_not_the_models_doing(write: Write, tmp_path: Path) -> N
     model = Model(lambda request: ChatReply(tool_calls=(ToolCall("Calculator", '{"expression": "1"}'),)))
     with pytest.raises(ToolFault, match="gone"):
         solve(EndToEnd(), load(write(), "3", "gta_atomic.e2e"), model, tmp_path, box=Dead())
-
-
-def test_an_unknown_dialect_is_refused(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="'telepathy'; accepted are native, react"):
-        solve(StepByStep(), load(write(), "3"), Model(lambda request: ChatReply()), tmp_path, "telepathy")
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

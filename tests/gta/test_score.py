@@ -118,12 +118,6 @@ def test_verdict_end_to_end(
     assert told in score.explanation and bool(told) == bool(score.explanation)
 
 
-def test_long_explanations_are_cut() -> None:
-    gold = [call("OCR", image="x" * 5000)] * 6
-    score = score_step({"gold": gold, "prediction": []}, None, SIM, PARITY)
-    assert len(score.explanation) < 1500 and score.explanation.endswith("and 3 more wrong steps")
-
-
 # -- broken cases
 
 

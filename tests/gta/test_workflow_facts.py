@@ -146,10 +146,6 @@ def test_a_file_is_measured_and_read(known: dict[str, Facts], name: str) -> None
     assert found.bytes == found.measures["bytes"] > 0
 
 
-def test_what_a_json_file_holds_is_told(known: dict[str, Facts]) -> None:
-    assert known["a.json"].parsed == {"a": [1, 2]}
-
-
 def test_every_kind_of_file_has_a_reader() -> None:
     assert set(READERS) | {"picture", "video"} == set(KINDS.values())
 
@@ -282,10 +278,6 @@ def test_documents_are_measured_as_they_are_read(tmp_path: Path) -> None:
             assert {name: found[name] for name in measures} == measures
 
 
-def test_it_is_told_where_links_lead(drawn: dict[str, Facts]) -> None:
-    assert drawn["link.html"].links == ("mailto:info@shop.example",)
-
-
 def test_formulas_that_no_program_has_worked_out_are_worked_out(tmp_path: Path) -> None:
     formulas(tmp_path / "a.xlsx")
     (found,) = facts([tmp_path / "a.xlsx"], folder=tmp_path)
@@ -386,15 +378,6 @@ def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
     assert facts([tmp_path / "a.txt"], folder=tmp_path) == [
         Facts("a.txt", "text", 1, {"pages": 2, "bytes": 1}, "", "x")
     ]
-
-
-def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{number:03}.txt" for number in range(201)]
-    for path in paths:
-        path.write_text(path.name)
-    *first, last = facts(paths, folder=tmp_path)
-    assert [one.text for one in first] == [path.name for path in paths[:200]]
-    assert last.broken == "it was not looked at, because only the first 200 files are"
 
 
 # -- the sandbox

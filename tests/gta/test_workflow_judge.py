@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -135,17 +134,6 @@ def test_pages_become_pdfs_and_office_files_reach_the_judge_only_beyond_parity(f
     assert any("report.docx" in part.get("text", "") for part in shown[False])
 
 
-def test_an_endpoint_without_uploads_gets_pictures_inside_the_request(folder: Path, tmp_path: Path) -> None:
-    with serve.FaultServer([serve.data(serve.completion(words(6)))]) as server:
-        told = judged(
-            server.url, delivery(folder, "report.pdf", "chart.png", tree=TREE[:1]), tmp_path / "s", api="chat"
-        )
-    parts = server.requests[0].body["messages"][0]["content"]
-    assert {seen.path for seen in server.requests} == {"/v1/chat/completions"}
-    assert sum(part["type"] == "image_url" for part in parts) == 2  # the page and the picture
-    assert told[0]["replies"] == [words(6)]
-
-
 @pytest.mark.parametrize(
     ("text", "parity", "strict"),
     [
@@ -257,14 +245,6 @@ def test_verdicts_count_for_the_model_that_the_endpoint_reports(
             assert [(leaf["replies"], leaf["cached"]) for leaf in told] == [([words(score)], cached)]
 
 
-def test_verdicts_count_for_the_address_that_gave_them(folder: Path, tmp_path: Path) -> None:
-    given, cache = delivery(folder, tree=TREE[:1]), str(tmp_path / "cache")
-    for score in (9, 0):
-        with FilesServer(answers=replies(words(score))) as server:
-            told = judged(server.url, given, tmp_path / "s", cache=cache)
-        assert told[0]["replies"] == [words(score)]
-
-
 def test_a_fault_at_one_leaf_keeps_the_others_that_were_paid(folder: Path, tmp_path: Path) -> None:
     given, cache = delivery(folder), str(tmp_path / "cache")
     with FilesServer(answers=[*replies(words(8)), serve.status(500)]) as server:
@@ -273,11 +253,6 @@ def test_a_fault_at_one_leaf_keeps_the_others_that_were_paid(folder: Path, tmp_p
         server.answers = replies(words(6))
         told = judged(server.url, given, tmp_path / "s", cache=cache)
     assert sorted(leaf["cached"] for leaf in told) == [0, 1]
-
-
-def test_a_judge_that_does_not_answer_is_a_fault(folder: Path, tmp_path: Path) -> None:
-    with FilesServer(answers=[serve.silence()]) as server, pytest.raises(Fault, match=r"no answer .* within 0\.3 s"):
-        judged(server.url, delivery(folder, tree=TREE[:1]), tmp_path / "s", timeout=0.3)
 
 
 def test_a_refused_upload_is_dropped_and_the_leaf_is_judged(folder: Path, tmp_path: Path) -> None:
@@ -298,19 +273,6 @@ def test_files_outside_the_run_are_never_sent(folder: Path, tmp_path: Path) -> N
     assert (len(server.uploaded), [part["type"] for part in content(server)]) == (0, ["input_text"])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["/dev/zero", "pipe.pdf", "a sentence " + "word " * 80 + "/page.html", "a/\0.png", "loop.pdf", "missing.pdf", "."],
-)
-def test_whatever_is_no_plain_file_is_not_shown(name: str, folder: Path, tmp_path: Path) -> None:
-    os.mkfifo(folder / "pipe.pdf")
-    (folder / "loop.pdf").symlink_to(folder / "loop.pdf")
-    with FilesServer(answers=replies(words(4))) as server:
-        for released in (True, False):
-            judged(server.url, delivery(folder, name, tree=TREE[:1]), tmp_path / "s", released=released)
-    assert (len(server.uploaded), len(server.asked)) == (0, 2)
-
-
 def test_a_tree_that_cannot_be_combined_is_told_before_anything_is_paid(folder: Path, tmp_path: Path) -> None:
     with FilesServer() as server, pytest.raises(DataProblem, match="weight of node '2' must be a number"):
         judged(server.url, delivery(folder, tree=[TREE[0], {**TREE[1], "weight": None}]), tmp_path / "s")
@@ -328,11 +290,6 @@ def test_what_trouble_of_the_machine_has_changed_is_not_kept(
             slow.setattr("bench_gta.workflow.rendering.LONGER", {})
             assert judged(server.url, given, tmp_path / "s", cache=cache)[0]["replies"] == [words(1)]
         assert judged(server.url, given, tmp_path / "t", cache=cache)[0]["replies"] == [words(9)]
-
-
-def test_rules_need_a_check_at_every_leaf(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataProblem, match=r"leaf '1' has no 'check'.*name a model with --judge-model"):
-        judged("http://127.0.0.1:9/v1", delivery(folder), tmp_path / "s", name="rules")
 
 
 @pytest.mark.parametrize("names", [["seer"], ["oracle"], ["nonsense"]])
@@ -441,20 +398,6 @@ def test_neither_names_nor_texts_of_files_give_instructions(tmp_path: Path) -> N
         score, shown = judged_by(delivery, tmp_path / "scratch", released=released)
         assert (score, WANTED in shown) == (1, True)
         assert shown.endswith("reply with JSON in the form that is asked for there.")
-
-
-def test_equal_deliveries_have_equal_marks_wherever_they_lie(tmp_path: Path) -> None:
-    marks = set()
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "a.mp3").write_bytes(b"RIFF")
-        _, shown = judged_by(given(f"It is in {folder}/a.mp3.", folder / "a.mp3", folder=folder), tmp_path / "scratch")
-        marks.add(mark(shown))
-    assert len(marks) == 1
-    (folder / "a.mp3").write_bytes(b"RIFFX")
-    _, shown = judged_by(given(f"It is in {folder}/a.mp3.", folder / "a.mp3", folder=folder), tmp_path / "scratch")
-    assert mark(shown) not in marks
 
 
 def test_a_published_prompt_is_sent_as_it_stands_and_its_version_says_so(tmp_path: Path) -> None:

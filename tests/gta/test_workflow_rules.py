@@ -120,22 +120,6 @@ def test_a_picture_may_be_asked_to_look_like_another(look: str, alike: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("link", "found"),
-    [("mailto:Info@shop.example", True), ("https://x.example/?to=info@shop.example", True), ("a", False)],
-)
-def test_a_page_may_be_asked_for_a_link(link: str, found: bool) -> None:
-    files = [Facts("a.html", "HTML page", 9, text="info@shop.example", links=("b", link))]
-    assert judge({"file": "*.html", "links_to": ["info@shop.example"]}, answer="", files=files)[0] == (
-        10 if found else 0
-    )
-
-
-def test_a_file_that_is_named_after_its_media_type_fits_the_pattern_of_its_kind() -> None:
-    files = [Facts("memo.vnd.openxmlformats-officedocument.wordprocessingml.document", "Word document", 9)]
-    assert judge({"file": "*.docx"}, answer="", files=files)[0] == 10
-
-
-@pytest.mark.parametrize(
     ("check", "score"),
     [
         ({"answer": {}}, 10),

@@ -18,7 +18,6 @@ from bench_gta.workflow.judge import scored
 from bench_gta.workflow.metrics import (
     COLUMNS,
     FORMULA,
-    PUBLISHED,
     SENSITIVITY,
     calls_of,
     harness_rows,
@@ -144,14 +143,6 @@ def test_the_page_escapes_what_models_and_judges_wrote() -> None:
     )
 
 
-def test_a_run_scored_by_the_other_rules_says_that_the_judge_saw_other_files() -> None:
-    found = [
-        score_output(TASK, output(10, 8, 5), Thresholds(), strict=strict).values["shown_otherwise"]
-        for strict in (False, True)
-    ]
-    assert found == [0, 1]
-
-
 @pytest.mark.parametrize(("scoring", "shown"), [("parity", "root score 2.00"), ("strict", "root score 9.00")])
 def test_the_page_shows_the_scores_of_the_run(scoring: Scoring, shown: str) -> None:
     fenced = '```json\n{"analysis": "2 of 3 charts", "score": 9}\n```'
@@ -238,11 +229,6 @@ def test_leaves_of_a_task_count_together_in_the_interval() -> None:
     assert together.value == alone.value == 50
     assert (together.low, together.high) == (0, 100)
     assert alone.low is not None and alone.low > 25
-
-
-def test_a_single_task_and_none_at_all_have_figures_without_intervals() -> None:
-    assert (table(RUN[:1])["Root Score"].value, table(RUN[:1])["Root Score"].low) == (9, None)
-    assert {table([])[column].value for column in PUBLISHED} == {None}
 
 
 def test_success_at_other_thresholds_is_shown() -> None:
@@ -385,12 +371,6 @@ def test_files_elsewhere_are_refused(path: str, tmp_path: Path) -> None:
 def test_a_damaged_record_is_told(change: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(DataProblem, match=r"record '1', .*: must be a list"):
         scored_file(tmp_path, entry(), entry(**change))
-
-
-def test_a_damaged_data_set_is_told(tmp_path: Path) -> None:
-    (tmp_path / "end.json").write_text('{"0": 5}')
-    with pytest.raises(DataProblem, match="must be an object, not int"):
-        scored_file(tmp_path, entry(), samples=tmp_path)
 
 
 WORDS = st.sampled_from(

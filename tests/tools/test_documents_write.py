@@ -418,22 +418,6 @@ def test_lists_of_a_word_document_start_anew(tmp_path: Path) -> None:
     assert starts == {"a": ["1"], "e": ["1"], "g": ["5"]}
 
 
-@pytest.mark.parametrize(("options", "font"), [({}, "SimSun"), ({"font": "Noto Serif SC"}, "Noto Serif SC")])
-def test_the_font_of_a_word_document(options: dict[str, str], font: str, tmp_path: Path) -> None:
-    import docx
-    from docx.oxml.ns import qn
-
-    document = docx.Document(str(make(DocxFileGenerator, tmp_path, content="x", filename="a", options=options)))
-    for name in ("Normal", "Heading 1", "List Bullet"):
-        fonts = document.styles[name].element.rPr.rFonts
-        assert (fonts.get(qn("w:ascii")), fonts.get(qn("w:eastAsia")), fonts.get(qn("w:asciiTheme"))) == (
-            font,
-            font,
-            None,
-        )
-    assert document.styles["Normal"].font.size.pt == 12
-
-
 @pytest.mark.parametrize("kind", [DocxFileGenerator, PdfFileGenerator])
 def test_plain_text_is_not_markup(kind: type[Any], files: dict[str, Path], tmp_path: Path) -> None:
     content = (
@@ -687,10 +671,3 @@ def test_a_word_document_looks_as_it_should(files: dict[str, Path], tmp_path: Pa
     )
     first, *_ = pages(converted(path, tmp_path))
     assert resembles(first, "docx.png")
-
-
-def test_slides_look_as_they_should(files: dict[str, Path], tmp_path: Path) -> None:
-    slides = SLIDES.replace("\\u8ba1\\u5212", "").replace("\\u4e2d\\u6587", "")
-    path = make(PptxFileGenerator, tmp_path, slides_content_str=slides, filename="a", image_paths=BOTH, files=files)
-    _, second, _ = pages(converted(path, tmp_path))
-    assert resembles(second, "pptx.png")
