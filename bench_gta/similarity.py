@@ -5,24 +5,78 @@
 - ``trigram``: hashed character trigrams. Needs nothing; made for tests and the bundled data.
 - ``minilm``: all-MiniLM-L6-v2, which comes inside a package (extra ``minilm``).
 - ``mpnet``: all-mpnet-base-v2, the published one (extra ``similarity``).
+
+Here are also the workers' client of the similarity server (``bench_gta.similarity_server``) and the server's device.
 """
 
 from __future__ import annotations
 
 import hashlib
+import http.client
+import json
 import math
 import os
 import threading
+import time
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from agentgauge.core.errors import UsageProblem
-from bench_gta.similarity_client import remote
+from agentgauge.core.errors import Fault, UsageProblem
+from tool_impls import devices
+from tool_impls.batching import Batched
 from tool_impls.published_weights import fetched
+
+ANSWER_SECONDS = 300.0
+"""How long one pair may take: the model loads first, and the pairs of other workers come before it."""
+
+PATIENCE_SECONDS = 30.0  # how long an unreachable server is retried: AgentGauge restarts a dead one on the same port
+
+_PAUSE = 0.2  # seconds between two attempts
+
+
+class SimilarityFault(Fault):
+    """Texts could not be compared: the server is gone, or its model does not load."""
+
+
+def remote(url: str, *, patience: float = PATIENCE_SECONDS) -> Callable[[str, str], float]:
+    """The measure that the server at ``url`` computes. It raises SimilarityFault if the server is unreachable for
+    ``patience`` seconds or cannot load its model."""
+    return lambda a, b: _compare(url, a, b, time.monotonic() + patience)
+
+
+def _compare(url: str, a: str, b: str, deadline: float) -> float:
+    address = urlsplit(url)
+    body = json.dumps([a, b])
+    while True:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ANSWER_SECONDS)
+        try:
+            connection.request("POST", "/", body)
+            response = connection.getresponse()
+            reply = json.loads(response.read())
+        except TimeoutError:
+            raise SimilarityFault(
+                f"{url} has not compared two texts within {ANSWER_SECONDS:g} s", cause="similarity timeout"
+            ) from None
+        except (OSError, http.client.HTTPException, ValueError) as error:  # the server ended before or during its reply
+            if time.monotonic() > deadline:
+                raise SimilarityFault(
+                    f"the similarity server at {url} does not answer ({type(error).__name__}); see logs/similarity.log"
+                    " in the run folder",
+                    cause="similarity server",
+                ) from None
+            time.sleep(_PAUSE)
+        else:
+            if response.status != 200:
+                raise SimilarityFault(f"the similarity server failed: {reply}", cause="similarity server")
+            return float(reply)
+        finally:
+            connection.close()
+
 
 Similarity = Callable[[str, str], float]  # a number from 0 to 1
 
@@ -160,3 +214,84 @@ def _mpnet_model() -> str:
 
 def _installed(package: str) -> bool:
     return find_spec(package) is not None
+
+
+DEVICE_VARIABLE = "AGENTGAUGE_SIMILARITY_DEVICE"
+"""Environment variable with the device of the similarity server: ``auto``, which is preset, ``cpu`` or ``cuda:N``."""
+
+PAIRS = 32  # of texts that go through the model at once, at most
+KEPT = 4096  # texts whose vectors are kept
+
+
+def shown_device(backend: str) -> str:
+    """What a run says beforehand of the device of its server; empty for a backend without a model. Looks for no GPU,
+    because that takes seconds."""
+    wanted = _wanted()
+    if not loads_model(backend):
+        return ""
+    if wanted != devices.AUTO:
+        return wanted
+    named = "the GPU with the most free memory, or cpu; logs/similarity.log names it"
+    return named if devices.has_gpu() else devices.CPU
+
+
+def chosen_device(backend: str) -> str:
+    """The device of this process: ``cpu``, or ``cuda:0``. Raises UsageProblem."""
+    wanted = _wanted()
+    if not loads_model(backend) or devices.kind(wanted) == devices.CPU:
+        return devices.CPU
+    try:
+        found = devices.placed(wanted, devices.gpus())
+    except UsageProblem as problem:
+        raise UsageProblem(f"{DEVICE_VARIABLE}: {problem}") from None
+    if len(found) > 1:
+        raise UsageProblem(f"{DEVICE_VARIABLE} must name one device; got {wanted!r}")
+    return devices.plain(found[0])
+
+
+def measure(backend: str, device: str) -> Similarity:
+    """The measure on that device. On the processor it encodes one text after the other, as a run in one process does.
+    Raises UsageProblem if the backend is unknown or not installed."""
+    one_by_one = similarity(backend)
+    return one_by_one if device == devices.CPU else Together(backend, device)
+
+
+class Together:
+    """The measure of a model on a GPU, for many threads. The texts of the pairs that wait are one batch.
+
+    Always in single precision: the published figures were computed in it, and half precision keeps three digits. The
+    last of its digits depend on the other texts of the batch.
+    """
+
+    def __init__(self, backend: str, device: str) -> None:
+        self._backend, self._device = backend, device
+        self._model: Any = None
+        self._vectors: dict[str, Sequence[float]] = {}  # the least recently used first
+        self._batched: Batched[tuple[str, str], float] = Batched(self._compare, PAIRS)
+
+    def __call__(self, a: str, b: str) -> float:
+        """Raises ToolUnavailable where the GPU has too little memory for the model, ToolFault where for a text."""
+        return self._batched((a, b))
+
+    def _compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        texts = dict.fromkeys(text for pair in pairs for text in pair)
+        unknown = [text for text in texts if text not in self._vectors]
+        named = f"the similarity {self._backend}"
+        new = devices.in_parts(self._encoded, unknown, tool=named, device=self._device) if unknown else []
+        known = {text: self._vectors.pop(text) for text in texts if text in self._vectors}
+        vectors = known | dict(zip(unknown, new, strict=True))
+        self._vectors |= vectors
+        for text in list(self._vectors)[: max(0, len(self._vectors) - KEPT)]:
+            del self._vectors[text]
+        return [max(cosine(vectors[a], vectors[b]), 0.0) for a, b in pairs]
+
+    def _encoded(self, texts: Sequence[str]) -> list[Sequence[float]]:
+        if self._model is None:
+            with devices.loading(f"the similarity {self._backend}", self._device):
+                self._model = load_model(self._backend, self._device).float()
+        options = {"normalize_embeddings": True, "show_progress_bar": False}
+        return [array("d", row) for row in self._model.encode(list(texts), batch_size=len(texts), **options)]
+
+
+def _wanted() -> str:
+    return os.environ.get(DEVICE_VARIABLE, "").strip() or devices.AUTO

@@ -23,8 +23,7 @@ from aiohttp import web
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.service_process import end_with_parent, given_listener
 from agentgauge.core.web_server import answering, bind, served, whole_body
-from bench_gta.similarity import Similarity
-from bench_gta.similarity_device import PAIRS, chosen_device, measure
+from bench_gta.similarity import PAIRS, Similarity, chosen_device, measure
 from tool_impls.devices import CPU, is_lost
 
 _MOST_BODY = 256 << 20  # bytes: a deliverable's text may be long

@@ -1,8 +1,13 @@
-"""The tools' categories, and which of GTA-Atomic's tools draw (GTA spec 2 and 5.6, GTA-Workflow spec 5.5)."""
+"""The tools' categories, which of GTA-Atomic's tools draw, and the real tools (GTA spec 2 and 5.6, GTA-Workflow spec
+5.5).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+
+from tool_impls.real_tools import LocalTools
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "perception": ("OCR", "ImageDescription", "RegionAttributeDescription", "TextToBbox"),
@@ -38,3 +43,9 @@ WORKFLOW_CATEGORY_OF: Mapping[str, str] = {
 
 DRAWING: frozenset[str] = frozenset({"DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization"})
 """Tools whose calls are compared for queries that are answered by a picture."""
+
+
+class GtaTools(LocalTools):
+    """The real tools of GTA as a capability. The task itself defines ``tools_of``."""
+
+    default_settings = Path(__file__).with_name("default_tools.toml")

@@ -69,6 +69,9 @@ class Options(TypedDict, total=False):
     project and what was given to ``hide`` cannot be read."""
     packages: bool  # default True: installed packages can be read
     network: bool  # default False; True: IP over this machine's network, services on localhost included
+    unix_sockets: bool
+    """Default False; True: UNIX sockets between the program's own processes, where the sandbox gives it files and a
+    network of its own. Such a program is always started anew."""
     ports: Sequence[int]
     """TCP ports of this machine's 127.0.0.1 that the program reaches at the same address; it has no other network.
     Without meaning where it has the network."""
@@ -105,7 +108,8 @@ class Job:
         folder, limits, steps = options["folder"], options.get("limits", SandboxLimits()), options.get("steps")
         network = options.get("network", False)
         self._ports = [] if network else list(options.get("ports", ()))
-        prepared = isinstance(program, Script) and setup.serves and not (network or self._ports)
+        unix_sockets = options.get("unix_sockets", False)
+        prepared = isinstance(program, Script) and setup.serves and not (network or self._ports or unix_sockets)
         self._script = program.text if isinstance(program, Script) and prepared else None
         argv = [sys.executable, "-s", "-S", "-P", "-c", program.text] if isinstance(program, Script) else list(program)
         if not argv or not Path(argv[0]).is_absolute():
@@ -127,6 +131,7 @@ class Job:
             "folder": where,
             "mounts": list(seen.mounts),
             "network": network,
+            "unix_sockets": unix_sockets,
             "ports": self._ports,
             "refuse": setup.refuse,
             "prepared": self._script is not None,

@@ -197,7 +197,7 @@ def check_key(file: Path, entry: Entry) -> dict[str, Json]:
     try:
         int(entry.key)
     except ValueError:
-        accepted = "must be a whole number written as text, such as '0'"
+        accepted = "must be an integer written as a string, such as '0'"
         raise DataProblem(f"{file}: the key {entry.key!r} {accepted}") from None
     if not isinstance(entry.value, dict):
         raise problem_in(file, entry, "", f"must be an object, not {type(entry.value).__name__}")
@@ -236,7 +236,7 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
     if not isinstance(turn, dict) or turn.get("role") not in ("user", "assistant", "tool"):
         raise problem_in(file, entry, field, "must be an object with the role user, assistant or tool")
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
-        raise problem_in(file, entry, f"{field}.content", "must be a text")
+        raise problem_in(file, entry, f"{field}.content", "must be a string")
     content = turn.get("content")
     result = isinstance(content, dict) and isinstance(content.get("content"), str) and content.get("type")
     if turn["role"] == "tool" and content and not result:

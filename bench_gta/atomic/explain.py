@@ -31,7 +31,7 @@ _SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class WrongStep:
     """One thing that is wrong."""
 
     labels: tuple[str, ...]
@@ -40,7 +40,7 @@ class Finding:
     got: str
 
 
-def explain(findings: Sequence[Finding]) -> str:
+def explain(findings: Sequence[WrongStep]) -> str:
     """The explanation; empty if nothing is wrong."""
     blocks = [
         compared(f"{one.where}: {'; '.join(_SENTENCES[label] for label in one.labels)}", one.expected, one.got)

@@ -2,12 +2,15 @@
 
 A run takes ``step_formula`` and ``e2e_formula``: columns, with intervals. Files of predictions (``score_files``) take
 ``step_metrics`` and ``e2e_metrics``: the original's keys, without intervals. Both compute with ``_step`` and ``_e2e``.
+The published tables stand at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of
 from agentgauge.core.estimate import MetricFormula, totals
 from agentgauge.core.types import Scoring
 from bench_gta.atomic.fixes import Fix, Fixes, fixes_of
@@ -119,3 +122,26 @@ def _f1(sums: Values, category: str, fixes: Fixes) -> float | None:
 
 def _percent(part: float, whole: float) -> float | None:
     return 100 * part / whole if whole else None
+
+
+COLUMNS = (
+    *(Column(key, key, "gta_atomic.step", f"{key}Acc") for key in ("Inst", "Tool", "Arg", "Summ")),
+    *(Column(key, key, "gta_atomic.e2e", key) for key in "POLC"),
+    Column("Ans", "Ans", "gta_atomic.e2e", "AnsAcc"),
+    Column("Ans+I", "Ans+I", "gta_atomic.e2e", "AnsAcc+I"),
+)
+
+_EDITIONS = (
+    ("GTA, mid 2024 (release table)", "README of the benchmark's first release", "2024-07"),
+    ("GTA, March 2025", "README of the benchmark", "2025-03"),
+    ("GTA-Atomic, February 2026", "README of the benchmark, later edition", "2026-02"),
+)
+"""Title, source, date, in the order of the reference file."""
+
+
+def leaderboards(published: Mapping[str, Any]) -> Sequence[Leaderboard]:
+    """``published``: the content of ``reference/gta_atomic.json``."""
+    return [
+        Leaderboard(title, source, date, COLUMNS, listed["rows"], footnotes=footnotes_of(published, listed["id"]))
+        for (title, source, date), listed in zip(_EDITIONS, published["leaderboards"], strict=True)
+    ]

@@ -10,9 +10,9 @@ from itertools import islice, product
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.tools import FILE_TYPES
 from agentgauge.core.types import Json, Sample
-from bench_gta.atomic.answers import matches
 from bench_gta.atomic.data import in_data_set, read_tools, resolve, user_turns
 from bench_gta.atomic.fixes import PARITY, STRICT
+from bench_gta.atomic.score import matches
 
 DONE = "It is done."  # closing words where the gold has none
 

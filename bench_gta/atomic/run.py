@@ -20,7 +20,7 @@ from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
-from bench_gta.workflow.steps import agent_steps, files_note, opening, record, records
+from bench_gta.workflow.trace import agent_steps, files_note, opening, record, records
 
 MAX_TURNS = 10  # replies that a user turn may take with real tools: the originals' limit (GTA-Workflow spec 2.1, too)
 

@@ -1,11 +1,14 @@
-"""Scores a prediction: the counters for the metrics, and a verdict with its reason.
+"""Scores a prediction: the counters for the metrics, and a verdict with its reason (GTA spec 5); and one answer text
+against a reference answer (GTA spec 5.3 and 5.4).
 
-Pure: everything comes from an entry of a prediction file and the reference answer (GTA spec 5).
+Pure: everything comes from an entry of a prediction file and the reference answer.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -13,12 +16,65 @@ from itertools import zip_longest
 from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
-from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.data import kind_of, user_turns
-from bench_gta.atomic.explain import Finding, calls_made, expected_answer, explain, quoted, shown_turn
+from bench_gta.atomic.explain import WrongStep, calls_made, expected_answer, explain, quoted, shown_turn
 from bench_gta.atomic.fixes import Fix, Fixes
 from bench_gta.similarity import Similarity
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, DRAWING
+
+
+def score_answer(text: str, reference: Json, similar: Similarity, fixes: Fixes) -> float:
+    """From 0 to 1. A reference that is no object and no list of texts scores 0."""
+    if isinstance(reference, Mapping):
+        return float(matches(text, reference, fixes))
+    if isinstance(reference, Sequence) and not isinstance(reference, str):
+        return max((similar(text, one) for one in reference), default=0.0)
+    return 0.0
+
+
+def matches(text: str, reference: Mapping[str, Json], fixes: Fixes) -> bool:
+    """Whether every group of the white list is found and nothing of the black list is.
+
+    The published rule puts ``\\b`` around the aliases, with the oddities that follow from it where an alias does not
+    begin or end with a word character; see Fix.ALIAS_EDGES.
+    """
+    found = _found_strictly if Fix.ALIAS_EDGES in fixes else _found
+    if not all(found(text, group) for group in reference["whitelist"]):
+        return False
+    refused = reference.get("blacklist")
+    return not (refused and found(text, [alias for group in refused for alias in group]))
+
+
+def _found(text: str, aliases: Iterable[str]) -> bool:
+    """One pattern for all aliases: an empty list gives ``\\b(?:)\\b``, which any word satisfies. As upstream."""
+    return re.search(rf"\b(?:{'|'.join(map(re.escape, aliases))})\b", text, re.IGNORECASE) is not None
+
+
+def _found_strictly(text: str, aliases: Iterable[str]) -> bool:
+    text = _folded(text)
+    return any(re.search(_edged(alias), text) for alias in map(_folded, aliases) if alias.strip())
+
+
+# letters and digits of scripts that put blanks between words
+_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+
+
+def _edged(alias: str) -> str:
+    """A pattern for an alias that is not part of a longer word or number."""
+    before, after = alias[0], alias[-1]
+    left = rf"(?<!{_WORD})" if re.match(_WORD, before) else ""
+    right = rf"(?!{_WORD})" if re.match(_WORD, after) else ""
+    if before.isdecimal():
+        left += r"(?<!\d[.,])"
+    if after.isdecimal():
+        # 3.0 is still a 3, 3.5 is not
+        right += r"(?![.,]\d)" if "." in alias or "," in alias else r"(?!,\d|\.(?!0+(?!\d))\d)"
+    return f"{left}{re.escape(alias)}{right}"
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
 
 PASS_MARK = 0.5
 """Similarity from which a free answer or a drawing passes. Ours: it decides a case's verdict and enters no metric."""
@@ -64,7 +120,7 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
     gold, prediction = entry["gold"], entry["prediction"]
     values = step_values(prediction, gold, reference, similar, fixes)
     answer_turns = [place for place, turn in enumerate(gold) if kind(turn) == "answer"]
-    findings: list[Finding] = []
+    findings: list[WrongStep] = []
     for place, (expected, got) in enumerate(zip_longest(gold, prediction[: len(gold)])):
         labels = _step_labels(expected, got, fixes)
         wanted = shown_turn(expected)
@@ -74,7 +130,7 @@ def score_step(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) 
             wanted = expected_answer(reference)
         if labels:
             came = "nothing" if got is None else shown_turn(got)
-            findings.append(Finding(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
+            findings.append(WrongStep(tuple(labels), f"step {place + 1} of {len(gold)}", wanted, came))
     return _verdict(findings, values)
 
 
@@ -205,7 +261,7 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
         labels = ["missing_drawing" if missing else "wrong_drawing", *_trouble(steps, wanted)]
         if looks_like_call(final_answer(steps, fixes)):
             labels.insert(0, "unreadable_call")
-        return _verdict([Finding(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
+        return _verdict([WrongStep(tuple(labels), _where(steps), "; ".join(map(shown_turn, drawings)), came)], values)
     if values["answer_score"] >= PASS_MARK:
         return _verdict([], values)
     answer = final_answer(steps, fixes)
@@ -214,7 +270,7 @@ def score_e2e(entry: Turn, reference: Json, similar: Similarity, fixes: Fixes) -
     came = quoted(answer) if answer else "no answer"
     if answer and kind_of_query == "subjective":
         came += f" (similarity {values['answer_score']:.2f}, needed {PASS_MARK})"
-    return _verdict([Finding(tuple(labels), _where(steps), expected_answer(reference), came)], values)
+    return _verdict([WrongStep(tuple(labels), _where(steps), expected_answer(reference), came)], values)
 
 
 def _trouble(steps: Sequence[Turn], wanted: Sequence[Turn]) -> Iterator[str]:
@@ -309,6 +365,6 @@ def _dump(arguments: Json, in_order: bool) -> str:
     return json.dumps(arguments, sort_keys=in_order)
 
 
-def _verdict(findings: Sequence[Finding], values: Mapping[str, float]) -> Score:
+def _verdict(findings: Sequence[WrongStep], values: Mapping[str, float]) -> Score:
     labels = tuple(dict.fromkeys(label for finding in findings for label in finding.labels))
     return Score(not findings, values, labels, explain(findings))

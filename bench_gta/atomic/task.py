@@ -32,30 +32,35 @@ from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
-from bench_gta import citations
 from bench_gta.atomic import data, oracle
-from bench_gta.atomic.export import write_predictions
-from bench_gta.atomic.files import score_entries
-from bench_gta.atomic.fixes import Fixes, fixes_of
-from bench_gta.atomic.leaderboards import leaderboards
+from bench_gta.atomic.files import score_entries, write_predictions
+from bench_gta.atomic.fixes import Fixes, e2e_stop, fixes_of, step_stop
 from bench_gta.atomic.metrics import (
     E2E_COLUMNS,
     STEP_COLUMNS,
     Values,
     e2e_formula,
     e2e_metrics,
+    leaderboards,
     step_formula,
     step_metrics,
 )
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.atomic.run import run_e2e, run_step
 from bench_gta.atomic.score import broken_e2e, broken_step, score_e2e, score_step
-from bench_gta.atomic.stops import e2e_stop, step_stop
-from bench_gta.real_tools import GtaTools
 from bench_gta.similarity import Similarity as Similar
-from bench_gta.similarity import check, comparable, loads_model, set_up, similarity
-from bench_gta.similarity_device import shown_device
-from bench_gta.tools import CATEGORIES, CATEGORY_OF
+from bench_gta.similarity import check, comparable, loads_model, set_up, shown_device, similarity
+from bench_gta.tools import CATEGORIES, CATEGORY_OF, GtaTools
+
+CITATION = """\
+@inproceedings{wang2024gta,
+  title = {{GTA}: A Benchmark for General Tool Agents},
+  author = {Wang, Jize and Ma, Zerun and Li, Yining and Zhang, Songyang and Chen, Cailian and Chen, Kai and Le, Xinyi},
+  booktitle = {Advances in Neural Information Processing Systems, Datasets and Benchmarks Track},
+  year = {2024},
+  eprint = {2407.08713},
+  archivePrefix = {arXiv},
+}"""
 
 _HERE = Path(__file__).parent
 
@@ -97,7 +102,7 @@ class _GtaAtomic(Task, Similarity, Presentation, PublishedRows, Prompts, Predict
     benchmark = "GTA-Atomic"
     counts = frozenset({"ToolCalls", "ToolErrors"})
     published_dialects = ("react",)
-    citation = citations.ATOMIC
+    citation = CITATION
     kinds = kinds(
         wrong_tool="invalid_action",
         wrong_argument="argument_error, wrong_drawing",

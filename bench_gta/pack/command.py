@@ -1,17 +1,199 @@
-"""The command ``agentgauge pack``."""
+"""The command ``agentgauge pack`` and its verbs; ``score`` has a module of its own."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentgauge.core.command_parser import CommandParser
-from bench_gta.pack.verb_score import score
-from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
-from bench_gta.workflow.judging.cache import USER
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.tools import by_state
+from agentgauge.core.types import Json
+from agentgauge.run.budget import parse_budget
+from agentgauge.run.external_agent.process import AgentSettings
+from agentgauge.sandbox import ended_from_outside, scratch_folder
+from bench_gta.pack.create import (
+    TaskContent,
+    create,
+    from_deliverables,
+    new_copies,
+    notes_of,
+    read_ids,
+    some,
+    with_metadata,
+)
+from bench_gta.pack.format import (
+    Pack,
+    SetTask,
+    TaskSet,
+    lies_beside,
+    open_pack,
+    print_problems,
+    read_tasks,
+    write_pack,
+)
+from bench_gta.pack.results import read_row, table
+from bench_gta.pack.run import (
+    INTERRUPTED,
+    STDERR,
+    AgentPlan,
+    chosen,
+    needs_tools,
+    read_command,
+    require_count,
+    run_tasks,
+    until_signal,
+)
+from bench_gta.pack.score import score
+from bench_gta.pack.task_folder import escaped
+from bench_gta.workflow.judge import USER
 from bench_gta.workflow.metrics import THRESHOLD
+
+LONGEST = 30 * 24 * 3600.0  # seconds for one task
+LEAST_MEMORY, MOST_MEMORY = 64, 16 << 20  # MiB of an agent
+MOST_JOBS = 256
+MOST_SHOWN = 200  # characters of an agent's last line
+
+
+def create_pack(options: argparse.Namespace) -> int:
+    tasks = read_tasks(options.data)
+    ids = read_ids(options.task_ids) if options.task_ids else None
+    results: Path = options.result_dir
+    out: Path = options.out_pack or results / "pack.json"
+    pack = _of_deliverables(results, tasks, ids, out) if options.deliverables else create(results, tasks, ids=ids)
+    write_pack(out, with_metadata(pack, result_dir=results.name, deliverables=options.deliverables))
+    for task in pack.tasks:
+        for note in notes_of(task.meta):
+            print(f"note: task {task.task_id}: {note}")
+    _note_turns(tasks.tasks[task.task_id] for task in pack.tasks)
+    if not lies_beside(out, pack.base):
+        print(f"note: its files lie outside the pack's folder; check and score it with --base-dir {results}")
+    print(f"{out}: {len(pack.tasks)} tasks, {sum(len(task.attached_files) for task in pack.tasks)} files")
+    return 0
+
+
+def _of_deliverables(results: Path, tasks: TaskSet, ids: list[int] | None, out: Path) -> Pack:
+    from bench_gta.workflow.rendering import Conversions
+
+    with scratch_folder() as scratch, new_copies(out, results) as (new, base):
+        convert = Conversions(scratch, upstream=False)
+
+        def gather(task: SetTask, folder: Path) -> TaskContent:
+            return from_deliverables(task, folder, base=new, convert=convert)
+
+        return create(results, tasks, ids=ids, base=base, gather=gather)
+
+
+def check_pack(options: argparse.Namespace) -> int:
+    return print_problems(*open_pack(options, options.pack))
+
+
+def run_agent(options: argparse.Namespace) -> int:
+    plan = _plan(options)
+    tasks = read_tasks(options.data)
+    _note_turns(chosen(tasks, plan.ids))
+    failed: list[int] = []
+    killed: list[int] = []
+
+    def report(task: SetTask, record: Mapping[str, Json]) -> None:
+        cost = "cost unknown" if record["usd"] is None else f"{record['usd']:.4f} USD"
+        again = f"attempt {record['attempt']}: " if record["attempt"] > 1 else ""
+        print(f"task {task.id}: {again}{record['error'] or 'done'}, {record['elapsed_sec']:.1f} s, {cost}", flush=True)
+        for note in record["notes"]:
+            print(f"  note: {note}")
+        if record["status"] != "ok":
+            failed.append(task.id)
+            if ended_from_outside(record["status"], record["returncode"]):
+                killed.append(task.id)
+            if line := _last_line(options.out / str(task.id) / STDERR):
+                print(f"  it said: {line}")
+
+    run = until_signal(run_tasks(tasks, options.out, plan, report=report))
+    if run is None:
+        return INTERRUPTED
+    if plan.budget and plan.budget.unit != "s" and run.unpriced:
+        not_counted = f"{run.unpriced} tasks, whose usage.json names no cost"
+        print(f"note: the budget of {plan.budget.text} does not count {not_counted}")
+    for line in by_state(run.tool_states):
+        print(f"note: {line}")
+    if run.stopped:
+        print(f"stopped: {run.stopped}")
+    print(f"{run.pack}: {len(run.done)} tasks were run, {len(failed)} of them failed")
+    if failed:
+        log = options.out / str(failed[0]) / STDERR
+        print(f"their output: {log} and so on; the same command with --retry-failed runs them again")
+    if killed:
+        print(f"{len(killed)} of them were killed and are not in the pack; the same command runs them again")
+    return 1 if failed else 0
+
+
+def _plan(options: argparse.Namespace) -> AgentPlan:
+    """Raises UsageProblem."""
+    if not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageProblem(f"--jobs must be 1 or more, up to {MOST_JOBS}, not {options.jobs}")
+    if not (math.isfinite(options.timeout) and 0 < options.timeout <= LONGEST):
+        accepted = f"a positive number of seconds up to {LONGEST:.0f}"
+        raise UsageProblem(f"--timeout must be {accepted}, not {options.timeout:g}")
+    if not LEAST_MEMORY <= options.memory_mb <= MOST_MEMORY:
+        raise UsageProblem(f"--memory-mb must be {LEAST_MEMORY} or more, up to {MOST_MEMORY}, not {options.memory_mb}")
+    if wrong := [port for port in options.local_port if not 0 < port < 2**16]:
+        raise UsageProblem(f"--local-port must be from 1 to 65535, not {wrong[0]}")
+    require_count(options.max_tasks)
+    command = read_command(options.command)
+    if not options.mcp and (needs_tools(command) or options.tool_server):
+        what = "--command names the tools' address" if needs_tools(command) else "--tool-server is given"
+        raise UsageProblem(f"{what}, but the agent is offered no tools; add --mcp")
+    for path in options.readable:
+        if not path.exists():
+            raise UsageProblem(f"--readable {path}: there is no such file or folder")
+    for name in options.env:
+        if name not in os.environ:
+            raise UsageProblem(f"--env {name}: the variable is not set; set it, or leave it out")
+    settings = AgentSettings(
+        seconds=options.timeout,
+        memory_mb=options.memory_mb,
+        readable=(*options.readable, *command.readable, *command.environment),
+        env={name: os.environ[name] for name in options.env},
+        network=options.network,
+        confined=not options.no_sandbox,
+    )
+    return AgentPlan(
+        command=command,
+        settings=settings,
+        ids=read_ids(options.task_ids) if options.task_ids else None,
+        jobs=options.jobs,
+        budget=parse_budget(options.budget) if options.budget else None,
+        max_tasks=options.max_tasks,
+        retry_failed=options.retry_failed,
+        ports=tuple(dict.fromkeys(options.local_port)),
+        mcp=options.mcp,
+        tool_server=options.tool_server,
+    )
+
+
+def print_table(options: argparse.Namespace) -> int:
+    print(table([read_row(path) for path in options.scores]))
+    return 0
+
+
+def _note_turns(tasks: Iterable[SetTask]) -> None:
+    if several := [task.id for task in tasks if task.turns > 1]:
+        further = "gets the first request only, but these tasks have further ones"
+        print(f"note: an external agent {further}: {some(several)}")
+
+
+def _last_line(file: Path) -> str:
+    """The last line of what an agent printed, cut."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return escaped(lines[-1].strip())[:MOST_SHOWN] if lines else ""
+
 
 Option = dict[str, Any]  # arguments of ``ArgumentParser.add_argument``
 

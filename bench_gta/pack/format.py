@@ -1,25 +1,56 @@
-"""The file of an eval pack: read, checked and written (GTA-Workflow spec 6.1)."""
+"""The file of an eval pack, read, checked and written, and the task set that it is made from: requests, files and trees
+out of end.json (GTA-Workflow spec 1.3 and 6.1).
+"""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from agentgauge.core.errors import DataProblem
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from agentgauge.core import checking
+from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import Entry
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.types import Json
-from bench_gta.pack.atomic_write import write_json
+from bench_gta.pack.task_folder import escaped, problem_of
+from bench_gta.workflow import tree
+from bench_gta.workflow.data import DATASET, entries, files_of, tools_of
+from bench_gta.workflow.prompts import NO_ANSWER, final_answer
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Replace a file by a JSON value, in one step. Raises UsageProblem where it cannot be written."""
+    _write(path, encoded(value, indent=1) + b"\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by a text (UTF-8; lone surrogates as ``?``), in one step. A link of that name is replaced."""
+    _write(path, text.encode("utf-8", "replace"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be written ({error.strerror}); give a place that can be") from None
+
 
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class SetIdentity:
     """The task set that a pack was made from."""
 
     name: str  # for people
@@ -45,7 +76,7 @@ class Pack:
 
     tasks: tuple[PackTask, ...]
     base: Path
-    data: DataSet | None = None  # None: the pack does not say
+    data: SetIdentity | None = None  # None: the pack does not say
     generated_from: Mapping[str, Json] = field(default_factory=dict)
     path: Path | None = None
     sha1: str = ""
@@ -66,24 +97,68 @@ def read_pack(path: Path, base: Path | None = None) -> Pack:
         raise DataProblem(f"the pack {path} cannot be read ({error.strerror}); {give}") from None
     except ValueError as error:
         raise DataProblem(f"the pack {path} is not valid JSON: {error}; make it again") from None
-    reader = _Reader(path)
-    top = reader.of(value, "the pack", dict, "an object")
-    version = top.get("schema_version")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise DataProblem(f"{path}: schema_version is {version!r}; accepted is {SCHEMA_VERSION}")
-    tasks = reader.of(top.get("tasks"), "tasks", list, "a list")
-    read = tuple(reader.task(task, position) for position, task in enumerate(tasks))
-    ids = Counter(task.task_id for task in read)
+    read = checking.read(_PackFile, value, str(path), error=DataProblem)
+    ids = Counter(task.task_id for task in read.tasks)
     if repeated := [task_id for task_id, times in ids.items() if times > 1]:
         raise DataProblem(f"{path}: task {repeated[0]} is there twice; keep one of the two")
     return Pack(
-        tasks=read,
-        base=_base(path, reader.of(top.get("base_dir", "."), "base_dir", str, "a text"), base),
-        data=reader.data(top.get("data")),
-        generated_from=reader.of(top.get("generated_from", {}), "generated_from", dict, "an object"),
+        tasks=tuple(task.packed(position) for position, task in enumerate(read.tasks, start=1)),
+        base=_base(path, read.base_dir, base),
+        data=SetIdentity(read.data.name, read.data.fingerprint) if read.data else None,
+        generated_from=read.generated_from,
         path=path,
         sha1=hashlib.sha1(content, usedforsecurity=False).hexdigest(),
     )
+
+
+class _InFile(BaseModel):
+    """Base of what stands in a pack's file. Further fields, which the released tool may write, are left out."""
+
+    model_config = checking.STRICT | ConfigDict(extra="ignore")
+
+
+def _texts(value: Json) -> Json:
+    if value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+        return value
+    raise ValueError("a string or a list of strings")
+
+
+Texts = Annotated[Any, AfterValidator(_texts)]
+
+
+class _TaskInFile(_InFile):
+    task_id: int
+    sample_idx: int | None = Field(default=None, ge=1)
+    origin_prompt: Texts = None
+    assistant_outputs: Any = Field(description="the turns, an empty list if there are none")
+    attached_files: Texts = None  # one file may be given as a text (GTA-Workflow spec 6.2)
+    full_tree: list[Any] | dict[str, Any]
+    meta: dict[str, Any] = {}
+
+    def packed(self, position: int) -> PackTask:
+        files = self.attached_files or []
+        return PackTask(
+            task_id=self.task_id,
+            sample_idx=self.sample_idx or position,
+            origin_prompt=self.origin_prompt,
+            assistant_outputs=self.assistant_outputs,
+            attached_files=tuple(files) if isinstance(files, list) else (files,) if files.strip() else (),
+            full_tree=self.full_tree,
+            meta=self.meta,
+        )
+
+
+class _SetInFile(_InFile):
+    name: str
+    fingerprint: str
+
+
+class _PackFile(_InFile):
+    schema_version: int = Field(ge=1, le=SCHEMA_VERSION)
+    tasks: list[_TaskInFile]
+    base_dir: str = "."
+    data: _SetInFile | None = None
+    generated_from: dict[str, Any] = {}
 
 
 def write_pack(path: Path, pack: Pack) -> None:
@@ -125,49 +200,198 @@ def _base(path: Path, named: str, given: Path | None) -> Path:
     return resolved
 
 
-class _Reader:
-    """Checks that name the place."""
+BUNDLED = Path(__file__).parent.parent / "workflow" / "mini"
+BUNDLED_NAME = "the bundled sample"
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
-    def of(self, value: Json, what: str, kind: type | tuple[type, ...], wanted: str) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            shown = "missing" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
-            raise DataProblem(f"{self._path}: {what} must be {wanted}, but is {shown}")
-        return value
+@dataclass(frozen=True, slots=True)
+class SetTask:
+    """One task as an agent app gets it."""
 
-    def data(self, value: Json) -> DataSet | None:
-        if value is None:
-            return None
-        value = self.of(value, "data", dict, "an object")
-        return DataSet(*(self.of(value.get(name), f"data.{name}", str, "a text") for name in ("name", "fingerprint")))
+    id: int
+    position: int  # in the data set, from 1
+    prompt: str  # content of the first dialog entry
+    turns: int  # of the user; an agent app gets the first one
+    files: tuple[str, ...]  # relative to the data set's folder; ``files`` come before ``resources``
+    tree: Json
+    tools: tuple[str, ...] = ()  # those that the task names; an agent is offered all
 
-    def task(self, value: Json, position: int) -> PackTask:
-        value = self.of(value, f"tasks[{position}]", dict, "an object")
-        number = self.of(value.get("task_id"), f"tasks[{position}].task_id", int, "a whole number")
-        where = f"task {number}: "
-        sample = self.of(value.get("sample_idx", position + 1), f"{where}sample_idx", int, "a whole number")
-        if sample < 1:
-            raise DataProblem(f"{self._path}: {where}sample_idx is {sample}; it counts from 1")
-        if "assistant_outputs" not in value:
-            lacking = "assistant_outputs is missing; give the turns, an empty list if there are none"
-            raise DataProblem(f"{self._path}: {where}{lacking}")
-        prompt, files = value.get("origin_prompt"), value.get("attached_files")
-        if isinstance(files, str):  # one file may be given as a text; null is none (GTA-Workflow spec 6.2)
-            files = [files] if files.strip() else []
-        if prompt is not None and not isinstance(prompt, str):
-            prompt = self._texts(prompt, f"{where}origin_prompt", "a text")
-        return PackTask(
-            task_id=number,
-            sample_idx=sample,
-            origin_prompt=prompt,
-            assistant_outputs=value["assistant_outputs"],
-            attached_files=tuple(self._texts([] if files is None else files, f"{where}attached_files", "a path")),
-            full_tree=self.of(value.get("full_tree"), f"{where}full_tree", (list, dict), "a list of nodes or one node"),
-            meta=self.of(value.get("meta", {}), f"{where}meta", dict, "an object"),
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """The tasks by id, in the order of the file."""
+
+    data: SetIdentity
+    root: Path
+    tasks: Mapping[int, SetTask]
+
+
+def is_bundled(path: Path) -> bool:
+    return path.resolve() in (BUNDLED, BUNDLED / DATASET)
+
+
+def read_tasks(path: Path | None = None) -> TaskSet:
+    """The tasks of a data folder or its end.json; of the bundled sample without one. Raises DataProblem.
+
+    The fingerprint covers the content that a pack copies (ids, requests, trees), so that a file with other formatting
+    has the same fingerprint.
+    """
+    path = path or BUNDLED
+    file = path / DATASET if path.is_dir() else path
+    if not file.is_file():
+        raise DataProblem(f"{path} holds no tasks; give --data a folder with {DATASET}, or that file")
+    found = (_task(file, entry, position) for position, entry in enumerate(entries(file), start=1))
+    tasks = {task.id: task for task in found}
+    if not tasks:
+        raise DataProblem(f"{file} holds no task; get the file again, or name another with --data")
+    content = json.dumps([[task.id, task.prompt, task.tree] for task in tasks.values()], sort_keys=True)
+    name = BUNDLED_NAME if is_bundled(path) else file.absolute().parent.name
+    return TaskSet(SetIdentity(name, hashlib.sha256(content.encode()).hexdigest()[:16]), file.parent, tasks)
+
+
+def require_same(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem, with both names, for a pack that was made from another task set."""
+    if pack.data is not None and pack.data.fingerprint != tasks.data.fingerprint:
+        raise UsageProblem(
+            f"{pack.path} was made from the task set {pack.data.name!r} ({pack.data.fingerprint}), not from"
+            f" {tasks.data.name!r} ({tasks.data.fingerprint}); give the folder of {pack.data.name!r} with --data"
         )
 
-    def _texts(self, value: Json, what: str, wanted: str) -> list[str]:
-        items: Sequence[Json] = self.of(value, what, list, "a list")
-        return [self.of(item, f"{what}[{place}]", str, wanted) for place, item in enumerate(items)]
+
+def input_files(tasks: TaskSet, task: SetTask) -> list[tuple[Path, str]]:
+    """The task's files, each with the name of the agent app's copy: its base name, numbered if that is taken. Raises
+    DataProblem for a file that is missing, or not in the data set's folder."""
+    found: dict[str, Path] = {}
+    root = tasks.root.resolve()
+    for path in task.files:
+        file = (root / path).resolve()
+        if not file.is_relative_to(root):
+            raise DataProblem(f"task {task.id}: the file {path!r} lies outside {root}; the data set is damaged")
+        if not file.is_file():
+            raise DataProblem(f"task {task.id}: the file {path!r} is missing below {root}; put it back")
+        name, number = file.name, 1
+        while name in found and found[name] != file:
+            number += 1
+            name = f"{file.stem}-{number}{file.suffix}"
+        found[name] = file
+    return [(file, name) for name, file in found.items()]
+
+
+def _task(file: Path, entry: Entry, position: int) -> SetTask:
+    where = f"{file}: task {entry.key!r}"
+    if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
+        raise DataProblem(f"{where}: a task's key must be its number, such as '7'")
+    task = entry.value
+    dialogs = task.get("dialogs") if isinstance(task, dict) else None
+    dialogs = dialogs if isinstance(dialogs, list) else []
+    first = dialogs[0] if dialogs else None
+    if not isinstance(first, dict) or not isinstance(first.get("content"), str):
+        raise DataProblem(f"{where}: dialogs must begin with the request, an entry with a string as 'content'")
+    if not isinstance(task.get("files", []), list):
+        raise DataProblem(f"{where}: files must be a list")
+    paths = [used["path"] for used in files_of(task)]
+    if not all(isinstance(path, str) for path in paths):
+        raise DataProblem(f"{where}: the path of a file must be a string")
+    normal = tuple(os.path.normpath(path) for path in paths)
+    turns = sum(isinstance(turn, dict) and turn.get("role") == "user" for turn in dialogs)
+    tree, tools = task.get("sub_tasks", []), tuple(tools_of(task))
+    return SetTask(int(entry.key), position, first["content"], turns, normal, tree, tools)
+
+
+def problems_of(pack: Pack, tasks: TaskSet | None) -> list[str]:
+    """All problems, in the order of the pack. ``tasks``: the data set that it was made from, if known."""
+    return [
+        f"task {task.task_id}: {what}"
+        for task in pack.tasks
+        for what in (*(_of_set(task, tasks) if tasks else ()), *_of_task(pack, task))
+    ]
+
+
+def notes_of_pack(pack: Pack) -> list[str]:
+    """Notes about what may be intended, such as final answers that are empty."""
+    return [f"task {task.task_id}: its final answer is empty" for task in pack.tasks if _is_blank(task)]
+
+
+def file_problems(pack: Pack, task: PackTask) -> list[tuple[str, str]]:
+    """Files of a task that cannot be used, and why: ``missing``, ``outside ...``, ``a link ...``."""
+    return [(name, problem) for name in task.attached_files if (problem := problem_of(pack.base, name))]
+
+
+def require_safe(pack: Pack) -> None:
+    """Raises UsageProblem if a pack names files that a judge must not see. Missing files are not dangerous."""
+    for task in pack.tasks:
+        for name, problem in file_problems(pack, task):
+            if problem != "missing":
+                raise UsageProblem(
+                    f"{pack.path}: task {task.task_id}: the file {name!r} is {problem} ({pack.base}), so it is not"
+                    " shown to a judge; take it out, or give the folder that it lies in with --base-dir"
+                )
+
+
+def require_of_set(pack: Pack, tasks: TaskSet) -> None:
+    """Raises UsageProblem for a task that differs from the task set's own, even if the pack names this task set."""
+    for task in pack.tasks:
+        if found := _of_set(task, tasks):
+            raise UsageProblem(
+                f"{pack.path}: task {task.task_id}: {found[0]}; make the pack again, or give the right data with --data"
+            )
+
+
+def missing_files(pack: Pack, task: PackTask) -> list[str]:
+    return [name for name, problem in file_problems(pack, task) if problem == "missing"]
+
+
+def _of_set(task: PackTask, tasks: TaskSet) -> list[str]:
+    known = tasks.tasks.get(task.task_id)
+    if known is None:
+        return [f"it is not in the task set {tasks.data.name!r}"]
+    found = []
+    if task.full_tree != known.tree:
+        found.append(f"full_tree differs from the one of the task set {tasks.data.name!r}")
+    prompt = task.origin_prompt
+    if (prompt[:1] if isinstance(prompt, list) else [prompt]) != [known.prompt]:
+        found.append(f"origin_prompt differs from the request of the task set {tasks.data.name!r}")
+    return found
+
+
+def _of_task(pack: Pack, task: PackTask) -> list[str]:
+    found = [f"the file {name!r} is {problem}" for name, problem in file_problems(pack, task)]
+    try:
+        tree.check_weights(tree.parse(task.full_tree))
+    except DataProblem as problem:
+        return [*found, f"full_tree: {problem}"]
+    if final_answer(task.assistant_outputs) == NO_ANSWER and not _is_blank(task):
+        found.append("it has no final answer")
+    return found
+
+
+def _is_blank(task: PackTask) -> bool:
+    """Whether the last thing that the agent said is a text of blanks."""
+    trace = select_trace(task.assistant_outputs)
+    last = trace[-1] if isinstance(trace, list) and trace else None
+    content = last.get("content") if isinstance(last, dict) and last.get("role") == "assistant" else None
+    return isinstance(content, str) and not content.strip()
+
+
+def open_pack(options: argparse.Namespace, path: Path) -> tuple[Pack, TaskSet | None]:
+    """The pack, and the task set that it is of. Without --data, a pack that names a task set must be of the bundled
+    one; one that names none (the released tool's) is taken as it stands."""
+    pack = read_pack(path, options.base_dir)
+    if options.data is None and pack.data is None:
+        print("note: the pack does not name its task set, so it is not compared with one (give --data for that)")
+        return pack, None
+    tasks = read_tasks(options.data)
+    require_same(pack, tasks)
+    return pack, tasks
+
+
+def print_problems(pack: Pack, tasks: TaskSet | None) -> int:
+    """Print the problems of a pack. Returns the exit status."""
+    problems = problems_of(pack, tasks)
+    for problem in problems:
+        print(escaped(problem))
+    for note in notes_of_pack(pack):
+        print(f"note: {note}")
+    found = "1 problem" if len(problems) == 1 else f"{len(problems) or 'no'} problems"
+    print(f"{pack.path}: {len(pack.tasks)} tasks, {found}")
+    return 1 if problems else 0

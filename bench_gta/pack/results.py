@@ -1,4 +1,6 @@
-"""The details file and the summary of a scored pack (GTA-Workflow spec 6.2)."""
+"""The details file and the summary of a scored pack, and the harness table: scores of agent apps with time and cost
+(GTA-Workflow spec 6.2 and 7).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,16 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import Json, Score, Scoring
-from bench_gta.pack.file_selection import path_of, problem_of
 from bench_gta.pack.format import Pack, PackTask
-from bench_gta.pack.records import number, score_of
-from bench_gta.pack.steps import step_figures
-from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, sensitivity, values_of
+from bench_gta.pack.task_folder import escaped, number, path_of, problem_of, score_of, step_figures
+from bench_gta.workflow.metrics import SENSITIVITY, THRESHOLD, figures, harness_rows, sensitivity, values_of
 from bench_gta.workflow.tree import leaves, parse
 
 Results = Mapping[str, Json]  # task id, as text → that task's record
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScoringSettings:
     """The settings of scoring a pack. A file of details holds the results of one such setting only."""
 
     judge: str
@@ -56,7 +56,7 @@ class StoredResults:
         self.reported = reported
 
 
-def read_stored(out: Path, pack: Pack, settings: Settings, *, force: bool) -> StoredResults:
+def read_stored(out: Path, pack: Pack, settings: ScoringSettings, *, force: bool) -> StoredResults:
     """The results of an earlier call in the details file; empty without such a file.
 
     A good record stays one only if the task in the pack is still what was judged. Raises UsageProblem for a file of
@@ -122,7 +122,7 @@ def agent_of(task: PackTask) -> dict[str, Json]:
     return {name: number(task.meta.get(name)) for name in ("elapsed_sec", "usd")}
 
 
-def details(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
+def details(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dict[str, Json]:
     """The whole details file."""
     return {
         "schema_version": 1,
@@ -156,7 +156,7 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
     return {"summary": block, "per_task": per_task}
 
 
-def summary(pack: Pack, settings: Settings, stored: StoredResults) -> dict[str, Json]:
+def summary(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dict[str, Json]:
     """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done. A
     task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7)."""
     scores = contributions(pack, settings, stored.results)
@@ -191,7 +191,7 @@ def _name(pack: Pack) -> str:
     return path.parent.name if path.stem == "pack" else path.stem
 
 
-def contributions(pack: Pack, settings: Settings, results: Results) -> list[Score]:
+def contributions(pack: Pack, settings: ScoringSettings, results: Results) -> list[Score]:
     """The values that every finished task adds to the figures."""
     found = []
     for task in pack.tasks:
@@ -238,7 +238,7 @@ def _detail_of(record: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _leaf_scores(record: Mapping[str, Json]) -> list[float]:
-    """Of every leaf; a leaf without a number as its score counts as 0. A score of an earlier tool (--force-resume) may
+    """The scores of the leaves; one that is no number counts as 0. A score of an earlier tool (--force-resume) may
     lack the detail: then it has no leaves."""
     nodes = _detail_of(record).get("nodes")
     found = nodes if isinstance(nodes, list) else []
@@ -251,7 +251,7 @@ def _line(task_id: int, record: Json) -> dict[str, Json]:
     return {"task_id": task_id, "status": record.get("status") or "unknown", "score": record.get("score")}
 
 
-def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: Settings) -> None:
+def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: ScoringSettings) -> None:
     data = value.get("data")
     of_this_set = pack.data is not None and isinstance(data, dict) and data.get("fingerprint") == pack.data.fingerprint
     if value.get("pack_sha1") != pack.sha1 and not of_this_set:
@@ -268,3 +268,99 @@ def _require_same(out: Path, value: Mapping[str, Json], pack: Pack, settings: Se
                 f"{out} was made with the {name} {before.get(name)!r}, not {now!r}; give another --out, keep its scores"
                 " with --force-resume, or start afresh with --overwrite"
             )
+
+
+HEADS = ("Harness", "Root Score", "Leaf SR", "Root SR", "Time (min)", "Cost (USD)", "Score per cost", "Tasks", "Judge")
+
+_NOTES = """\
+- Leaf SR and Root SR are percentages; ours count leaves and tasks from {thresholds} on. The publication does not name \
+its thresholds.
+- Published rows are of 30 tasks that are not named, under the publication's judge: they are comparable only with runs \
+of the same tasks, judge and thresholds.
+- A task that could not be judged counts as 0. A time or cost is shown only where it is known for every task that is \
+done."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessRow:
+    """One line. None: not known."""
+
+    name: str
+    root_score: float | None
+    leaf_sr: float | None  # percent
+    root_sr: float | None  # percent
+    minutes: float | None
+    usd: float | None
+    tasks: str  # done of all
+    judge: str
+    thresholds: tuple[float, float] | None = None  # leaf, root; None: not published
+
+    @property
+    def score_per_cost(self) -> float | None:
+        """Root score over the cost of all tasks in US dollars."""
+        return self.root_score / self.usd if self.root_score is not None and self.usd else None
+
+
+def read_row(scores: Path) -> HarnessRow:
+    """The row of a file of scores, or of its summary. Raises UsageProblem."""
+    beside = scores.with_name(f"{scores.stem}_summary.json")
+    file = scores if scores.stem.endswith("_summary") or not beside.is_file() else beside
+    try:
+        value = json.loads(file.read_bytes())
+        figures, settings, counts, agent = value["figures"], value["settings"], value["summary"], value["agent"]
+        seconds = _number(agent["elapsed_sec"])
+        return HarnessRow(
+            name=escaped(str(value["name"])),
+            root_score=_number(figures["Root Score"]),
+            leaf_sr=_number(figures["Leaf SR"]),
+            root_sr=_number(figures["Root SR"]),
+            minutes=None if seconds is None else seconds / 60,
+            usd=_number(agent["usd"]),
+            tasks=escaped(f"{counts['n_done']}/{counts['n_total']}"),
+            judge=escaped(f"{settings['judge']}, {settings['scoring']}"),
+            thresholds=(float(settings["leaf_threshold"]), float(settings["root_threshold"])),
+        )
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        raise UsageProblem(
+            f"{scores} has no summary beside it that can be read; give a file that `agentgauge pack score` wrote, or"
+            " its summary"
+        ) from None
+
+
+def _number(value: Json) -> float | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError
+
+
+def table(rows: Sequence[HarnessRow]) -> str:
+    """Our rows, then the published ones, in Markdown, with notes on how to compare them."""
+    thresholds = sorted({row.thresholds for row in rows if row.thresholds})
+    lines = [_table_line(HEADS), _table_line(["---"] + ["---:"] * 7 + ["---"])]
+    lines += [_table_line(_cells(row)) for row in (*rows, *map(_published, harness_rows()))]
+    used = " and ".join(f"{leaf:g} (leaf) and {root:g} (root)" for leaf, root in thresholds)
+    return "\n".join([*lines, "", _NOTES.format(thresholds=used)])
+
+
+def _published(row: Mapping[str, Json]) -> HarnessRow:
+    model = f" ({row['model']})" if row["model"] else ""
+    return HarnessRow(
+        name=f"{row['harness']}{model}, published",
+        root_score=row["Root Score"],
+        leaf_sr=row["Leaf SR"],
+        root_sr=row["Root SR"],
+        minutes=row["minutes"],
+        usd=row["usd"],
+        tasks="30",
+        judge="of the publication",
+    )
+
+
+def _cells(row: HarnessRow) -> list[str]:
+    figures = zip((row.root_score, row.leaf_sr, row.root_sr, row.minutes, row.usd), (2, 2, 2, 1, 2), strict=True)
+    shown = ["–" if value is None else f"{value:.{digits}f}" for value, digits in (*figures, (row.score_per_cost, 3))]
+    return [row.name, *shown, row.tasks, row.judge]
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

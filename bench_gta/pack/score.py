@@ -1,33 +1,60 @@
-"""Scores a pack, one task at a time; it can be stopped and resumed at any time (GTA-Workflow spec 6.2).
+"""``agentgauge pack score``: chooses the judge, checks the pack, scores one task at a time and prints the result. It
+can be stopped and resumed at any time (GTA-Workflow spec 6.2).
 
 From a judge's replies to one task's score: GTA-Workflow spec 3.4 and 4.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agentgauge.core.config import Config, ModelTable, load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
-from agentgauge.run.budget import Budget
+from agentgauge.model.client import fingerprint_of
+from agentgauge.model.presets import resolve
+from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.sandbox import scratch_folder
-from bench_gta.pack.atomic_write import write_json
-from bench_gta.pack.check import missing_files, require_safe
-from bench_gta.pack.file_selection import path_of
-from bench_gta.pack.format import Pack, PackTask, select_trace
-from bench_gta.pack.records import number, score_of
-from bench_gta.pack.results import Settings, StoredResults, agent_of, details, digest_of, is_done, read_stored, summary
-from bench_gta.workflow.judging.judge import Delivery, Judge, scored
+from bench_gta.pack.format import (
+    Pack,
+    PackTask,
+    TaskSet,
+    is_bundled,
+    missing_files,
+    open_pack,
+    print_problems,
+    require_of_set,
+    require_safe,
+    select_trace,
+    write_json,
+)
+from bench_gta.pack.results import (
+    ScoringSettings,
+    StoredResults,
+    agent_of,
+    details,
+    digest_of,
+    is_done,
+    read_stored,
+    summary,
+)
+from bench_gta.pack.run import INTERRUPTED, require_count, until_signal
+from bench_gta.pack.task_folder import escaped, number, path_of, score_of
+from bench_gta.workflow.judge import RULES, Delivery, Judge, scored
+from bench_gta.workflow.prompts import load_template, version
 from bench_gta.workflow.score import detail
 from bench_gta.workflow.tree import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScoringLimits:
     """The limits of a call, and the treatment of earlier results."""
 
     max_tasks: int | None = None  # of the tasks that remain; 0 and less: none
@@ -37,7 +64,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoringProgress:
     """The progress of a call."""
 
     summary: Mapping[str, Json]
@@ -48,15 +75,15 @@ class Scored:
 async def score_pack(
     pack: Pack,
     judge: Judge,
-    settings: Settings,
+    settings: ScoringSettings,
     *,
     out: Path,
     summary_out: Path,
-    limits: Limits | None = None,
+    limits: ScoringLimits | None = None,
     spent: Callable[[], Usage] = Usage,
     reported: Callable[[], str | None] = lambda: None,
     report: Callable[[PackTask, Mapping[str, Json]], None] = lambda task, record: None,
-) -> Scored:
+) -> ScoringProgress:
     """Judge every task that has no good result yet. After each, both files are replaced as a whole.
 
     ``spent``: what the judge has used so far, for costs and the budget. ``reported``: what its endpoint calls its
@@ -65,7 +92,7 @@ async def score_pack(
     and for files that must not be shown. Cancelling leaves both files whole; what the judge has used until then is in
     them.
     """
-    limits = limits or Limits()
+    limits = limits or ScoringLimits()
     require_safe(pack)
     stored = StoredResults() if limits.overwrite else read_stored(out, pack, settings, force=limits.force_resume)
     judged: list[int] = []
@@ -98,10 +125,10 @@ async def score_pack(
         judged.append(task.task_id)
         _write(pack, settings, stored, out, summary_out)
         report(task, record)
-    return Scored(summary(pack, settings, stored), tuple(judged), stopped)
+    return ScoringProgress(summary(pack, settings, stored), tuple(judged), stopped)
 
 
-def default_out(pack: Path, settings: Settings) -> Path:
+def default_out(pack: Path, settings: ScoringSettings) -> Path:
     """The default file for details, beside the pack. Upstream's default has the name of its only judge; ours has the
     name of the judge in use."""
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in settings.judge)
@@ -112,7 +139,7 @@ def default_summary(out: Path) -> Path:
     return out.with_name(f"{out.stem}_summary.json")
 
 
-def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
+def delivery_of(pack: Pack, task: PackTask, settings: ScoringSettings) -> Delivery:
     """One task as a judge gets it. ``parity`` shows the first turn only; the final answer of all turns otherwise."""
     trace = select_trace(task.assistant_outputs) if settings.scoring == "parity" else task.assistant_outputs
     files = tuple(str(path_of(pack.base, name)) for name in task.attached_files)
@@ -121,7 +148,7 @@ def delivery_of(pack: Pack, task: PackTask, settings: Settings) -> Delivery:
 
 
 async def _judge(
-    pack: Pack, task: PackTask, judge: Judge, settings: Settings, before: Mapping[str, Json]
+    pack: Pack, task: PackTask, judge: Judge, settings: ScoringSettings, before: Mapping[str, Json]
 ) -> dict[str, Json]:
     started, began = datetime.now(UTC), time.monotonic()
     record: dict[str, Json] = {"task_id": task.task_id, "status": "ok", "score": None, "detail": None}
@@ -171,6 +198,156 @@ def _values(value: Value) -> dict[str, Json]:
     return {"id": value.node.id, "value": value.value, **inner}
 
 
-def _write(pack: Pack, settings: Settings, stored: StoredResults, out: Path, summary_out: Path) -> None:
+def _write(pack: Pack, settings: ScoringSettings, stored: StoredResults, out: Path, summary_out: Path) -> None:
     write_json(out, details(pack, settings, stored))
     write_json(summary_out, summary(pack, settings, stored))
+
+
+def score(options: argparse.Namespace) -> int:
+    for name in ("leaf_threshold", "root_threshold"):
+        if not 0 <= getattr(options, name) <= 10:
+            raise UsageProblem(f"--{name.replace('_', '-')} must be from 0 to 10, not {getattr(options, name)}")
+    require_count(options.max_tasks)
+    pack, tasks = open_pack(options, options.in_pack)
+    if options.dry_run:
+        return print_problems(pack, tasks)
+    if tasks is not None:
+        require_of_set(pack, tasks)
+    judge = options.judge_model or _default_judge(pack, tasks)
+    config = config_for(judge, options.judge_votes, options.judge_url, load_config(options.config, root=Path.cwd()))
+    settings = ScoringSettings(
+        judge=judge,
+        fingerprint=_fingerprint(judge, config),
+        prompt="" if judge == RULES else version(load_template(config.prompts)),
+        votes=options.judge_votes,
+        scoring=options.scoring,
+        leaf_threshold=options.leaf_threshold,
+        root_threshold=options.root_threshold,
+    )
+    out = options.out or default_out(options.in_pack, settings)
+    summary_out = options.summary_out or default_summary(out)
+    limits = ScoringLimits(
+        max_tasks=options.max_tasks,
+        budget=parse_budget(options.budget) if options.budget else None,
+        overwrite=options.overwrite,
+        force_resume=options.force_resume,
+    )
+    _report_missing(pack, allowed=options.allow_missing or judge == RULES)
+    scored = until_signal(_scored(pack, settings, config, options.judge_cache, limits, out, summary_out))
+    if scored is None:
+        return INTERRUPTED
+    counts, figures = scored.summary["summary"], scored.summary["figures"]
+    if scored.stopped:
+        print(f"stopped: {scored.stopped}")
+    if unreadable := scored.summary["unreadable"]:
+        lacking = "hold no score in the form asked for, and say nothing about the agent"
+        print(f"{unreadable} of {scored.summary['votes']} replies of the judge {lacking}")
+    if stored := scored.summary["stored_votes"]:
+        print(f"{stored} of {scored.summary['votes']} verdicts were stored ones (--judge-cache)")
+    judged = f"{counts['n_done']} of {counts['n_total']} tasks are judged"
+    print(f"{judged}, {counts['n_error']} of them failed; now: {len(scored.judged)}")
+    for name in ("Root Score", "Leaf SR", "Root SR"):
+        print(f"  {name:10}  {_shown(figures[name])}")
+    for name, value in (scored.summary["steps"] or {}).items():
+        print(f"  steps: {name:13}  {value if isinstance(value, int) else _shown(value)}")
+    print(f"  thresholds: leaf {settings.leaf_threshold:g}, root {settings.root_threshold:g}")
+    print(f"{out}\n{summary_out}")
+    return 1 if counts["n_error"] else 0
+
+
+def _shown(figure: float | None) -> str:
+    return "not available" if figure is None else f"{figure:.2f}"
+
+
+def base_url(address: str | None) -> str | None:
+    """A service address without blanks, closing slashes and ``/chat/completions``; None where none is given.
+
+    Nothing may be left: the empty text. The released code takes ``/v1`` along with ``/chat/completions``, which breaks
+    such addresses; here it stays (GTA-Workflow spec 6.2).
+    """
+    return address.strip().rstrip("/").removesuffix("/chat/completions") if address else None
+
+
+def config_for(name: str, votes: int, address: str | None, config: Config) -> Config:
+    """The configuration with the judge at that address. Raises UsageProblem for what the judge ``rules`` cannot do."""
+    url = base_url(address)
+    if url == "":
+        raise UsageProblem(f"--judge-url {address!r} names no host; give an address such as https://api.example.com/v1")
+    if votes < 1:
+        raise UsageProblem(f"--judge-votes must be 1 or more, not {votes}")
+    if name == RULES and (votes > 1 or url):
+        leave = "is built in and always gives the same replies; leave --judge-votes and --judge-url out"
+        raise UsageProblem(f"the judge {RULES!r} {leave}")
+    if url is None:
+        return config
+    table = config.models.get(name, ModelTable(model=name))
+    return replace(config, models={**config.models, name: replace(table, url=url, endpoint=None)})
+
+
+def _default_judge(pack: Pack, tasks: TaskSet | None) -> str:
+    if tasks is not None and is_bundled(tasks.root):
+        return RULES
+    choose = "so a model has to judge it; name one with --judge-model"
+    raise UsageProblem(f"{pack.path} is not of the bundled sample, {choose}")
+
+
+def _report_missing(pack: Pack, *, allowed: bool) -> None:
+    """One line for each task with files that are not there. Raises UsageProblem unless they may be."""
+    tasks = [(task, names) for task in pack.tasks if (names := missing_files(pack, task))]
+    for task, names in tasks:
+        print(f"task {task.task_id}: missing: {escaped(', '.join(names))}")
+    if tasks and not allowed:
+        raise UsageProblem(
+            f"{len(tasks)} tasks of {pack.path} name files that are not in {pack.base}; give the right --base-dir, or"
+            " have the tasks judged without them with --allow-missing"
+        )
+
+
+async def _scored(
+    pack: Pack,
+    settings: ScoringSettings,
+    config: Config,
+    cache: str,
+    limits: ScoringLimits,
+    out: Path,
+    summary_out: Path,
+) -> ScoringProgress:
+    from bench_gta.workflow.score_files import make_judge
+
+    def report(task: PackTask, record: Mapping[str, Json]) -> None:
+        print(f"task {task.task_id}: {escaped(record.get('error') or format(record['score'], '.2f'))}", flush=True)
+
+    with _named_as_judge():
+        released = settings.scoring == "parity"
+        made = make_judge(settings.judge, votes=settings.votes, cache=cache, released=released, config=config)
+    try:
+        return await score_pack(
+            pack,
+            made.judge,
+            settings,
+            out=out,
+            summary_out=summary_out,
+            limits=limits,
+            spent=made.spent,
+            reported=lambda: made.judge.reported,
+            report=report,
+        )
+    finally:
+        await made.close()
+
+
+def _fingerprint(judge: str, config: Config) -> str:
+    if judge == RULES:
+        return ""
+    with _named_as_judge():
+        return fingerprint_of(resolve(judge, url=None, config=config, need_key=False), os.environ)
+
+
+@contextlib.contextmanager
+def _named_as_judge() -> Iterator[None]:
+    """Messages about a model name the judge's options."""
+    try:
+        yield
+    except UsageProblem as problem:
+        text = str(problem).replace("--model-url", "--judge-url").replace("--model ", "--judge-model ")
+        raise UsageProblem(text) from None

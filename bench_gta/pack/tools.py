@@ -23,8 +23,8 @@ from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
 from agentgauge.run.services import Service
 from agentgauge.run.tool_token import make_tool_token
-from bench_gta.pack.file_selection import plain_files
-from bench_gta.pack.tasks import SetTask, TaskSet
+from bench_gta.pack.format import SetTask, TaskSet
+from bench_gta.pack.task_folder import plain_files
 from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
 from bench_gta.workflow.task import Workflow
@@ -164,7 +164,7 @@ async def agent_tools(tasks: TaskSet, server: str | None, log: Path) -> AsyncIte
     known = read_tools(tasks.root)
     check = partial(task.check_tools, scoring="parity", allow_unsafe=False, server=server)
     found = await asyncio.to_thread(check, list(known), config)
-    service, forget = None, make_tool_token() if server is None else None
+    service, drop_token = None, make_tool_token() if server is None else None
     gateway = box = None
     try:
         if server is None:
@@ -182,8 +182,8 @@ async def agent_tools(tasks: TaskSet, server: str | None, log: Path) -> AsyncIte
             await box.close()
         if service:
             await asyncio.to_thread(service.stop)
-        if forget:
-            forget()
+        if drop_token:
+            drop_token()
 
 
 def _digests(folder: Path) -> dict[str, str]:

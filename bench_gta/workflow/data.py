@@ -48,7 +48,7 @@ _KIND = "gta_workflow 2"  # to be raised when tags or checks change
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Resolved):
+class LoadedTask(Resolved):
     """A task as upstream's loader leaves it: every tool of the data set, the task's files, its checkpoint tree."""
 
     full_tree: Json
@@ -103,7 +103,7 @@ def categories_of(task: Mapping[str, Json]) -> list[str]:
     return [category for category in WORKFLOW_CATEGORIES if category in touched]
 
 
-def resolve(sample: Sample, root: str | None = None) -> Loaded:
+def resolve(sample: Sample, root: str | None = None) -> LoadedTask:
     """The task with its paths made absolute (GTA-Workflow spec 1.3 and 1.7).
 
     ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
@@ -120,7 +120,7 @@ def resolve(sample: Sample, root: str | None = None) -> Loaded:
         for used in files_of(task)
     ]
     dialogs = [absolute_turn(turn, sample.root, root) for turn in task.get("dialogs") or []]
-    return Loaded(dialogs, resources, task.get("sub_tasks", []))
+    return LoadedTask(dialogs, resources, task.get("sub_tasks", []))
 
 
 @lru_cache(maxsize=8)
@@ -208,7 +208,7 @@ def _describe(root: Path, entry: Entry) -> tuple[str, Sequence[str]]:
         raise problem_in(file, entry, "dialogs", "must hold a user turn")
     for place, used in enumerate(files_of(task)):
         if not isinstance(used["path"], str):
-            raise problem_in(file, entry, f"files[{place}].path", "must be a text")
+            raise problem_in(file, entry, f"files[{place}].path", "must be a string")
         check_path(root, file, entry, f"files[{place}].path", used["path"])
     try:
         root_node = tree.parse(task.get("sub_tasks", []))
@@ -222,7 +222,7 @@ def _check_turn(file: Path, entry: Entry, field: str, turn: Json) -> None:
     if not isinstance(turn, dict) or turn.get("role") not in ("system", "user", "assistant", "tool"):
         raise problem_in(file, entry, field, "must be an object with the role system, user, assistant or tool")
     if turn["role"] == "user" and not isinstance(turn.get("content"), str):
-        raise problem_in(file, entry, f"{field}.content", "must be a text")
+        raise problem_in(file, entry, f"{field}.content", "must be a string")
     if (calls := turn.get("tool_calls")) and "arguments" not in first_function(calls):
         raise problem_in(file, entry, f"{field}.tool_calls[0]", "must hold a function with 'name' and 'arguments'")
 

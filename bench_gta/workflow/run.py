@@ -1,27 +1,28 @@
 """Lets an agent do one task with the whole tool set, and lets a judge score the deliverables (GTA-Workflow spec 2 and
-3).
-
-The output is a record of the released prediction file, with ``delivered``, the files that were really made, and
-``judged``, the judge's replies, beside it.
+3). The output is a record of the released prediction file (GTA-Workflow spec 2.6), with ``delivered``, the files that
+were really made, and ``judged``, the judge's replies, beside it.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Sampling
+from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.index import object_entries
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json
 from bench_gta.atomic.data import user_turns
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.atomic.run import answered
 from bench_gta.workflow import data
-from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.judging.judge import Delivery, Judge
-from bench_gta.workflow.predictions import record
+from bench_gta.workflow.judge import Delivery, Judge
+from bench_gta.workflow.trace import attached_files, compress, until_error
 
 OURS = Sampling(max_tokens=4096)
 PAPER = Sampling(temperature=0.7, max_tokens=512)
@@ -57,3 +58,84 @@ async def run_workflow(case: Case, judge: Judge, usual: Sampling, agent: Agent |
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {**output, "judged": {"judge": judge.name, "everything": judge.everything, "leaves": leaves}}
+
+
+def record(
+    dialogs: Sequence[Mapping[str, Json]],
+    turns: Sequence[Sequence[Json]],
+    full_tree: Json,
+    *,
+    task_id: str | None = None,
+) -> Json:
+    """One task's record; None where the dialogs have no user turn.
+
+    ``turns``: the recorded steps, a list per user turn; those after a turn that begins with an error step are left out.
+    ``task_id`` is ours: upstream's keys are positions only.
+    A turn that compresses to nothing adds no entry to ``assistant_outputs``. Raises DataProblem for a damaged step.
+    """
+    turns = until_error(turns)
+    asked = list(zip(user_turns(dialogs), turns, strict=False))  # what was not run is not in the record
+    if not asked:
+        return None
+    outputs = [compress(turn) for turn in turns]
+    return {
+        **({} if task_id is None else {"task_id": task_id}),
+        "gold": [answers for (_, answers), _ in asked],
+        "prediction": [list(turn) for turn in turns],
+        "origin_prompt": [question for (question, _), _ in asked],
+        "steps": [],
+        "full_tree": full_tree,
+        "attached_files": attached_files(turns),
+        "assistant_outputs": [output for output in outputs if output],
+    }
+
+
+def write_predictions(path: Path, records: Sequence[Mapping[str, Json]]) -> None:
+    """Write a prediction file: one object, keys "0", "1" ... in the order given. Raises UsageProblem."""
+    try:
+        write_whole(path, encoded({str(place): entry for place, entry in enumerate(records)}, indent=4) + b"\n")
+    except OSError as error:
+        check = "check the folder and its permissions"
+        raise UsageProblem(f"{path} cannot be written: {error.strerror or error}; {check}") from None
+
+
+def read_predictions(path: Path) -> list[Mapping[str, Json]]:
+    """The records of a prediction file, upstream's or ours, in the order of their keys.
+
+    Raises DataProblem for a file that is missing or damaged, a key that is no whole number, and a record that lacks
+    what is judged: ``full_tree``, ``origin_prompt`` and ``assistant_outputs``.
+    """
+    found: dict[int, Mapping[str, Json]] = {}
+    for entry in object_entries(path):
+        if not (entry.key.isascii() and entry.key.isdigit() and len(entry.key) < 10):
+            accepted = "must be a position such as '0'; is this a prediction file?"
+            raise DataProblem(f"{path}: the key {entry.key!r} {accepted}")
+        place = int(entry.key)
+        if place in found:
+            raise DataProblem(f"{path}: the position {place} occurs twice; get the file again")
+        found[place] = _checked(path, entry.key, entry.value)
+    return [found[place] for place in sorted(found)]
+
+
+def _checked(path: Path, key: str, entry: Json) -> Mapping[str, Json]:
+    where = f"{path}: record {key!r}"
+    if not isinstance(entry, Mapping):
+        raise DataProblem(f"{where}: must be an object, not {type(entry).__name__}")
+    for field in ("full_tree", "assistant_outputs", "origin_prompt"):
+        if field not in entry:
+            needed = "a prediction file of GTA-Workflow's end-to-end runs is needed"
+            raise DataProblem(f"{where}: has no {field!r}; {needed}")
+    for field in ("gold", "prediction", "assistant_outputs"):
+        turns = entry.get(field, [])
+        if not isinstance(turns, list):
+            raise DataProblem(f"{where}, {field}: must be a list with one entry per user turn")
+        if any(not isinstance(turn, list) for turn in turns):
+            raise DataProblem(f"{where}, {field}: must be a list with one list per user turn")
+    delivered = entry.get("delivered", [])
+    if not isinstance(delivered, str | list) or any(not isinstance(path, str) for path in delivered):
+        raise DataProblem(f"{where}, delivered: must be a list of paths, or one path as a string")
+    if not isinstance(entry["origin_prompt"], str | list):
+        raise DataProblem(f"{where}, origin_prompt: must be a list of strings or one string")
+    if not isinstance(entry.get("attached_files"), list | str | None):
+        raise DataProblem(f"{where}, attached_files: must be a list of paths, or one path as a string")
+    return entry

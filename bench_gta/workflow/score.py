@@ -12,10 +12,9 @@ from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
-from bench_gta.workflow.judging.judge import RULES, Scored, scored
-from bench_gta.workflow.judging.prompts import NO_ANSWER, final_answer
-from bench_gta.workflow.judging.replies import Verdict
+from bench_gta.workflow.judge import RULES, ScoredTree, scored
 from bench_gta.workflow.metrics import THRESHOLD, calls_of, values_of
+from bench_gta.workflow.prompts import NO_ANSWER, LeafVerdict, final_answer
 from bench_gta.workflow.tree import Value, leaves, parse
 
 SHOWN = 160  # characters of a requirement or of the judge's words in a line
@@ -114,7 +113,7 @@ def failed(task: Mapping[str, Json]) -> Score:
     return Score(False, values, ("not_judged",), "it could not be run or judged")
 
 
-def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
+def lines(result: ScoredTree, thresholds: Thresholds) -> Iterator[str]:
     """The tree as text: scores, requirements, and the judge's words at the leaves; before it what was wrong with the
     judge's replies."""
     root = result.root
@@ -138,7 +137,7 @@ def lines(result: Scored, thresholds: Thresholds) -> Iterator[str]:
         yield line
 
 
-def unreadable_replies(result: Scored) -> str:
+def unreadable_replies(result: ScoredTree) -> str:
     """One sentence."""
     kinds = ", ".join(f"{count} × {flaw}" for flaw, count in sorted(result.flaws.items()))
     return (
@@ -147,7 +146,7 @@ def unreadable_replies(result: Scored) -> str:
     )
 
 
-def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
+def page(result: ScoredTree, judge: str, thresholds: Thresholds) -> str:
     """The tree as HTML. Everything that a model or a judge wrote is escaped."""
     verdicts = iter(result.verdicts)
     rows = []
@@ -179,7 +178,7 @@ def page(result: Scored, judge: str, thresholds: Thresholds) -> str:
     )
 
 
-def detail(index: Json, root: Value, verdicts: Sequence[Verdict]) -> dict[str, Json]:
+def detail(index: Json, root: Value, verdicts: Sequence[LeafVerdict]) -> dict[str, Json]:
     """One sample's entry in ``details``. ``verdicts``: one per leaf in judging order."""
     nodes = [
         {"id": leaf.node.id, "score": verdict.score, "analysis": verdict.analysis}
@@ -203,7 +202,7 @@ def run_result(details: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     }
 
 
-def _words(value: Value, verdict: Verdict | None) -> str:
+def _words(value: Value, verdict: LeafVerdict | None) -> str:
     if verdict is None:
         return ""
     read = f" <small>({verdict.fallback})</small>" if verdict.fallback else ""

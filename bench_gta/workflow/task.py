@@ -1,4 +1,7 @@
-"""The task of GTA-Workflow."""
+"""The task of GTA-Workflow.
+
+Answering with the reference steps, by which real tools make the deliverables (GTA-Workflow spec 1.3).
+"""
 
 from __future__ import annotations
 
@@ -40,15 +43,12 @@ from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.store.folder_names import sample_name
-from bench_gta import citations
+from bench_gta.atomic.oracle import call_reply, planned, produced, turn_of
 from bench_gta.atomic.prompts import load_prompts
-from bench_gta.real_tools import GtaTools
-from bench_gta.tools import WORKFLOW_CATEGORIES
-from bench_gta.workflow import data, oracle
-from bench_gta.workflow.judging import prompts, rules
-from bench_gta.workflow.judging.cache import NONE, USER, open_judgements
-from bench_gta.workflow.judging.judge import RULES, Judge, ModelJudge, RulesJudge, check_of, scored
-from bench_gta.workflow.judging.judges import USUAL, identity_of, make_judge
+from bench_gta.tools import WORKFLOW_CATEGORIES, GtaTools
+from bench_gta.workflow import data, prompts, rules
+from bench_gta.workflow.data import files_of, resolve
+from bench_gta.workflow.judge import NONE, RULES, USER, Judge, ModelJudge, RulesJudge, check_of, open_judgements, scored
 from bench_gta.workflow.metrics import (
     COLUMNS,
     COUNTS,
@@ -59,10 +59,20 @@ from bench_gta.workflow.metrics import (
     leaderboards,
     sensitivity,
 )
-from bench_gta.workflow.predictions import write
-from bench_gta.workflow.run import OURS, PAPER, run_workflow
+from bench_gta.workflow.run import OURS, PAPER, run_workflow, write_predictions
 from bench_gta.workflow.score import Thresholds, failed, page, score_output
+from bench_gta.workflow.score_files import USUAL, identity_of, make_judge
 from bench_gta.workflow.tree import Node, leaves, parse
+
+CITATION = """\
+@misc{wang2026gta2,
+  title = {{GTA-2}: Benchmarking General Tool Agents from Atomic Tool-Use to Open-Ended Workflows},
+  author = {Wang, Jize and Liu, Xuanxuan and Li, Yining and Zhang, Songyang and Wang, Yijun and Shan, Zifei
+            and Le, Xinyi and Chen, Cailian and Guan, Xinping and Tao, Dacheng},
+  year = {2026},
+  eprint = {2604.15715},
+  archivePrefix = {arXiv},
+}"""
 
 _HERE = Path(__file__).parent
 
@@ -154,7 +164,7 @@ class Workflow(
     published = PUBLISHED
     headline = "Root SR"
     published_dialects = ("react",)
-    citation = citations.WORKFLOW
+    citation = CITATION
     kinds = kinds(
         wrong_tool="invalid_action",
         stopped_early="no_answer, no_files, no_action",
@@ -242,12 +252,12 @@ class Workflow(
         return found
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
-        return oracle.answer(sample, request)
+        return oracle_answer(sample, request)
 
     def score_files(
         self, samples: Path | None, predictions: Path, *, scoring: Scoring, similarity: str
     ) -> Mapping[str, Any]:
-        from bench_gta.workflow.judging.files import score_predictions
+        from bench_gta.workflow.score_files import score_predictions
 
         config, released = load_config(root=Path.cwd()), scoring == "parity"
         made = make_judge(self.judge, votes=self.votes, cache=self.cache, released=released, config=config)
@@ -267,7 +277,7 @@ class Workflow(
                 shutil.copytree(made, folder / place, symlinks=True)
             records.append(with_placeholders(output, {str(made): place}))
         folder.mkdir(parents=True, exist_ok=True)
-        write(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
+        write_predictions(folder / f"{model.replace('/', '_')}_gta_workflow.json", records)
         return []
 
     def artifacts(self, output: Json, score: Score | None, scoring: Scoring) -> Sequence[Artifact]:
@@ -358,7 +368,7 @@ def _leaves(entry: Entry) -> list[Node]:
 
 def _whole(name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,2}", text) or not 1 <= int(text) <= 25:
-        raise UsageProblem(f"{name} must be a whole number from 1 to 25; got {cut(text)!r}")
+        raise UsageProblem(f"{name} must be an integer from 1 to 25; got {cut(text)!r}")
     return int(text)
 
 
@@ -373,3 +383,28 @@ def _score(name: str, text: str) -> float:
 
 
 TASKS: tuple[Task, ...] = (Workflow(),)  # what the entry point ``agentgauge.tasks`` announces
+
+
+def oracle_answer(sample: Sample, request: ChatRequest) -> ChatReply:
+    """The next reference call of the user turn, then its closing text.
+
+    Wherever an argument names an attached file, or one that an earlier reference call made, the path becomes that of
+    the file of this run: also inside a longer text, such as Markdown with pictures or a list between commas.
+    """
+    _, answers, call, closing = planned(resolve(sample).dialogs, turn_of(request))
+    if call is None:
+        return ChatReply(text=closing)
+    attached = {used["path"]: f"{sample.root}/{used['path']}" for used in files_of(sample.payload)}
+    paths = attached | produced(answers, request)
+    function = call["tool_calls"][0]["function"]
+    arguments = {name: with_paths(value, paths) for name, value in function["arguments"].items()}
+    called = {"type": "function", "function": {**function, "arguments": arguments}}
+    return call_reply(request, {**call, "tool_calls": [called]})
+
+
+def with_paths(value: Json, paths: Mapping[str, str]) -> Json:
+    """A text with every path of ``paths`` that stands in it as a whole replaced; any other value as it is."""
+    if not isinstance(value, str) or not paths:
+        return value
+    known = "|".join(map(re.escape, sorted(paths, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w./-])(?:{known})(?![\w/-])", lambda found: paths[found[0]], value)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench_gta.workflow.judging.parts import Shown
-from bench_gta.workflow.rendering.convert import Conversions
+from bench_gta.workflow.rendering import Conversions, ShownFile
 
 
 def conversions(out: Path, *, upstream: bool = False) -> Conversions:
@@ -19,7 +18,7 @@ def conversions(out: Path, *, upstream: bool = False) -> Conversions:
     return Conversions(scratch, upstream=upstream)
 
 
-def show(out: Path, name: str, content: bytes | str | Callable[[Path], Any], most: int = 8) -> Shown:
+def show(out: Path, name: str, content: bytes | str | Callable[[Path], Any], most: int = 8) -> ShownFile:
     """What becomes of a file with some content; a function writes it."""
     if callable(content):
         content(out / name)
@@ -28,7 +27,7 @@ def show(out: Path, name: str, content: bytes | str | Callable[[Path], Any], mos
     return conversions(out).show(str(out / name), most)
 
 
-def said(shown: Shown) -> str:
+def said(shown: ShownFile) -> str:
     """The text of the PDF that was made."""
     import pypdf
 
@@ -73,7 +72,7 @@ def book(path: Path) -> None:
     made.save(path)
 
 
-def pictures(shown: Shown) -> int:
+def pictures(shown: ShownFile) -> int:
     import pypdf
 
     return sum(len(page.images) for page in pypdf.PdfReader(shown.files[0]).pages)

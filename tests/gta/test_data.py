@@ -1,4 +1,4 @@
-"""The loader of the official layout: what it reads, and how it tells of damage."""
+"""GTA-Atomic's data and prompts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import DataProblem, Fault
+from agentgauge.agent.react import React
+from agentgauge.core.errors import DataProblem, Fault, UsageProblem
 from agentgauge.core.types import ROOT_TOKEN
 from bench_gta.atomic import data
+from bench_gta.atomic.prompts import Prompts, load_prompts
 
 Write = Callable[..., Path]
 
@@ -70,7 +72,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (change("x", to={}), "key 'x' must be a whole number"),
+        (change("x", to={}), "key 'x' must be an integer"),
         (change("5", to=[]), "sample '5': must be an object"),
         (change("5", "tools", to=None), "sample '5', tools: must be a list"),
         (change("5", "tools", 0, to={}), r"sample '5', tools\[0\]: must be an object with a text 'name'"),
@@ -83,7 +85,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
             r"files\[0\].path: '/etc/hostname' must be a path relative",
         ),
         (change("5", "dialogs", 1, to="x"), r"dialogs\[1\]: must be an object with the role"),
-        (change("5", "dialogs", 0, "content", to=None), r"dialogs\[0\].content: must be a text"),
+        (change("5", "dialogs", 0, "content", to=None), r"dialogs\[0\].content: must be a string"),
         (
             change("5", "dialogs", 1, "tool_calls", 0, "function", "arguments", to="[]"),
             r"dialogs\[1\].tool_calls\[0\]: must hold a function",
@@ -144,3 +146,38 @@ def test_a_picture_that_is_gone_is_no_fault_of_the_model(write: Write) -> None:
     (index.root / sample.payload["files"][0]["path"]).unlink()
     with pytest.raises(Fault, match="is missing below"):
         data.require_files(sample)
+
+
+def test_a_text_of_the_users_replaces_ours_and_changes_the_version(tmp_path: Path) -> None:
+    (tmp_path / "files_note.txt").write_text("Files: \n")
+    prompts = load_prompts(tmp_path)
+    assert prompts.files_note == "Files: "
+    assert prompts.summarise == Prompts().summarise
+    assert prompts.version != Prompts().version == load_prompts(None).version
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("filesnote.txt", "x", "filesnote.txt is not a prompt text; accepted are call_protocol.txt"),
+        ("files_note.md", "x", "is not a prompt text"),
+        ("call_protocol.txt", "{tools}", "unknown slot {tools}"),
+        ("call_protocol.txt", "{thought.x}", "unknown slot"),
+        ("call_protocol.txt", "{}", "unknown slot"),
+        ("call_protocol.txt", "{thought!r}", "unknown slot"),
+        ("call_protocol.txt", "{thought", "a literal brace is written twice"),
+    ],
+)
+def test_unusable_texts_are_refused(name: str, text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageProblem) as problem:
+        load_prompts(tmp_path)
+    assert told in str(problem.value)
+
+
+def test_our_protocol_names_every_marker() -> None:
+    ours = Prompts()
+    (message,) = React(ours.call_protocol, ours.parameter_description, "", "").request([], []).messages
+    for marker in ("Thought:", "Action:", "Action Input:", "Response:", "Final Answer:"):
+        assert marker in message["content"]
+    assert "{" not in message["content"]

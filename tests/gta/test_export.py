@@ -12,7 +12,7 @@ import pytest
 from agentgauge.cli.main import main
 from agentgauge.core.types import Json, Sample
 from bench_gta.atomic import data
-from bench_gta.atomic.export import write_predictions
+from bench_gta.atomic.files import write_predictions
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from tests.plugin.project import run_gta, summary
 
@@ -62,22 +62,6 @@ def test_a_partial_run_comes_with_its_data_and_scores_the_same(partial: Path, tm
     assert 0 < figures(partial, "e2e")["AnsAcc+I"] < 100  # type: ignore[operator]
     made = {path.name for path in (tmp_path / "out" / "e2e" / "files").rglob("*.png")}
     assert made and made == {path.name for path in (partial / "files").rglob("*.png")}
-
-
-def test_a_whole_run_scores_the_same(partial: Path, tmp_path: Path, capsys: Any) -> None:
-    """Over the data that a partial run was written with."""
-    report(partial, tmp_path / "part", capsys)
-    samples = tmp_path / "part" / "e2e" / "gta_dataset"
-    chosen = ("-m", "gta_atomic_step or gta_atomic_e2e", "--data", str(samples), "--attempts=2")
-    run_gta(*chosen, "--model=baseline", "--run-dir=run", cwd=tmp_path)
-    told = report(tmp_path / "run", tmp_path / "out", capsys)
-    assert not list((tmp_path / "out").rglob("dataset.json")) and "samples" not in told
-    for mode in MODES:
-        files = [tmp_path / "out" / place / "predictions" / "baseline" for place in (mode, f"attempt-2/{mode}")]
-        tries = [scored(mode, file, samples, capsys) for file in files]
-        assert tries[0] == tries[1] == figures(tmp_path / "run", mode)  # this model answers the same each time
-        (file,) = (tmp_path / "out" / mode).rglob("gta_bench.json")
-        assert str(tmp_path) not in file.read_text()
 
 
 def test_broken_cases_are_left_out_with_their_samples(partial: Path, tmp_path: Path, capsys: Any) -> None:

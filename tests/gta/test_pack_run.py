@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -20,13 +17,11 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.core.own_folder import remove_tree
-from agentgauge.sandbox import paths, scratch_folder
-from bench_gta.pack.agent import filled, read_command
-from bench_gta.pack.tasks import read_tasks
+from agentgauge.sandbox.scratch import remove_tree
+from bench_gta.pack.format import read_tasks
+from bench_gta.pack.run import filled, read_command
 from tests.gta.pack_data import pack, stored, write_tasks
 from tests.plugin.project import python
-from tests.sandbox.conftest import NOBODY, as_user, environment, interpreter
 
 pytestmark = pytest.mark.slow
 
@@ -144,12 +139,6 @@ def test_an_agent_that_was_killed_is_run_again(agent: Agent, one: None, capsys: 
     assert (agent.final(7), agent.record(7)["attempt"], agent.record(7)["usd"]) == ("an answer\n", 2, 0.5)
 
 
-def test_a_cost_that_was_not_told_once_stays_unknown(agent: Agent, one: None) -> None:
-    assert agent.run("raise SystemExit(3)", *ONE) == 1
-    assert agent.run("open('usage.json', 'w').write('{\"usd\": 0.25}')", "--retry-failed", *ONE) == 0
-    assert (agent.record(7)["usd"], agent.record(7)["usage"]) == (None, {"usd": 0.25})
-
-
 @pytest.fixture
 def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on, no agent can be started."""
@@ -157,7 +146,7 @@ def sandbox_gone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     async def none(*_: Any, **options: object) -> None:
         raise SandboxFault("the sandbox has gone")
 
-    return lambda: monkeypatch.setattr("bench_gta.pack.agent.run_agent", none)
+    return lambda: monkeypatch.setattr("bench_gta.pack.run.run_agent", none)
 
 
 def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
@@ -168,15 +157,6 @@ def test_an_attempt_that_cannot_be_made_leaves_the_earlier_one(
     sandbox_gone()
     assert agent.run("", "--retry-failed", *ONE) == 4
     assert agent.record(7) == before and agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
-
-
-def test_a_sandbox_that_fails_ends_the_call_and_is_no_result(
-    agent: Agent, sandbox_gone: Callable[[], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    sandbox_gone()
-    assert agent.run("print(1)") == 4
-    assert "the sandbox has gone" in capsys.readouterr().out
-    assert agent.tasks == {} and not list(agent.out.glob("*/run.json"))
 
 
 def test_a_failure_says_why_and_how_to_go_on(agent: Agent, one: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,12 +220,6 @@ def test_an_agent_cannot_reach_outside_its_folder(agent: Agent, one: None, tmp_p
     assert agent.tasks[7]["meta"]["error"] == "it ended with exit status 5"
 
 
-def test_one_task_cannot_reach_another(agent: Agent) -> None:
-    code = "import os, sys\nprint(os.path.exists(sys.argv[1]))\nopen(f'files/{sys.argv[2]}', 'w').write('x')"
-    assert agent.run(code, words=f"{agent.out}/7/files/7 {{task_id}}") == 0
-    assert [agent.final(number) for number in (7, 8, 12)] == ["False\n"] * 3
-
-
 def test_an_agent_that_hangs_is_ended(agent: Agent, one: None) -> None:
     began = time.monotonic()
     assert agent.run("print('begun', flush=True)\nimport time; time.sleep(600)", "--timeout", "1", *ONE) == 1
@@ -273,20 +247,6 @@ def test_children_that_are_left_behind_end(sandbox: tuple[str, ...], new_session
     time.sleep(0.15)
     assert (agent.out / "7/work/beat").stat().st_size == size
     assert agent.final(7) == "done\n"
-
-
-def test_a_child_that_holds_the_pipe_does_not_hold_the_run(agent: Agent, one: None) -> None:
-    """Without the sandbox a process in a session of its own lives on, but nothing waits for it."""
-    code = (
-        "import subprocess, sys\np = subprocess.Popen(['/bin/sleep', '90'], start_new_session=True)\nprint('done',"
-        " p.pid)"
-    )
-    began = time.monotonic()
-    assert agent.run(code, "--no-sandbox", *ONE) == 0
-    assert time.monotonic() - began < 5
-    done, number = agent.final(7).split()
-    assert done == "done"
-    os.kill(int(number), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
@@ -328,179 +288,11 @@ def test_links_that_an_agent_leaves_are_never_followed(sandbox: tuple[str, ...],
     assert task["meta"]["usd"] is None
 
 
-@pytest.mark.parametrize(
-    ("code", "says"),
-    [
-        ("import os, shutil; shutil.rmtree('files'); os.symlink('/etc', 'files')", "files is no longer a folder"),
-        ("import shutil; shutil.rmtree('files'); open('files', 'w')", "files is no longer a folder"),
-        ("open('usage.json', 'w').write('{\"usd\": -3}')", "usd must be a number"),
-        ("open('usage.json', 'w').write('{\"usd\": 1e999}')", "usd must be a number"),
-        ("open('usage.json', 'w').write('[' * 100000)", "it is not one small JSON object"),
-        ("open('usage.json', 'wb').write(b'x' * 3_000_000)", "it is not one small JSON object"),
-        ("import os; os.mkfifo('usage.json')", "not a plain file"),
-        ("import os; os.mkdir('final.txt')", "final.txt is not read"),
-    ],
-)
-def test_odd_things_that_an_agent_leaves_are_noted(code: str, says: str, agent: Agent, one: None) -> None:
-    assert agent.run(code, *ONE) == 0
-    task = agent.tasks[7]
-    assert says in "\n".join(task["meta"]["notes"])
-    assert (task["meta"]["usd"], task["attached_files"]) == (None, [])
-
-
-SPECIAL = """
-import os, shutil, socket
-os.mkdir("files/open")
-for folder in ("files/open", "."):
-    for bits in (0o4755, 0o2755, 0o6755, 0o1777):
-        shutil.copy("/usr/bin/true", f"{folder}/program{bits:o}")
-        os.chmod(f"{folder}/program{bits:o}", bits)
-os.chmod("files/open", 0o7777)
-os.mkfifo("files/pipe")
-try:
-    socket.socket(socket.AF_UNIX).bind("files/socket")
-except OSError:
-    pass
-try:
-    os.link("/usr/bin/true", "files/linked")
-except OSError:
-    pass
-open("files/good.txt", "w").write("good")
-"""
-
-
-@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
-@pytest.mark.parametrize("user", ["self", "nobody"])
-def test_what_an_agent_leaves_has_no_special_bits_and_is_for_its_owner_only(
-    user: str, sandbox: tuple[str, ...]
-) -> None:
-    if user == "nobody" and os.geteuid() != 0:
-        pytest.skip("only root can run a test as another user")
-    if (python := interpreter(user)) is None:
-        pytest.skip("no Python 3.11 and no copy of the project that an ordinary user may read")
-    with scratch_folder() as place:
-        agent, out = place / "agent.py", place / "run"
-        agent.write_text(SPECIAL)
-        (place / "ids").write_text("7\n")
-        data = write_tasks(place / "data")
-        place.chmod(0o755)
-        if user == "nobody":
-            os.chown(place, NOBODY, NOBODY)
-        words = [
-            "run",
-            "--command",
-            f"{python} {agent}",
-            "--out",
-            out,
-            "--data",
-            data,
-            "--task-ids",
-            place / "ids",
-            *sandbox,
-        ]
-        start = "import os, sys; os.umask(0); from bench_gta.pack.command import main; sys.exit(main(sys.argv[1:]))"
-        done = subprocess.run(
-            [python, "-c", start, *words],
-            env=environment(),
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            **as_user(user),
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        for path in (out, *out.rglob("*")):
-            mode = path.lstat().st_mode
-            assert stat.S_ISREG(mode) or stat.S_ISDIR(mode), path
-            assert not mode & 0o7000, (path, oct(mode))
-        assert {stat.S_IMODE(path.stat().st_mode) for path in (out, out / "7", out / "7/files")} == {0o700}
-        assert (out / "7/files/open/program6755").exists() and (out / "7/files/good.txt").read_text() == "good"
-        record = stored(out / "7/run.json")
-        assert any("pipe is not a plain file" in note for note in record["notes"]), record["notes"]
-
-
-SPOILS = """
-import os
-os.makedirs("files/in")
-for name in ("files/in/kept.txt", "final.txt", "usage.json"):
-    open(name, "w").write("12")
-here = os.getcwd()
-os.chdir("files")
-for _ in range(1050):
-    os.mkdir("d")
-    os.chdir("d")
-os.chdir(here)
-open(b"files/\\xff\\x1b.md", "w")
-for name in ("files/in/kept.txt", "files/in", "files", "final.txt", "usage.json", "."):
-    os.chmod(name, 0)
-"""
-
-
-def without_roots_rights() -> list[str]:
-    """A command in front of another one, so that rights of files count for root too."""
-    if os.geteuid() != 0:
-        return []
-    taken = [shutil.which("setpriv") or "", "--bounding-set=-dac_override,-dac_read_search"]
-    if not taken[0] or subprocess.run([*taken, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("root without setpriv cannot be kept from reading everything")
-    return taken
-
-
 @pytest.fixture
 def spoilt(agent: Agent, one: None) -> Iterator[Agent]:
     """An agent whose folder pytest could not remove."""
     yield agent
     remove_tree(agent.out)
-
-
-def test_whatever_an_agent_does_to_its_folder_it_is_collected(spoilt: Agent) -> None:
-    agent = spoilt
-    agent.script.write_text(SPOILS)
-    command = [
-        *without_roots_rights(),
-        sys.executable,
-        "-m",
-        "agentgauge.cli.main",
-        "pack",
-        "run",
-        "--data",
-        str(agent.data),
-        "--no-sandbox",
-        "--max-tasks",
-        "2",
-    ]
-    command += ["--out", str(agent.out), "--command", f"{sys.executable} {agent.script}"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert list(agent.tasks) == [7, 8], "the other one was run"
-    assert agent.tasks[7]["attached_files"] == ["7/files/in/kept.txt"]
-    assert agent.final(7) == "12"
-    notes = "\n".join(agent.tasks[7]["meta"]["notes"])
-    assert "files/\\udcff\\x1b.md: its name is not UTF-8" in notes and "usage.json is not read" in notes
-    assert "its name is not UTF-8" in done.stdout and "\x1b" not in done.stdout
-
-
-def test_in_the_sandbox_too(spoilt: Agent) -> None:
-    assert spoilt.run(SPOILS, *ONE) == 0
-    assert (spoilt.tasks[7]["attached_files"], spoilt.final(7)) == (["7/files/in/kept.txt"], "12")
-
-
-def test_what_cannot_be_collected_is_a_note(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("bench_gta.pack.agent._take_files", refuse)
-    assert agent.run("print('done')", *ONE) == 0
-    assert (agent.final(7), agent.record(7)["notes"]) == ("done\n", ["files cannot be read (Permission denied)"])
-
-
-def test_an_agent_that_crashes_keeps_what_it_delivered(agent: Agent, one: None) -> None:
-    assert agent.run("open('files/half.txt', 'w').write('half')\nraise RuntimeError('no more')", *ONE) == 1
-    assert agent.tasks[7]["attached_files"] == ["7/files/half.txt"]
-    assert agent.final(7) == "(error) it ended with exit status 1"
-    assert "RuntimeError: no more" in (agent.out / "7/stderr.txt").read_text()
 
 
 def test_the_environment_is_what_was_named(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,14 +305,6 @@ def test_the_environment_is_what_was_named(agent: Agent, one: None, monkeypatch:
     assert "sk-very-secret-key" not in kept and "sk-other" not in kept
 
 
-def test_folders_can_be_opened_for_reading(agent: Agent, one: None, tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/weights").write_text("heavy")
-    code = f"print(open({str(tmp_path / 'model/weights')!r}).read())\nopen({str(tmp_path / 'model/weights')!r}, 'a')"
-    assert agent.run(code, "--readable", tmp_path / "model", *ONE) == 1
-    assert (agent.out / "7/stdout.txt").read_text() == "heavy\n"
-
-
 @pytest.mark.parametrize("place", ["", "run", "run/old", "data", "data/files", "link"])
 def test_what_an_agent_is_judged_by_cannot_be_opened(
     place: str, agent: Agent, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -530,29 +314,6 @@ def test_what_an_agent_is_judged_by_cannot_be_opened(
     assert agent.run("print(1)", "--readable", tmp_path / place) == 4
     assert "which holds the expected answers" in capsys.readouterr().out
     assert not (agent.out / "pack.json").exists()
-
-
-def test_nor_by_naming_it_in_the_command(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
-    assert agent.run("print(1)", words=str(agent.data / "end.json")) == 4
-    assert "would let the agent read the task set" in capsys.readouterr().out
-
-
-def test_a_task_set_among_the_packages_is_hidden_all_the_same(
-    agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folder above the task set is shown as if it were one of installed packages."""
-    (agent.data.parent / "package.py").write_text("shown")
-    agent.data.parent.chmod(0o755)  # programs run as a user of their own
-    monkeypatch.setattr("agentgauge.sandbox.paths._SYSTEM", (*paths._SYSTEM, str(agent.data.parent)))
-    paths._interpreter.cache_clear()
-    try:
-        code = (
-            f"import os; print(open({str(agent.data.parent / 'package.py')!r}).read(), os.listdir({str(agent.data)!r}))"
-        )
-        assert agent.run(code, *ONE) == 0
-    finally:
-        paths._interpreter.cache_clear()
-    assert agent.final(7) == "shown []\n"
 
 
 @pytest.mark.parametrize(("network", "answer"), [((), "closed\n"), (("--network",), "welcome\n")])
@@ -579,20 +340,6 @@ def test_the_network_has_to_be_allowed(network: tuple[str, ...], answer: str, ag
         thread.join(5)
     assert agent.final(7) == answer
     assert agent.record(7)["network"] is bool(network)
-
-
-def test_a_budget_stops_before_the_next_task(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
-    words = "{prompt_file} {output} {input} {task_id}"
-    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
-    assert list(agent.tasks) == [7, 8]
-    assert "stopped: the budget of 0.8usd is used up" in capsys.readouterr().out
-    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
-    assert list(agent.tasks) == [7, 8, 12]
-
-
-def test_a_budget_without_costs_is_said_to_count_nothing(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
-    assert agent.run("print(1)", "--budget", "1usd") == 0
-    assert "does not count 3 tasks" in capsys.readouterr().out
 
 
 def test_without_the_sandbox_the_pack_says_so(agent: Agent, one: None) -> None:
@@ -635,7 +382,7 @@ def runs(argv: list[str]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM])
 def test_an_interrupted_run_goes_on(number: int, agent: Agent, tmp_path: Path) -> None:
     """The signal ends the agents at once; finished tasks stay, the others are run by the next call."""
     agent.script.write_text(
@@ -690,16 +437,6 @@ def test_a_machine_that_cannot_confine_says_so(
     assert agent.run("print(1)", "--no-sandbox", "--max-tasks", "1") == 0
 
 
-@pytest.mark.parametrize("sandbox", [(), ("--no-sandbox",)])
-def test_the_systems_programs_are_there(sandbox: tuple[str, ...], agent: Agent, one: None) -> None:
-    code = (
-        "import os, subprocess\nprint(os.environ['PATH'].split(':')[1:])\n"
-        "print(subprocess.run(['sort'], input=b'b\\na\\n', capture_output=True).stdout)"
-    )
-    assert agent.run(code, *sandbox, *ONE) == 0
-    assert agent.final(7) == "['/usr/local/bin', '/usr/bin', '/bin']\nb'a\\nb\\n'\n"
-
-
 @pytest.mark.parametrize(
     ("command", "says"),
     [
@@ -720,23 +457,6 @@ def test_placeholders_are_filled_once_and_no_shell_is_there(data: Path, tmp_path
     command = read_command("true --p={prompt} '{output}' {task_id} $HOME '{\"a\": 1}'")
     words = filled(command, task, "say {input}; rm -rf /", tmp_path)
     assert words[1:] == ["--p=say {input}; rm -rf /", str(tmp_path / "files"), "8", "$HOME", '{"a": 1}']
-
-
-def test_a_request_that_is_too_long_for_a_command_line_is_told(data: Path, tmp_path: Path) -> None:
-    task = read_tasks(data).tasks[8]
-    assert len(filled(read_command("true {prompt}"), task, "x" * ((128 << 10) - 1), tmp_path)[1]) == 131071
-    with pytest.raises(UsageProblem, match="task 8: its request is too long for a command line"):
-        filled(read_command("true {prompt}"), task, "x" * (128 << 10), tmp_path)
-
-
-def test_files_that_a_command_names_are_found_from_the_task_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "agent.py").write_text("")
-    command = read_command(f"{sys.executable} agent.py other.py")
-    assert command.words[1:] == (str(tmp_path / "agent.py"), "other.py")
-    assert command.readable == (tmp_path / "agent.py",)
 
 
 @pytest.mark.parametrize(
@@ -761,9 +481,3 @@ def test_options_that_are_refused(
     assert agent.run("print(1)", *more) == 4
     assert says in capsys.readouterr().out
     assert not agent.out.exists()
-
-
-def test_an_input_file_that_is_missing_is_told_by_task(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
-    (agent.data / "files/sales.csv").unlink()
-    assert agent.run("print(1)") == 4
-    assert "task 7: the file 'files/sales.csv' is missing" in capsys.readouterr().out

@@ -1,10 +1,9 @@
-"""Scoring packs: resumed without paying again, stopped at any moment, compared in a table (GTA-Workflow spec 6.2)."""
+"""Packs scored, resumed and compared."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,26 +14,31 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.config import Config, ModelTable, Prices
+from agentgauge.core.config import Config
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from agentgauge.run.budget import parse_budget
-from bench_gta.pack.check import require_safe
-from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
-from bench_gta.pack.results import Settings
-from bench_gta.pack.score import Limits, Scored, default_out, default_summary, delivery_of, graded, score_pack
-from bench_gta.pack.verb_score import config_for
-from bench_gta.workflow.judging.judge import Delivery
-from bench_gta.workflow.judging.replies import Unreadable
+from bench_gta.pack.format import Pack, PackTask, SetIdentity, read_pack, write_pack
+from bench_gta.pack.results import ScoringSettings, StoredResults, summary, summary_block
+from bench_gta.pack.score import (
+    ScoringLimits,
+    ScoringProgress,
+    base_url,
+    config_for,
+    default_summary,
+    delivery_of,
+    score_pack,
+)
+from bench_gta.workflow.judge import Delivery
+from bench_gta.workflow.prompts import Unreadable
 from tests.gta.pack_data import pack, stored, write_outputs, write_tasks
 from tests.model.fault_server import FaultServer, Seen, answer, silence, status
 from tests.plugin.project import Project, python
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 TREE = [{"id": "1", "weight": 1, "requirements": "a"}, {"id": "2", "weight": 3, "requirements": "b"}]
-FAKE = Settings("fake")
+FAKE = ScoringSettings("fake")
 
 
 class Judge:
@@ -70,7 +74,7 @@ def a_pack(folder: Path, *numbers: int, **fields: Any) -> Pack:
     return read_pack(folder / "pack.json")
 
 
-def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **limits: Any) -> Scored:
+def score(packed: Pack, judge: Any, folder: Path, settings: ScoringSettings = FAKE, **limits: Any) -> ScoringProgress:
     spent = judge.spent if isinstance(judge, Judge) else Usage
     return asyncio.run(
         score_pack(
@@ -79,47 +83,10 @@ def score(packed: Pack, judge: Any, folder: Path, settings: Settings = FAKE, **l
             settings,
             out=folder / "s.json",
             summary_out=folder / "m.json",
-            limits=Limits(**limits),
+            limits=ScoringLimits(**limits),
             spent=spent,
         )
     )
-
-
-def test_a_record_has_every_field(tmp_path: Path) -> None:
-    packed = a_pack(tmp_path, 5, meta={"elapsed_sec": 90, "usd": 0.5}, attached_files=("gone.pdf",))
-    score(packed, Judge(), tmp_path)
-    details = stored(tmp_path / "s.json")
-    assert details["pack_sha1"] == packed.sha1
-    record = details["task_results"]["5"]
-    assert record["duration_sec"] >= 0 and record["started_utc"] <= record["finished_utc"]
-    assert (record["task_id"], record["status"], record["attempt"], record["score"]) == (5, "ok", 1, 7.0)
-    assert record["missing_files"] == ["gone.pdf"]
-    assert record["agent"] == {"elapsed_sec": 90, "usd": 0.5}
-    assert record["judge_usd"] == 1
-    assert record["detail"]["nodes"][1] == {
-        "id": "2",
-        "score": 8.0,
-        "analysis": ".",
-        "replies": ['{"score": 8, "analysis": "."}'],
-        "cached": 0,
-    }
-    assert record["detail"]["tree"] == {
-        "id": "root",
-        "value": 7.0,
-        "sub_tasks": [{"id": "1", "value": 4.0}, {"id": "2", "value": 8.0}],
-    }
-    summary = stored(tmp_path / "m.json")
-    assert summary["figures"] == {
-        "Root Score": 7,
-        "Root Score (scored)": 7,
-        "Leaf SR": 50,
-        "Root SR": 100,
-        "Tasks": 1,
-        "Leaves": 2,
-    }
-    assert summary["agent"] == {"elapsed_sec": 90, "usd": 0.5}
-    assert summary["judge_usd"] == 1
-    assert [row["Leaf SR"] for row in summary["sensitivity"]["rows"]] == [50, 50, 50, 50, 0]
 
 
 def test_it_stops_half_way_and_resumes_without_paying_again(tmp_path: Path) -> None:
@@ -180,14 +147,14 @@ def test_what_ends_the_run_and_what_only_the_task(error: Exception, ends: bool, 
 @pytest.mark.parametrize(
     ("now", "says"),
     [
-        (Settings("other"), "with the judge 'fake', not 'other'"),
-        (Settings("fake", fingerprint="hot"), "with the fingerprint '', not 'hot'"),
-        (Settings("fake", prompt="new"), "with the prompt '', not 'new'"),
-        (Settings("fake", votes=3), "with the votes 1, not 3"),
-        (Settings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
+        (ScoringSettings("other"), "with the judge 'fake', not 'other'"),
+        (ScoringSettings("fake", fingerprint="hot"), "with the fingerprint '', not 'hot'"),
+        (ScoringSettings("fake", prompt="new"), "with the prompt '', not 'new'"),
+        (ScoringSettings("fake", votes=3), "with the votes 1, not 3"),
+        (ScoringSettings("fake", scoring="strict"), "with the scoring 'parity', not 'strict'"),
     ],
 )
-def test_scores_of_different_kinds_are_not_mixed(now: Settings, says: str, tmp_path: Path) -> None:
+def test_scores_of_different_kinds_are_not_mixed(now: ScoringSettings, says: str, tmp_path: Path) -> None:
     packed = a_pack(tmp_path, 1)
     score(packed, Judge(), tmp_path)
     before = (tmp_path / "s.json").read_bytes()
@@ -196,15 +163,6 @@ def test_scores_of_different_kinds_are_not_mixed(now: Settings, says: str, tmp_p
     assert (tmp_path / "s.json").read_bytes() == before
     assert score(packed, Judge(), tmp_path, now, force_resume=True).judged == ()
     assert score(packed, Judge(), tmp_path, now, overwrite=True).judged == (1,)
-
-
-def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
-    packed = a_pack(tmp_path, 1)
-    score(packed, Judge(), tmp_path)
-    judge = Judge()
-    score(packed, judge, tmp_path, Settings("fake", leaf_threshold=4, root_threshold=7.5))
-    figures = stored(tmp_path / "m.json")["figures"]
-    assert (figures["Leaf SR"], figures["Root SR"], judge.usd) == (100, 0, 0)
 
 
 def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, name: str = "set") -> Pack:
@@ -223,7 +181,7 @@ def a_set(folder: Path, *numbers: int, change: dict[str, Any] | None = None, nam
             {"usd": 1},
         )
         tasks.append(replace(task, **(change or {})) if place == 1 else task)
-    write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), DataSet(name, name)))
+    write_pack(folder / "pack.json", Pack(tuple(tasks), folder.resolve(), SetIdentity(name, name)))
     return read_pack(folder / "pack.json")
 
 
@@ -250,17 +208,6 @@ def test_a_score_counts_as_long_as_what_was_judged_is_the_same(
     assert stored(tmp_path / "s.json")["task_results"]["1"]["attempt"] == 1 + len(again)
 
 
-def test_a_file_with_other_content_is_judged_again(tmp_path: Path) -> None:
-    packed = a_set(tmp_path, 1, 2)
-    score(packed, Judge(), tmp_path)
-    (tmp_path / "f/2.txt").write_text("delivered anew")
-    judge = Judge()
-    assert score(packed, judge, tmp_path, max_tasks=0).summary["summary"]["n_ok"] == 1
-    assert score(packed, judge, tmp_path).judged == (2,)
-    (tmp_path / "f/1.txt").unlink()
-    assert score(packed, judge, tmp_path).judged == (1,)
-
-
 def test_a_pack_that_grows_goes_on_and_one_that_shrinks_counts_only_its_own(tmp_path: Path) -> None:
     score(a_set(tmp_path, 1), Judge(), tmp_path)
     assert score(a_set(tmp_path, 1, 2, 3), Judge(), tmp_path).judged == (2, 3)
@@ -270,79 +217,18 @@ def test_a_pack_that_grows_goes_on_and_one_that_shrinks_counts_only_its_own(tmp_
     assert list(stored(tmp_path / "s.json")["task_results"]) == ["1", "2", "3"], "nothing that was paid is lost"
 
 
-def test_scores_of_another_task_set_are_refused(tmp_path: Path) -> None:
-    score(a_set(tmp_path, 1), Judge(), tmp_path)
-    with pytest.raises(UsageProblem, match="the scores of another pack"):
-        score(a_set(tmp_path, 1, name="other"), Judge(), tmp_path)
-
-
-def test_what_is_kept_by_force_stays(tmp_path: Path) -> None:
-    score(a_set(tmp_path, 1), Judge(), tmp_path)
-    changed = a_set(tmp_path, 1, change={"origin_prompt": ["else"]}, name="other")
-    assert score(changed, Judge(), tmp_path, force_resume=True).judged == ()
-    assert score(changed, Judge(), tmp_path).judged == ()
-
-
-@pytest.mark.parametrize("error", [asyncio.CancelledError(), UsageProblem("a key is missing")])
-def test_what_was_paid_for_a_judging_that_was_cut_short_counts(error: BaseException, tmp_path: Path) -> None:
-    packed = a_set(tmp_path, 1, 2)
-    with pytest.raises(type(error)):
-        score(packed, Judge(t2=error), tmp_path)
-    assert (stored(tmp_path / "m.json")["judge_usd"], stored(tmp_path / "m.json")["summary"]["n_done"]) == (2, 1)
-    score(packed, Judge(), tmp_path)
-    assert stored(tmp_path / "s.json")["task_results"]["2"]["judge_usd"] == 2
-    assert (stored(tmp_path / "m.json")["judge_usd"], stored(tmp_path / "s.json")["interrupted_usd"]) == (3, {})
-
-
 def test_another_pack_is_refused(tmp_path: Path) -> None:
     score(a_pack(tmp_path, 1), Judge(), tmp_path)
     with pytest.raises(UsageProblem, match="the scores of another pack"):
         score(a_pack(tmp_path, 1, 2), Judge(), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "content", ["{", "[]", "{}", '{"task_results": []}', '{"task_results": {}, "interrupted_usd": 3}']
-)
-def test_a_file_that_holds_no_scores_is_left_alone(content: str, tmp_path: Path) -> None:
-    (tmp_path / "s.json").write_text(content)
-    with pytest.raises(UsageProblem, match="is not a file of scores"):
-        score(a_pack(tmp_path, 1), Judge(), tmp_path)
-    assert (tmp_path / "s.json").read_text() == content
-
-
 def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
     turns = [[{"role": "assistant", "content": "first"}], [{"role": "assistant", "content": "last"}]]
     packed = a_pack(tmp_path, 1, assistant_outputs=turns)
     task = packed.tasks[0]
-    assert delivery_of(packed, task, Settings("fake")).trace == turns[0]
-    assert delivery_of(packed, task, Settings("fake", scoring="strict")).trace == turns
-
-
-def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/link").symlink_to("/etc/passwd")
-    for name in ("/etc/passwd", "../secret", "link"):
-        packed = a_pack(tmp_path / "in", 1, attached_files=(name,))
-        judge = Judge()
-        with pytest.raises(UsageProblem, match="it is not shown to a judge"):
-            score(packed, judge, tmp_path)
-        assert judge.usd == 0
-    require_safe(a_pack(tmp_path / "in", 1, attached_files=("gone.pdf",)))
-
-
-def test_where_the_files_go_by_default() -> None:
-    assert default_out(Path("a/p.json"), Settings("openai/gpt 5")) == Path("a/p_openai-gpt-5_scores.json")
-    assert default_summary(Path("a/p_rules_scores.json")) == Path("a/p_rules_scores_summary.json")
-
-
-def test_a_judge_without_a_reply_is_no_score() -> None:
-    with pytest.raises(DataProblem, match="gave no reply"):
-        graded(TREE, [{"replies": []}, {"replies": ["5"]}], sample_idx=1, strict=False)
-    with pytest.raises(DataProblem, match="2 leaves, but there are 1 scores"):
-        graded(TREE, [{"replies": ["5"]}], sample_idx=1, strict=False)
-    assert (
-        graded(TREE, [{"replies": ["5"]}, {"replies": ["no", "9", "9"]}], sample_idx=1, strict=False)["fallbacks"] == 4
-    )
+    assert delivery_of(packed, task, ScoringSettings("fake")).trace == turns[0]
+    assert delivery_of(packed, task, ScoringSettings("fake", scoring="strict")).trace == turns
 
 
 @pytest.mark.parametrize(
@@ -356,13 +242,6 @@ def test_a_judge_without_a_reply_is_no_score() -> None:
 def test_what_the_rules_cannot_do(votes: int, url: str | None, says: str) -> None:
     with pytest.raises(UsageProblem, match=says):
         config_for("rules", votes, url, Config())
-
-
-def test_an_address_goes_over_the_one_in_the_configuration() -> None:
-    config = Config(models={"mine": ModelTable(model="m", url="http://a/v1", prices=Prices(1, 2))})
-    table = config_for("mine", 1, " http://b/v1/chat/completions ", config).models["mine"]
-    assert (table.url, table.model, table.prices) == ("http://b/v1", "m", Prices(1, 2))
-    assert config_for("gpt-5.2", 1, "", config) is config
 
 
 # -- the command, with a judge behind an endpoint
@@ -486,42 +365,7 @@ def test_missing_files_are_told_before_a_model_is_paid(
     ]
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("figures", "Root Score"), "x"),
-        (("agent", "usd"), []),
-        (("settings", "leaf_threshold"), None),
-        (("settings",), []),
-        (("summary",), None),
-    ],
-)
-def test_a_damaged_summary_is_one_sentence(
-    place: tuple[str, ...], value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    score(a_pack(tmp_path, 1), Judge(), tmp_path)
-    summary = stored(tmp_path / "m.json")
-    inner = summary
-    for word in place[:-1]:
-        inner = inner[word]
-    inner[place[-1]] = value
-    (tmp_path / "m_summary.json").write_text(json.dumps(summary))
-    assert pack("table", tmp_path / "m_summary.json") == 4
-    assert "has no summary beside it that can be read" in capsys.readouterr().out
-
-
-def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
-    score(a_pack(tmp_path, 1), Judge(), tmp_path)
-    (tmp_path / "m.json").rename(tmp_path / "m_summary.json")
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "agentgauge.cli.main", "pack", "table", str(tmp_path / "m_summary.json")]
-    with os.fdopen(writing, "wb") as closed:
-        done = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (141, b"")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM])
 def test_a_signal_leaves_whole_files_and_the_next_call_goes_on(
     number: int, made: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -589,7 +433,7 @@ def test_a_model_has_to_be_named_where_the_data_has_no_rules(
 
 
 def test_the_bundled_sample_is_scored_by_its_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bench_gta.pack.tasks import read_tasks
+    from bench_gta.pack.format import read_tasks
 
     first = next(iter(read_tasks().tasks))
     results = write_outputs(tmp_path / "nothing", {first: "I do not know."})
@@ -608,3 +452,62 @@ def test_every_verb_explains_itself_with_an_example(verb: str, capsys: pytest.Ca
         pack(verb, "--help")
     assert ended.value.code == 0
     assert f"example: agentgauge pack {verb}" in capsys.readouterr().out
+
+
+RESULT_TREE = [{"id": "1", "requirements": "a"}, {"id": "2", "requirements": "b"}]
+SETTINGS = ScoringSettings("fake")
+
+
+def small_pack(folder: Path) -> Pack:
+    return Pack((PackTask(1, 1, ["q"], [], (), RESULT_TREE),), folder, sha1="0" * 40)
+
+
+@pytest.mark.parametrize(
+    ("score", "mean"),
+    [
+        (7.5, 7.5),
+        ("7.5", 7.5),
+        (" 7 ", 7.0),
+        ("-2", -2.0),
+        (True, 1.0),
+        ("good", None),
+        ("", None),
+        ("nan", None),
+        ("inf", None),
+        ("9" * 5000, None),
+        (None, None),
+        ([], None),
+        ({"score": 3}, None),
+    ],
+)
+def test_a_score_may_be_a_text(score: Any, mean: float | None, tmp_path: Path) -> None:
+    record = {"status": "ok", "score": score}
+    found = summary_block([1], {"1": record})
+    assert found["summary"] == {"n_total": 1, "n_done": 1, "n_ok": 1, "n_error": 0, "mean_ok_score": mean}
+    assert found["per_task"] == [{"task_id": 1, "status": "ok", "score": score}]
+    assert summary(small_pack(tmp_path), SETTINGS, StoredResults({"1": record}))["figures"]["Root Score"] == (
+        mean or 0.0
+    )
+
+
+@pytest.mark.parametrize("status", ["", None])
+def test_a_record_without_a_status_is_unknown(status: Any) -> None:
+    assert summary_block([1], {"1": {"status": status}})["per_task"][0]["status"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("address", "base"),
+    [
+        (None, None),
+        ("", None),
+        ("/chat/completions", ""),
+        ("/chat/completions/", ""),
+        ("  ", ""),
+        ("/", ""),
+        ("/v1/chat/completions", "/v1"),
+        ("http://b//chat/completions", "http://b/"),
+        ("http://b/chat/completions/v1", "http://b/chat/completions/v1"),
+    ],
+)
+def test_addresses(address: str | None, base: str | None) -> None:
+    assert base_url(address) == base

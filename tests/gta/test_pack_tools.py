@@ -1,24 +1,21 @@
-"""``pack run --mcp``: agents in the sandbox use the benchmark's tools, and every call is in their record."""
+"""Tools and adapters for agents that are run for a pack."""
 
 from __future__ import annotations
 
-import asyncio
 import json
+import os
+import re
+import shlex
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import ToolFault
-from agentgauge.core.tools import ToolOutput
 from bench_gta.pack import tools
-from bench_gta.pack.atomic_write import write_json
-from bench_gta.pack.records import read_record
-from bench_gta.pack.steps import step_figures
 from tests.gta.pack_data import pack, stored, write_tasks
+from tests.plugin.project import python
 
 pytestmark = pytest.mark.slow
 
@@ -100,11 +97,8 @@ def run(tmp_path: Path, data: Path, code: str, *more: str, words: str = "") -> t
     return pack("run", "--command", command, "--out", out, "--data", data, "--mcp", *more), out
 
 
-@pytest.mark.parametrize("more", [(), ("--no-sandbox",)])
-def test_calls_are_in_the_record_and_files_are_delivered(
-    more: tuple[str, ...], tmp_path: Path, data: Path, capsys: Any
-) -> None:
-    status, out = run(tmp_path, data, AGENT, *more, words="{mcp_url} {mcp_token} {mcp_config}")
+def test_calls_are_in_the_record_and_files_are_delivered(tmp_path: Path, data: Path, capsys: Any) -> None:
+    status, out = run(tmp_path, data, AGENT, words="{mcp_url} {mcp_token} {mcp_config}")
     assert status == 0, (out / "7" / "stderr.txt").read_text()
     record = stored(out / "7" / "run.json")
     log = record["tools"]
@@ -203,59 +197,34 @@ def test_the_log_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(log.record(())["calls"]) == 1 and log.record(())["left_out"] == 2
 
 
-class Box:
-    """A tool box with a tool that hangs, and one whose server has gone."""
-
-    async def call(self, name: str, arguments: Mapping[str, Any], **_: Any) -> tuple[ToolOutput, ...]:
-        if name == "Hang":
-            await asyncio.Event().wait()
-        raise ToolFault("the tool server has gone")
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "pack_adapter"
 
 
-def test_calls_that_nobody_waits_for_and_faults_are_in_the_log(tmp_path: Path) -> None:
-    async def main() -> None:
-        box: Any = Box()
-        waiting = asyncio.create_task(log.run("Hang", {}, box, ()))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(ToolFault):
-            await log.run("Gone", {}, box, ())
-
-    made = tmp_path / "made"
-    made.mkdir()
-    log = tools.TaskTools(1, made, {})
-    asyncio.run(main())
-    assert [(call["name"], call["error"]) for call in log.record(())["calls"]] == [
-        ("Hang", "the agent did not wait for the end"),
-        ("Gone", "the tool server has gone"),
-    ]
-    assert log.deliver(tmp_path) == ["Gone failed, which is not the agent's fault: the tool server has gone"]
+def commands() -> list[list[str]]:
+    """The commands of the page."""
+    page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"^```sh\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    assert block
+    return [shlex.split(line) for line in block[1].replace("\\\n", " ").splitlines()]
 
 
-def test_a_full_log_fits_into_a_record(tmp_path: Path) -> None:
-    class Talks:
-        async def call(self, *_: Any, **__: Any) -> tuple[ToolOutput, ...]:
-            return (ToolOutput("text", "\U0001f600" * 5000),)
-
-    async def main() -> None:
-        box: Any = Talks()
-        for _ in range(tools.MOST_CALLS):
-            await log.run("Talk", {"text": "é" * 100}, box, ())
-
-    log = tools.TaskTools(1, tmp_path, {})
-    asyncio.run(main())
-    write_json(tmp_path / "run.json", {"tools": log.record(())})
-    found = read_record(tmp_path)["tools"]  # raises for one that is too large
-    assert len(found["calls"]) + found["left_out"] == tools.MOST_CALLS and found["left_out"]
-    assert found["calls"][-1]["outputs"] == "[left out]"
-
-
-@pytest.mark.parametrize("meta", [{}, {"tools": None}, {"tools": "x"}])
-def test_without_a_log_there_are_no_figures(meta: dict[str, Any]) -> None:
-    assert step_figures([meta]) is None
-
-
-@pytest.mark.parametrize("log", [{}, {"calls": 3}, {"calls": [None, 1]}, {"calls": [], "expected": {}}])
-def test_a_log_of_others_may_hold_anything(log: dict[str, Any]) -> None:
-    figures = step_figures([{"tools": log}])
-    assert figures is not None and figures["Tasks"] == 1 and figures["Errors"] is None
+def test_the_commands_of_the_page_work(tmp_path: Path) -> None:
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    (folder / "pack_adapter").symlink_to(EXAMPLE)
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    words = commands()
+    assert [line[:3] for line in words] == [["agentgauge", "pack", verb] for verb in ("run", "check", "score", "table")]
+    for line in words:
+        few = ["--max-tasks", "3"] if line[2] == "run" else []
+        done = python("-m", "agentgauge.cli.main", *line[1:], *few, cwd=tmp_path, env=environment)
+        assert done.status == 0, done.output
+    assert "| scripted |" in done.output
+    pack = stored(tmp_path / "runs/scripted/pack.json")
+    assert len(pack["tasks"]) == 3
+    for task in pack["tasks"]:
+        files = [Path(name).name for name in task["attached_files"]]
+        assert "report.md" in files
+        assert task["assistant_outputs"][0][0]["content"] == f"I looked at {len(files) - 1} files and wrote report.md."
+        assert task["meta"]["usd"] == 0.01 + 0.005 * (len(files) - 1)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
-from agentgauge.run.services import Service
+from agentgauge.core.errors import ToolFault, UsageProblem
 from bench_gta.atomic.task import StepByStep
-from bench_gta.similarity_client import remote
-from bench_gta.similarity_device import DEVICE_VARIABLE, KEPT, Together, chosen_device, shown_device
+from bench_gta.similarity import DEVICE_VARIABLE, KEPT, Together, chosen_device, shown_device
 from tests.packages import present
 from tool_impls import devices
 
@@ -115,41 +111,3 @@ def test_texts_that_do_not_fit_into_memory_together_are_read_in_parts(model: Mod
     model.room = 0
     with pytest.raises(ToolFault, match=r"^the similarity minilm ran out of memory on cpu: it needed 24.00 MiB more"):
         Together("minilm", "cpu")("a", "b")
-
-
-def test_a_model_that_does_not_fit_into_memory_is_told(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(name: str, device: str) -> None:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 420.00 MiB. GPU 0 has ...")
-
-    present(monkeypatch, "sentence_transformers", SentenceTransformer=full)
-    with pytest.raises(ToolUnavailable, match=r"^the model of the similarity minilm ran out .* needed 420.00 MiB more"):
-        Together("minilm", "cpu")("a", "b")
-
-
-LOSING = """
-import sys
-from pathlib import Path
-from bench_gta import similarity_server
-
-def compare(a, b):
-    if Path(sys.argv[1]).exists():
-        return 0.5
-    Path(sys.argv[1]).touch()
-    raise RuntimeError("CUDA error: an illegal memory access was encountered")
-
-similarity_server.measure = lambda backend, device: compare
-sys.exit(similarity_server.main(["--backend", "trigram"]))
-"""
-
-
-def test_a_server_that_loses_its_gpu_is_started_again_and_answers(tmp_path: Path) -> None:
-    log = tmp_path / "similarity.log"
-    service = Service("similarity server", [sys.executable, "-c", LOSING, str(tmp_path / "lost")], log)
-    try:
-        assert remote(service.start())("one", "two") == 0.5
-        assert service.restarts == 1
-    finally:
-        service.stop()
-    lines = log.read_text().splitlines()
-    told = "this process has lost its GPU and ends: CUDA error: an illegal memory access was encountered"
-    assert lines == ["texts are compared by trigram on cpu, one at a time", told, lines[0]]

@@ -1,4 +1,4 @@
-"""GTA-Workflow's official files: what is read, what is refused, what is merely strange."""
+"""GTA-Workflow's data and its checkpoint trees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import DataProblem, Fault, UsageProblem
+from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.types import ROOT_TOKEN
 from bench_gta.tools import CATEGORIES, CATEGORY_OF, WORKFLOW_CATEGORIES, WORKFLOW_CATEGORY_OF
 from bench_gta.workflow import data
-from bench_gta.workflow.task import Workflow
+from bench_gta.workflow.tree import MAX_DEPTH, Value, aggregate, check_weights, leaves, parse
 
 META = {
     "ReadXLSX": {
@@ -85,21 +85,6 @@ def test_a_task_has_its_keywords(write_tasks: Write) -> None:
     assert rows[1].tags == ("data_analysis", "leaves_2")
 
 
-def test_conditions_are_looked_at_again_where_the_file_has_changed(write_tasks: Write) -> None:
-    checked = [{"id": "1", "requirements": "r", "check": {"answer": {"contains": ["Monday"]}}}]
-    root = write_tasks({"7": changed(sub_tasks=checked)})
-    file, task = root / data.DATASET, Workflow()
-    task.check_options(root)
-    task.check_options(root)
-    right = file.read_text()
-    file.write_text(right.replace("contains", "containing"))
-    for _ in range(2):
-        with pytest.raises(UsageProblem, match=r"task '7', leaf '1': .* no condition 'containing'"):
-            task.check_options(root)
-    file.write_text(right)
-    task.check_options(root)
-
-
 def test_a_task_is_loaded_with_absolute_paths(write_tasks: Write) -> None:
     index = data.index(write_tasks({"7": TASK}))
     sample = data.load(index, index.rows[0], "gta_workflow")
@@ -136,13 +121,13 @@ def test_a_file_that_is_gone_is_no_fault_of_the_model(write_tasks: Write) -> Non
         (changed(dialogs={}), "dialogs: must be a list"),
         (changed(dialogs=[{"role": "assistant", "content": "x"}]), "dialogs: must hold a user turn"),
         (changed(dialogs=[{"role": "bot"}]), r"dialogs\[0\]: must be an object with the role"),
-        (changed(dialogs=[{"role": "user", "content": None}]), r"dialogs\[0\].content: must be a text"),
+        (changed(dialogs=[{"role": "user", "content": None}]), r"dialogs\[0\].content: must be a string"),
         (
             changed(dialogs=[TASK["dialogs"][0], {"role": "assistant", "tool_calls": ["x"]}]),
             r"dialogs\[1\].tool_calls\[0\]",
         ),  # type: ignore[index]
         (changed(files="files/a.PNG"), "files: must be a list"),
-        (changed(files=[{"path": 5}]), r"files\[0\].path: must be a text"),
+        (changed(files=[{"path": 5}]), r"files\[0\].path: must be a string"),
         (changed(files=[{"path": "/etc/hosts"}]), r"files\[0\].path: '/etc/hosts' must be a path relative"),
         (changed(files=[{"path": "files/../../x"}]), "and below it"),
         (changed(files=[{"path": "files/none.pdf"}]), "'files/none.pdf' is missing below"),
@@ -160,7 +145,7 @@ def test_damaged_tasks_are_told_with_their_field(task: Any, told: str, write_tas
 
 def test_a_key_that_is_no_number_is_refused(write_tasks: Write) -> None:
     root = write_tasks({"seven": TASK})
-    with pytest.raises(DataProblem, match="the key 'seven' must be a whole number"):
+    with pytest.raises(DataProblem, match="the key 'seven' must be an integer"):
         data.index(root)
 
 
@@ -192,13 +177,6 @@ def test_a_damaged_toolmeta_is_told(meta: Any, told: str, write_tasks: Write) ->
     with pytest.raises(DataProblem, match=told) as problem:
         data.index(root)
     assert "toolmeta.json" in str(problem.value)
-
-
-def test_a_missing_toolmeta_is_told(write_tasks: Write) -> None:
-    root = write_tasks({"7": TASK})
-    (root / data.TOOLMETA).unlink()
-    with pytest.raises(DataProblem, match=r"toolmeta.json does not exist"):
-        data.index(root)
 
 
 @pytest.mark.parametrize(
@@ -233,5 +211,102 @@ def test_every_tool_of_the_servers_list_has_a_category() -> None:
     assert len(CATEGORY_OF) == 14 and len(WORKFLOW_CATEGORY_OF) == 38
 
 
-def test_categories_come_in_the_order_of_the_table() -> None:
-    assert data.categories_of(TASK) == ["perception", "operation", "logic"]
+HALL = [
+    {
+        "id": "1",
+        "weight": 0.4,
+        "sub_tasks": [
+            {"id": "1.1", "weight": 0.5, "requirements": "The busiest weekday is named and is Thursday."},
+            {"id": "1.2", "weight": 0.5, "requirements": "Bookings are given for all seven weekdays."},
+        ],
+    },
+    {"id": "2", "weight": 0.25, "requirements": "A chart exists."},
+    {
+        "id": "3",
+        "weight": 0.35,
+        "sub_tasks": [{"id": "3.1", "weight": 1, "requirements": "A PDF."}, {"id": "3.2", "weight": 2}],
+    },
+]
+
+
+def shape(value: Value) -> list[Any]:
+    own = [value.node.id, value.depth, round(value.value, 9)]
+    return [own, *[line for child in value.children for line in shape(child)]]
+
+
+def test_every_node_has_a_value_and_a_depth() -> None:
+    assert shape(aggregate(parse(HALL), [10, 6, 8, 4, 7])) == [
+        ["root", 0, 7.3],
+        ["1", 1, 8],
+        ["1.1", 2, 10],
+        ["1.2", 2, 6],
+        ["2", 1, 8],
+        ["3", 1, 6],
+        ["3.1", 2, 4],
+        ["3.2", 2, 7],
+    ]
+
+
+def test_a_node_keeps_what_was_stored() -> None:
+    first, *_, last = leaves(parse(HALL))
+    assert (first.id, first.requirement, first.weight) == ("1.1", "The busiest weekday is named and is Thursday.", 0.5)
+    assert last.requirement is None and last.raw == {"id": "3.2", "weight": 2}
+
+
+@pytest.mark.parametrize(
+    ("tree", "ids"),
+    [
+        ([], ["root"]),
+        ({}, ["unknown"]),
+        ({"sub_tasks": None}, ["unknown"]),
+        ({"id": "a"}, ["a"]),
+        ({"id": "r", "sub_tasks": [{"id": "a"}, {"id": "b", "sub_tasks": []}]}, ["a", "b"]),
+    ],
+)
+def test_leaves_of_every_accepted_shape(tree: Any, ids: list[str]) -> None:
+    assert [leaf.id for leaf in leaves(parse(tree))] == ids
+
+
+def nested(levels: int) -> dict[str, Any]:
+    node: dict[str, Any] = {"id": "leaf"}
+    for _ in range(levels):
+        node = {"sub_tasks": [node]}
+    return node
+
+
+@pytest.mark.parametrize(
+    ("tree", "told"),
+    [
+        ("text", "a list of nodes or one node, not 'text'"),
+        (None, "not None"),
+        (["text"], "must be an object, not 'text'"),
+        ([None], "must be an object, not None"),
+        ({"id": "r", "sub_tasks": {"id": "x"}}, "sub_tasks of node 'r' must be a list"),
+        ({"id": "r", "sub_tasks": "ab"}, "sub_tasks of node 'r' must be a list"),
+        (nested(MAX_DEPTH + 1), f"more than {MAX_DEPTH} levels"),
+    ],
+)
+def test_other_shapes_are_refused(tree: Any, told: str) -> None:
+    with pytest.raises(DataProblem, match=told):
+        parse(tree)
+
+
+@pytest.mark.parametrize("weight", [None, "0.5", [1], float("nan"), float("inf"), 10**400])
+def test_a_weight_that_is_no_number_is_refused(weight: Any) -> None:
+    root = parse([{"id": "a", "weight": 1}, {"id": "b", "weight": weight}])
+    with pytest.raises(DataProblem, match="the weight of node 'b' must be a number"):
+        check_weights(root)
+    with pytest.raises(DataProblem, match="the weight of node 'b' must be a number"):
+        aggregate(root, [1, 1])
+
+
+def test_the_roots_own_weight_has_no_meaning() -> None:
+    root = parse({"id": "r", "weight": None, "sub_tasks": [{"id": "a"}]})
+    check_weights(root)
+    assert aggregate(root, [6]).value == 6
+
+
+@pytest.mark.parametrize("scores", [[], [1.0], [1.0, 2.0, 3.0]])
+def test_scores_that_do_not_fit_the_tree_are_refused(scores: list[float]) -> None:
+    with pytest.raises(DataProblem, match="the tree has 2 leaves"):
+        aggregate(parse([{"id": "a"}, {"id": "b"}]), scores)

@@ -1,4 +1,4 @@
-"""What is told of delivered files, and that nothing in them can harm: they are looked at in the sandbox."""
+"""Facts about delivered files, and the formulas of workbooks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import DataProblem, SandboxFault
-from bench_gta.workflow.facts import collect as module
-from bench_gta.workflow.facts.child import READERS, look
-from bench_gta.workflow.facts.collect import KINDS, MEASURES, Facts, facts
-from bench_gta.workflow.rendering.confined import run_child
-from bench_gta.workflow.rendering.kinds import SUFFIXES
+from agentgauge.core.errors import DataProblem
+from bench_gta.workflow import facts as module
+from bench_gta.workflow.confined import run_child
+from bench_gta.workflow.facts import KINDS, MEASURES, Facts, facts
+from bench_gta.workflow.inside.facts import READERS, look
+from bench_gta.workflow.inside.kinds import SUFFIXES
+from bench_gta.workflow.inside.sheets import Formulas
 from tests.tools import office_files
 from tests.tools.media import make_video
 from tests.tools.office_files import xml
@@ -143,18 +144,6 @@ def test_a_file_is_measured_and_read(known: dict[str, Facts], name: str) -> None
     assert text in found.text
     assert found.measures.keys() <= MEASURES.keys()
     assert found.bytes == found.measures["bytes"] > 0
-
-
-def test_what_a_json_file_holds_is_told(known: dict[str, Facts]) -> None:
-    assert known["a.json"].parsed == {"a": [1, 2]}
-
-
-def test_silence_has_no_pitch(known: dict[str, Facts]) -> None:
-    assert "pitch" not in known["silent.wav"].measures
-
-
-def test_scripts_and_styles_are_not_read(known: dict[str, Facts]) -> None:
-    assert "hidden" not in known["a.html"].text and "color" not in known["a.html"].text
 
 
 def test_every_kind_of_file_has_a_reader() -> None:
@@ -289,10 +278,6 @@ def test_documents_are_measured_as_they_are_read(tmp_path: Path) -> None:
             assert {name: found[name] for name in measures} == measures
 
 
-def test_it_is_told_where_links_lead(drawn: dict[str, Facts]) -> None:
-    assert drawn["link.html"].links == ("mailto:info@shop.example",)
-
-
 def test_formulas_that_no_program_has_worked_out_are_worked_out(tmp_path: Path) -> None:
     formulas(tmp_path / "a.xlsx")
     (found,) = facts([tmp_path / "a.xlsx"], folder=tmp_path)
@@ -343,11 +328,6 @@ def test_a_broken_file_is_told_with_the_reason_and_takes_no_other_along(tmp_path
     assert sound.text == "still here" and not sound.broken
 
 
-def test_another_kind_of_file_is_known_by_its_size_alone(tmp_path: Path) -> None:
-    (tmp_path / "model.step").write_text("abc")
-    assert facts([tmp_path / "model.step"], folder=tmp_path) == [Facts("model.step", "other", 3, {"bytes": 3})]
-
-
 def test_text_in_pictures_and_videos_is_read_on_request(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="reading pictures needs agentgauge[tools]")
     from bundled_data.canvas import Pen
@@ -378,46 +358,10 @@ def test_a_file_that_ends_the_child_is_broken_and_the_others_are_not(
     assert [one.broken for one in found] == ["", "the program that looked at it was ended: it ran longer than 60 s", ""]
 
 
-def test_files_that_are_too_large_together_are_looked_at_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOGETHER", 7)
-    paths = [tmp_path / f"{name}.txt" for name in ("one", "two", "three", "four")]
-    for path in paths:
-        path.write_text(path.stem)
-    assert [one.text for one in facts(paths, folder=tmp_path)] == ["one", "two", "three", "four"]
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("secret")
-    (tmp_path / "a.txt").symlink_to("secret.txt")
-    (tmp_path / "b.txt").write_text("b")
-    found = facts([tmp_path / "a.txt", tmp_path / "b.txt"], folder=tmp_path)
-    assert [(one.text, one.broken) for one in found] == [("", "it is a link"), ("b", "")]
-
-
-def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "same.txt").write_text(name)
-    found = facts([tmp_path / "a" / "same.txt", tmp_path / "b" / "same.txt"], folder=tmp_path)
-    assert [one.text for one in found] == ["a", "b"]
-
-
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
     """From its call on, the child answers this."""
     return lambda answer: monkeypatch.setattr(module, "run_child", lambda *_, **__: answer)
-
-
-@pytest.mark.parametrize("answer", [None, [], [3], {"a": 1}, "text"], ids=str)
-def test_a_child_that_answers_something_else_leaves_the_file_broken(
-    answer: Any, tmp_path: Path, taken_over: Callable[[Any], None]
-) -> None:
-    taken_over(answer)
-    (tmp_path / "a.txt").write_text("a")
-    assert (
-        facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken
-        == "the program that looked at it gave an answer of another form"
-    )
 
 
 def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
@@ -436,49 +380,7 @@ def test_of_a_child_that_was_taken_over_only_known_measures_and_texts_are_kept(
     ]
 
 
-def test_more_files_than_are_looked_at_are_told_to_be_so(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{number:03}.txt" for number in range(201)]
-    for path in paths:
-        path.write_text(path.name)
-    *first, last = facts(paths, folder=tmp_path)
-    assert [one.text for one in first] == [path.name for path in paths[:200]]
-    assert last.broken == "it was not looked at, because only the first 200 files are"
-
-
-def test_files_that_take_too_long_together_are_left_at_some_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PATIENCE", -1.0)
-    (tmp_path / "a.txt").write_text("a")
-    assert (
-        facts([tmp_path / "a.txt"], folder=tmp_path)[0].broken
-        == "it was not looked at, because the files before it took too long"
-    )
-
-
 # -- the sandbox
-
-
-def test_a_child_answers_in_json(tmp_path: Path) -> None:
-    assert run_child("json.tool", {"a": ["\u00e9", 1.5, None]}, folder=tmp_path) == {"a": ["\u00e9", 1.5, None]}
-
-
-@pytest.mark.parametrize(
-    ("child", "options", "said"),
-    [
-        ("this", {}, "gave no answer"),
-        (
-            "bench_gta.workflow.no_child",
-            {},
-            "it ended with exit status 1 (ImportError: No module named bench_gta.workflow.no_child)",
-        ),
-        ("timeit", {"seconds": 0.4}, "it ran longer than 0.4 s"),
-    ],
-)
-def test_a_child_that_fails_is_told_in_words(child: str, options: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(DataProblem) as problem:
-        run_child(child, {"files": []}, folder=tmp_path, **options)
-    assert said in str(problem.value)
 
 
 def test_a_child_sees_no_other_files(tmp_path: Path) -> None:
@@ -486,13 +388,80 @@ def test_a_child_sees_no_other_files(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     order = {"files": [{"path": str(tmp_path / "secret.txt"), "kind": "text"}], "read": False}
     with pytest.raises(DataProblem):
-        run_child("bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch")
+        run_child("bench_gta.workflow.inside.facts", order, folder=tmp_path / "scratch")
     (found,) = run_child(
-        "bench_gta.workflow.facts.child", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"]
+        "bench_gta.workflow.inside.facts", order, folder=tmp_path / "scratch", readable=[tmp_path / "secret.txt"]
     )
     assert found["text"] == "secret"
 
 
-def test_a_sandbox_that_cannot_start_is_nobodys_fault_but_the_machines(tmp_path: Path) -> None:
-    with pytest.raises(SandboxFault):
-        run_child("json.tool", {}, folder=tmp_path / "missing")
+CELLS: dict[str, list[list[Any]]] = {
+    "Data": [[1, 2, 3], [4, None, "text"], ["=A1+1", "=A3*2", "=C3"]],
+    "My sheet": [[10]],
+}
+
+
+def worked_out(formula: str) -> Any:
+    return Formulas({**CELLS, "Test": [[formula]]}).value("Test", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("=1+2*3", 7),
+        ("=(1+2)*3", 9),
+        ("=2^3^2", 64),
+        ("=-2^2", 4),
+        ("=10-4-3", 3),
+        ("=8/4/2", 1),
+        ("=50%*4", 2),
+        ("= 1.5e2 + .5", 150.5),
+        ("=Data!A1 + Data!$B$1", 3),
+        ("='My sheet'!A1/4", 2.5),
+        ("=SUM(Data!A1:C1)", 6),
+        ("=sum(Data!A1:C2, 5)", 15),
+        ("=AVERAGE(Data!A1:C1)*MAX(1;2)", 4),
+        ("=MIN(3,2)+COUNT(Data!A1:C2)+ABS(-1)", 7),
+        ("=ROUND(100*(66/45-1),1)", 46.7),
+        ("=ROUND(2.345,2)", 2.35),
+        ("=Data!B2+1", 1),
+        ("=Data!B3", 4),
+        ("plain", "plain"),
+        (7, 7),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_a_formula_is_worked_out(formula: str, value: Any) -> None:
+    assert worked_out(formula) == value
+
+
+MORE_THAN_PLAIN = (
+    *(
+        "=",
+        "=1/0",
+        "=1+",
+        "=(1",
+        "=1)",
+        "=Data!C2+1",
+        "=Data!C3",
+        "=A1",
+        "=NOW()",
+        '="a"&"b"',
+        "=SUM(A",
+        "=AVERAGE(Data!B2:B2)",
+        "=9^999",
+    ),
+    *("=(-8)^0.5", "=ROUND(1)", "=SUM(Data!A1:ZZ9999999)", f"={'(' * 9_000}", "=#REF!"),
+)
+
+
+@pytest.mark.parametrize("formula", MORE_THAN_PLAIN, ids=lambda formula: str(formula[:30]))
+def test_a_formula_that_needs_more_stays_as_it_is(formula: str) -> None:
+    assert worked_out(formula) == formula
+
+
+def test_a_running_total_over_many_rows_is_worked_out() -> None:
+    rows = [["=1"], *([f"=A{row}+1"] for row in range(1, 3_000))]
+    formulas = Formulas({"Test": rows})
+    assert [formulas.value("Test", 1, row) for row in range(1, 3_001)] == list(range(1, 3_001))

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow.facts.collect import Facts
-from bench_gta.workflow.judging.rules import judge, reads_pictures, validate
-from bench_gta.workflow.judging.wanted import folded, holds, holds_number, numbers
+from bench_gta.workflow.facts import Facts
+from bench_gta.workflow.rules import folded, holds, holds_number, judge, numbers, reads_pictures, validate
 
 REPORT = Facts(
     "report.pdf", "PDF", 900, {"pages": 3, "words": 120, "bytes": 900}, "Busiest day:\nThursday, 1,234.5 visits"
@@ -53,18 +52,6 @@ def test_numbers_are_read_as_a_reader_would(text: str, found: list[float]) -> No
 @given(st.integers(0, 10**9), st.sampled_from(["{:,}", "{}", "{:,}.00", "EUR {:,}", "({})"]))
 def test_a_number_is_found_however_it_is_written(number: int, form: str) -> None:
     assert holds_number(f"It is {form.format(number)}, we think.", number)
-
-
-@given(st.text(max_size=60))
-def test_any_text_can_be_searched_for_numbers(text: str) -> None:
-    assert all(isinstance(number, float) for number in numbers(text))
-
-
-@given(st.text(max_size=40), st.text(max_size=12))
-def test_folding_twice_changes_nothing_and_whatever_is_blank_before_and_after_is_found(text: str, wanted: str) -> None:
-    assert folded(folded(text)) == folded(text)
-    if needle := folded(wanted):
-        assert holds(folded(f"{text} {wanted} {text}"), needle)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +100,6 @@ def test_a_statement_stands_in_a_part_of_one_sentence(answer: str, said: bool) -
     assert judge({"answer": {"says": [FOR_NORD]}}, answer=answer, files=())[0] == (10 if said else 0)
 
 
-def test_what_no_sentence_says_is_told() -> None:
-    analysis = judge({"answer": {"says": [FOR_NORD]}}, answer="Take Alp.", files=())[1]
-    assert analysis == "0 of 1 conditions hold. Missing: the answer has no sentence that says 'Nord' and 'take'."
-
-
 DARK_ABOVE = "10" * 32 + "f0" * 32
 
 
@@ -135,22 +117,6 @@ DARK_ABOVE = "10" * 32 + "f0" * 32
 def test_a_picture_may_be_asked_to_look_like_another(look: str, alike: bool) -> None:
     files = [Facts("a.png", "picture", 9, look=look)]
     assert judge({"file": "a.png", "resembles": DARK_ABOVE}, answer="", files=files)[0] == (10 if alike else 0)
-
-
-@pytest.mark.parametrize(
-    ("link", "found"),
-    [("mailto:Info@shop.example", True), ("https://x.example/?to=info@shop.example", True), ("a", False)],
-)
-def test_a_page_may_be_asked_for_a_link(link: str, found: bool) -> None:
-    files = [Facts("a.html", "HTML page", 9, text="info@shop.example", links=("b", link))]
-    assert judge({"file": "*.html", "links_to": ["info@shop.example"]}, answer="", files=files)[0] == (
-        10 if found else 0
-    )
-
-
-def test_a_file_that_is_named_after_its_media_type_fits_the_pattern_of_its_kind() -> None:
-    files = [Facts("memo.vnd.openxmlformats-officedocument.wordprocessingml.document", "Word document", 9)]
-    assert judge({"file": "*.docx"}, answer="", files=files)[0] == 10
 
 
 @pytest.mark.parametrize(
@@ -275,9 +241,9 @@ def test_the_analysis_says_what_is_missing(check: Any, analysis: str) -> None:
         ({"file": "*.pdf", "pages": {}}, "'pages' in a check must be a number"),
         ({"answer": {"contains": "Thursday"}}, "'contains' in a check must be a list with at least one entry"),
         ({"answer": {"contains": []}}, "'contains' in a check must be a list with at least one entry"),
-        ({"answer": {"contains": [3]}}, "'contains' in a check must hold texts; got 3"),
-        ({"answer": {"contains": [[" "]]}}, "'contains' in a check must hold texts; got ' '"),
-        ({"answer": {"lacks": [["a"]]}}, "'lacks' in a check must hold texts"),
+        ({"answer": {"contains": [3]}}, "'contains' in a check must hold strings; got 3"),
+        ({"answer": {"contains": [[" "]]}}, "'contains' in a check must hold strings; got ' '"),
+        ({"answer": {"lacks": [["a"]]}}, "'lacks' in a check must hold strings"),
         ({"answer": {"numbers": ["7"]}}, "'numbers' in a check must hold numbers or objects"),
         ({"answer": {"numbers": [{"value": 1, "within": 2}]}}, "'numbers' in a check must hold numbers or objects"),
         ({"answer": {"json": {"is": "text"}}}, "'is' of 'json' in a check must be 'object' or 'list'; got 'text'"),

@@ -20,12 +20,11 @@ from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, Sample
 from bench_gta.atomic import data
-from bench_gta.atomic.answers import score_answer
 from bench_gta.atomic.fixes import PARITY
 from bench_gta.atomic.metrics import e2e_metrics, step_metrics
 from bench_gta.atomic.prompts import Prompts
 from bench_gta.atomic.run import run_e2e, run_step
-from bench_gta.atomic.score import e2e_values, step_values
+from bench_gta.atomic.score import e2e_values, score_answer, step_values
 from bench_gta.atomic.task import EndToEnd, StepByStep
 from bench_gta.similarity import cosine, similarity, trigram_vector
 from tests.every import every

@@ -20,15 +20,12 @@ from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import object_entries
 from agentgauge.core.tools import ToolOutput
 from agentgauge.core.types import Sample
-from bench_gta.workflow import data, predictions, tree
-from bench_gta.workflow.compress import compress
-from bench_gta.workflow.discovery import attached_files
-from bench_gta.workflow.judging.prompts import leaf_fields
-from bench_gta.workflow.judging.replies import Verdict, read_reply
+from bench_gta.workflow import data, run, tree
 from bench_gta.workflow.metrics import figures, values_of
+from bench_gta.workflow.prompts import LeafVerdict, leaf_fields, read_reply
 from bench_gta.workflow.score import detail as detail_of
 from bench_gta.workflow.score import run_result
-from bench_gta.workflow.steps import error_step, opening, records, until_error, with_tool_list
+from bench_gta.workflow.trace import attached_files, compress, error_step, opening, records, until_error, with_tool_list
 from tests.every import every
 from tests.parity.golden import cases, close, needs
 
@@ -67,7 +64,7 @@ def test_reading_a_reply_of_the_judge(case: dict[str, Any]) -> None:
 # -- tree_scoring.json
 
 
-def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[Verdict]]:
+def judged(checkpoints: Any, replies: list[str]) -> tuple[tree.Value, list[LeafVerdict]]:
     root = tree.parse(checkpoints)
     verdicts = [read_reply(replies.pop(0)) for _ in tree.leaves(root)]
     return tree.aggregate(root, [verdict.score for verdict in verdicts]), verdicts
@@ -201,15 +198,15 @@ def test_the_step_of_an_exception(type: str, text: str) -> None:
 @pytest.mark.parametrize("case", cases("gta_workflow", "prediction_records.json"))
 def test_a_record_of_the_prediction_file(case: dict[str, Any], tmp_path: Path) -> None:
     turns = [[error_of(**turn["__raise__"])] if isinstance(turn, dict) else turn for turn in case["turns"]]
-    found = predictions.record(case["dialogs"], turns, case.get("full_tree"))
+    found = run.record(case["dialogs"], turns, case.get("full_tree"))
     assert found == case["expected"]["record"]
     assert (found["origin_prompt"] if found else []) == case["expected"]["queries"]
     if found:
         others = [{**found, "task_id": str(place)} for place in range(case.get("index", 0))]
-        predictions.write(tmp_path / "predictions.json", [*others, found])
+        run.write_predictions(tmp_path / "predictions.json", [*others, found])
         stored = json.loads((tmp_path / "predictions.json").read_text(encoding="utf-8"))
         assert stored[case["expected"]["record_key"]] == found
-        assert predictions.read(tmp_path / "predictions.json") == [*others, found]
+        assert run.read_predictions(tmp_path / "predictions.json") == [*others, found]
 
 
 # -- dataset_loading.json

@@ -12,10 +12,9 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from bench_gta.pack.format import Pack, PackTask, read_pack, select_trace, write_pack
-from bench_gta.pack.results import Settings, summary_block
-from bench_gta.pack.score import Limits, score_pack
-from bench_gta.pack.verb_score import base_url
-from bench_gta.workflow.judging.judge import Delivery
+from bench_gta.pack.results import ScoringSettings, summary_block
+from bench_gta.pack.score import ScoringLimits, base_url, score_pack
+from bench_gta.workflow.judge import Delivery
 from tests.parity import golden
 
 FILE = "eval_pack.json"
@@ -74,12 +73,12 @@ def test_the_scoring_loop(case: dict[str, Any], tmp_path: Path) -> None:
     )
     write_pack(tmp_path / "pack.json", Pack(tasks, tmp_path.resolve()))
     pack = read_pack(tmp_path / "pack.json")
-    judge, settings = Scripted(case.get("outcomes", {})), Settings("scripted")
+    judge, settings = Scripted(case.get("outcomes", {})), ScoringSettings("scripted")
     out, summary_out = tmp_path / "scores.json", tmp_path / "summary.json"
     if "existing" in case:
         sha1 = pack.sha1 if case.get("same_pack", True) else "0" * 40
         out.write_text(json.dumps({"pack_sha1": sha1, "settings": asdict(settings), **case["existing"]}))
-    limits = Limits(
+    limits = ScoringLimits(
         max_tasks=case.get("max_tasks"),
         overwrite=case.get("overwrite", False),
         force_resume=case.get("force_resume", False),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import DataProblem
-from bench_gta.workflow.judging.parts import Shown, upstream_parts
+from bench_gta.workflow.rendering import ShownFile, upstream_parts
 from tests.parity.golden import cases, needs
 
 pytestmark = needs("gta_workflow")
@@ -28,7 +28,7 @@ class Scripted:
     def frames(self, path: str) -> list[str]:
         return [f"frames/{PurePath(path).stem}_{number:03}.jpg" for number in range(1, self.counts.get(path, 0) + 1)]
 
-    def show(self, path: str, max_frames: int) -> Shown:
+    def show(self, path: str, max_frames: int) -> ShownFile:
         raise AssertionError("upstream has no such thing")
 
 

@@ -101,9 +101,9 @@ def use(name: str, folder: Path) -> Any:
 
         return asyncio.run(run_agent([sys.executable, "-c", code], folder, AgentSettings(50))).stdout
     if name == "reader":
-        from bench_gta.workflow.rendering import confined
+        from bench_gta.workflow import confined
 
-        assert confined.run_child("bench_gta.workflow.facts.child", {"files": [], "read": False}, folder=folder) == []
+        assert confined.run_child("bench_gta.workflow.inside.facts", {"files": [], "read": False}, folder=folder) == []
         readable = confined._sources()
         return sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=folder, readable=readable).stdout
     raise AssertionError(name)

@@ -17,9 +17,9 @@ from PIL import Image
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import Parameter
 from agentgauge.model.files.rendering import FileRenderer
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from tool_impls import bounds, endpoints
-from tool_impls.documents import pictures
+from tool_impls.documents import writing
 from tool_impls.logic import code_tools
 from tool_impls.server import media
 from tool_impls.settings import ToolSettings
@@ -77,7 +77,7 @@ def test_as_a_result(bomb: Path) -> None:
 
 def test_in_a_document(bomb: Path) -> None:
     with pytest.raises(ToolError, match=TOO_LARGE):
-        pictures.load(bomb)
+        writing.load(bomb)
 
 
 def test_from_an_endpoint(bomb: Path) -> None:

@@ -1,7 +1,8 @@
-"""Broken and hostile documents: each gives one clear ToolError, soon and in little memory."""
+"""Hostile and damaged documents are refused in one sentence."""
 
 from __future__ import annotations
 
+import copy
 import io
 import random
 import struct
@@ -10,21 +11,26 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, guard, read_tables
-from tool_impls.documents.package import Package
-from tool_impls.documents.workbook import sheets
+from bench_gta.workflow.inside import facts as child
+from tests.tools import office_files
+from tests.tools.office_files import xml
+from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX, package, read_office
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")
 pytest.importorskip("pptx")
 pytest.importorskip("openpyxl")
 pytest.importorskip("pypdf")
+
 
 OFFICE = {"docx": ReadDOCX, "pptx": ReadPPTX, "xlsx": ReadXLSX}
 MEMORY = 24 * 2**20  # bytes
@@ -136,8 +142,8 @@ def test_what_is_no_archive_is_refused(suffix: str, tmp_path: Path) -> None:
     kind = OFFICE[suffix]
     assert "no zip archive" in refusal(kind, b"%PDF-1.7\n" + b"x" * 999, tmp_path)
     assert "is empty" in refusal(kind, b"", tmp_path)
-    assert "before 2007" in refusal(kind, guard.OLE + bytes(999), tmp_path)
-    assert "password" in refusal(kind, guard.OLE + bytes(999) + guard.ENCRYPTED, tmp_path)
+    assert "before 2007" in refusal(kind, package.OLE + bytes(999), tmp_path)
+    assert "password" in refusal(kind, package.OLE + bytes(999) + package.ENCRYPTED, tmp_path)
     assert "its end is missing" in refusal(kind, b"PK\x03\x04" + bytes(999), tmp_path)
 
 
@@ -149,46 +155,15 @@ def test_an_archive_of_something_else_is_refused(suffix: str, sound: dict[str, b
 
 
 @each_office
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_file_that_was_cut_off_is_refused(suffix: str, share: float, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = sound[suffix]
-    assert "cut off" in refusal(OFFICE[suffix], data[: int(len(data) * share)], tmp_path)
-
-
-@each_office
 def test_a_bomb_is_refused_by_its_ratio(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     data = changed(sound[suffix], {"extra.bin": bytes(40 * 2**20)})
     assert "times its size" in refusal(OFFICE[suffix], data, tmp_path)
 
 
 @each_office
-def test_a_bomb_is_refused_by_its_total(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = patched(changed(sound[suffix], {"extra.bin": b"x"}), "extra.bin", size=2**32 - 2)
-    assert "would unpack to 4,09" in refusal(OFFICE[suffix], data, tmp_path)
-
-
-@each_office
 def test_a_part_that_is_larger_than_it_claims_is_refused(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     data = patched(changed(sound[suffix], {"extra.bin": bytes(64 * 2**20)}), "extra.bin", size=100)
     assert "more than the 100 bytes" in refusal(OFFICE[suffix], data, tmp_path)
-
-
-@each_office
-def test_a_part_that_is_smaller_than_it_claims_is_refused(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = patched(sound[suffix], MAIN[suffix], size=2**20)
-    assert "damaged" in refusal(OFFICE[suffix], data, tmp_path)
-
-
-def test_too_many_parts_are_refused(tmp_path: Path) -> None:
-    data = zipped({f"{number}.xml": b"" for number in range(guard.MAX_PARTS + 1)})
-    assert "10,001 parts" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_directory_of_millions_of_parts_is_not_even_listed(tmp_path: Path) -> None:
-    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
-    directory = entry * 200_000
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 7, 7, len(directory), 0, 0)
-    assert "directory of 9 MB" in refusal(ReadDOCX, b"PK" + directory + end, tmp_path)
 
 
 def test_a_password_and_foreign_packing_are_named(sound: dict[str, bytes], tmp_path: Path) -> None:
@@ -226,94 +201,6 @@ def test_document_types_and_entities_are_refused(
     assert "declares a document type" in refusal(OFFICE[suffix], data, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["[Content_Types].xml", "_rels/.rels", "word/styles.xml", "word/anything.bin", "unused"]
-)
-def test_document_types_are_refused_in_any_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = changed(sound["docx"], {name: b" \n" + EVIL["plain"].encode()})
-    assert repr(name) in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_document_type_does_not_hide_behind_white_space(sound: dict[str, bytes], tmp_path: Path) -> None:
-    data = changed(sound["docx"], {"word/anything.bin": b" " * 200_000 + EVIL["plain"].encode()})
-    assert "declares a document type" in refusal(ReadDOCX, data, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["main.svg", "main.bin"])
-def test_what_is_kept_as_it_is_or_is_no_xml_is_no_main_part(name: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    main = EVIL["laughs"].encode() if name.endswith(".svg") else b"no XML"
-    relations = (b"word/document.xml", f"word/{name}".encode())
-    parts = {f"word/{name}": main, "_rels/.rels": lambda part: part.replace(*relations)}
-    message = refusal(ReadDOCX, changed(sound["docx"], parts), tmp_path)
-    assert repr(f"word/{name}") in message
-
-
-def test_equations_are_read_once_however_deep_they_are(sound: dict[str, bytes], tmp_path: Path) -> None:
-    space = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
-    scripts = b"<m:sSup><m:e/><m:sup>" * 60 + b"<m:r><m:t>inmost</m:t></m:r>" + b"</m:sup></m:sSup>" * 60
-    whole = b'<m:oMath xmlns:m="%s">%s</m:oMath><w:sectPr' % (space, scripts)
-    data = changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:sectPr", whole, 1)})
-    (tmp_path / "a").write_bytes(data)
-    assert "inmost" in read(ReadDOCX, tmp_path / "a")
-
-
-def test_a_drawing_with_a_document_type_is_only_a_picture(sound: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "a.docx"
-    path.write_bytes(changed(sound["docx"], {"word/media/image1.svg": b"<!DOCTYPE svg><svg/>"}))
-    assert "hello" in read(ReadDOCX, path)
-
-
-@each_office
-@pytest.mark.parametrize("encoding", ["utf-32", "cp037", "utf-7"])
-def test_encodings_that_office_does_not_use_are_refused(
-    suffix: str, encoding: str, sound: dict[str, bytes], tmp_path: Path
-) -> None:
-    data = changed(
-        sound[suffix], {MAIN[suffix]: f"<?xml version='1.0' encoding='{encoding}'?><a>+ADw-</a>".encode(encoding)}
-    )
-    assert "not well-formed XML in UTF-8 or UTF-16" in refusal(OFFICE[suffix], data, tmp_path)
-
-
-@each_office
-def test_nesting_is_bounded(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    deep = b"<a>" * 50_000 + b"</a>" * 50_000
-    assert "can be read" in refusal(OFFICE[suffix], changed(sound[suffix], {MAIN[suffix]: deep}), tmp_path)
-
-
-def test_the_number_of_tags_is_bounded(
-    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
-) -> None:
-    monkeypatch.setattr(guard, "MAX_TAGS", 20_000)
-    data = changed(sound["docx"], {"word/more.xml": b"<a>" + b"<b/>" * 20_000 + b"</a>"})
-    assert "more than 20,000 XML tags" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_tables_nested_deeply_are_read_or_refused(sound: dict[str, bytes], tmp_path: Path) -> None:
-    for depth, found in ((10, True), (60, True), (5_000, False)):
-        nested = (
-            b"<w:tbl><w:tr><w:tc>" * depth
-            + b"<w:p><w:r><w:t>inmost</w:t></w:r></w:p>"
-            + b"</w:tc></w:tr></w:tbl>" * depth
-        )
-        data = changed(
-            sound["docx"],
-            {MAIN["docx"]: lambda part, nested=nested: part.replace(b"<w:sectPr", nested + b"<w:sectPr", 1)},
-        )
-        (tmp_path / "a").write_bytes(data)
-        if found:
-            assert "inmost" in read(ReadDOCX, tmp_path / "a")
-        else:
-            assert "can be read" in refusal(ReadDOCX, data, tmp_path)
-
-
-def test_a_cell_that_claims_to_span_a_billion_columns_is_one_cell(sound: dict[str, bytes], tmp_path: Path) -> None:
-    span = b'<w:tc><w:tcPr><w:gridSpan w:val="1000000000"/>'
-    (tmp_path / "a").write_bytes(
-        changed(sound["docx"], {MAIN["docx"]: lambda part: part.replace(b"<w:tc><w:tcPr>", span)})
-    )
-    assert read(ReadDOCX, tmp_path / "a").endswith("cell | ")
-
-
 SHEET = "xl/worksheets/sheet1.xml"
 
 
@@ -331,27 +218,6 @@ def sheet(data: bytes, rows: str, dimension: str = "A1") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("rows", "shown"),
-    [
-        ('<row r="1"><c r="A1"><v>7</v></c></row>', "7"),
-        ('<row r="1"><c r="XFD1"><v>7</v></c></row>', "," * 16_383 + "7"),
-        ('<row r="1"/><row r="3"><c r="A3"><v>7</v></c></row>', "\n\n7"),
-        ('<row r="1"><c r="A1"><f>1+1</f></c></row>', "=1+1"),
-        ('<row r="1"><c r="A1" t="e"><v>#DIV/0!</v></c></row>', "#DIV/0!"),
-        ("".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(1, 400)), ""),
-    ],
-)
-def test_sheets_are_as_large_as_what_they_hold(rows: str, shown: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(sheet(sound["xlsx"], rows, "A1:XFD1048576"))
-    assert read(ReadXLSX, tmp_path / "a") == shown
-
-
-def test_a_million_empty_rows_are_one_line(sound: dict[str, bytes], tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(sheet(sound["xlsx"], '<row r="1048576"><c r="A1048576"><v>7</v></c></row>'))
-    assert read(ReadXLSX, tmp_path / "a") == "[1,048,575 empty rows]\n7"
-
-
-@pytest.mark.parametrize(
     "rows",
     [
         '<row r="1"><c r="ZZZZZZZZ1"><v>7</v></c></row>',
@@ -360,26 +226,6 @@ def test_a_million_empty_rows_are_one_line(sound: dict[str, bytes], tmp_path: Pa
 )
 def test_cells_in_wrong_places_are_refused(rows: str, sound: dict[str, bytes], tmp_path: Path) -> None:
     assert "can be read" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
-
-
-def test_sheets_of_countless_empty_rows_are_refused(
-    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
-) -> None:
-    monkeypatch.setattr(read_tables, "MAX_ROWS", 50_000)
-    rows = '<row r="99999999999"><c r="A99999999999"><v>7</v></c></row>'
-    assert "nearly all empty" in refusal(ReadXLSX, sheet(sound["xlsx"], rows), tmp_path)
-
-
-def test_a_workbook_is_closed_though_its_rows_are_not_read_to_the_end(sound: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "file.xlsx"
-    numbers = random.Random(7)
-    cells = "".join(f"<row><c><v>{numbers.getrandbits(60)}</v></c></row>" for _ in range(20_000))
-    path.write_bytes(sheet(sound["xlsx"], cells))
-    with Package(path) as package:
-        rows = sheets(package)[0].rows()
-        assert len(next(rows)) == 1
-    with pytest.raises(ToolError):
-        list(rows)
 
 
 # --- PDF -----------------------------------------------------------------------------------------------------------
@@ -440,63 +286,11 @@ def test_what_is_no_pdf_is_refused(data: bytes, message: str, tmp_path: Path) ->
     assert message in refusal(ReadPDF, data, tmp_path)
 
 
-def test_a_pdf_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    data = pdf(page())
-    for share in (0.05, 0.2, 0.3):
-        assert "can be read" in refusal(ReadPDF, data[: int(len(data) * share)], tmp_path)
-
-
 def test_ten_thousand_pages_are_refused(tmp_path: Path) -> None:
     kids = b" ".join(b"%d 0 R" % number for number in range(3, 10_003))
     objects = {1: CATALOGUE, 2: b"<</Type/Pages/Count 10000/Kids[%s]>>" % kids}
     objects |= dict.fromkeys(range(3, 10_003), b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>")
     assert "more than 1,000 pages" in refusal(ReadPDF, pdf(objects), tmp_path)
-
-
-def test_the_page_limit_is_an_option(tmp_path: Path) -> None:
-    kids = b" ".join([b"3 0 R"] * 5)
-    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count 5/Kids[%s]>>" % kids}))
-    assert read(ReadPDF, tmp_path / "a", pages=5).count("hello") == 5
-    with pytest.raises(ToolError, match="more than 4 pages"):
-        read(ReadPDF, tmp_path / "a", pages=4)
-
-
-@pytest.mark.parametrize("count", [b"1", b"-5", b"999999999", b"(x)"])
-def test_the_claimed_number_of_pages_is_not_believed(count: bytes, tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(pdf({**page(), 2: b"<</Type/Pages/Count %s/Kids[3 0 R 3 0 R]>>" % count}))
-    assert read(ReadPDF, tmp_path / "a").count("hello") == 2
-
-
-@pytest.mark.parametrize("kids", [b"2 0 R", b"3 0 R 2 0 R", b"7 0 R"])
-def test_pages_in_a_circle_are_refused(kids: bytes, tmp_path: Path) -> None:
-    data = pdf({**page(), 2: b"<</Type/Pages/Count 1/Kids[%s]>>" % kids, 7: b"<</Type/Pages/Count 1/Kids[2 0 R]>>"})
-    assert "in a circle" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_a_deep_tree_of_pages_is_refused(tmp_path: Path) -> None:
-    objects = {1: CATALOGUE, 3000: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
-    objects |= {number: b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % (number + 1) for number in range(2, 3000)}
-    assert "levels deep" in refusal(ReadPDF, pdf(objects), tmp_path)
-
-
-def test_a_tree_that_doubles_at_each_level_is_refused(tmp_path: Path) -> None:
-    objects = {1: CATALOGUE, 40: b"<</Type/Page/MediaBox[0 0 9 9]>>"}
-    objects |= {
-        number: b"<</Type/Pages/Count 1/Kids[%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(2, 40)
-    }
-    assert refusal(ReadPDF, pdf(objects), tmp_path)
-
-
-def test_deep_arrays_are_refused(tmp_path: Path) -> None:
-    data = pdf({1: CATALOGUE, 2: b"<</Type/Pages/Count 1/Kids" + b"[" * 20_000 + b"]" * 20_000 + b">>"})
-    assert "can be read" in refusal(ReadPDF, data, tmp_path)
-
-
-def test_cross_references_in_a_circle_end(tmp_path: Path) -> None:
-    data = pdf(page())
-    start = data.rindex(b"xref\n0")
-    (tmp_path / "a").write_bytes(pdf(page(), b"/Prev %d" % start))
-    assert read(ReadPDF, tmp_path / "a").strip() == "hello"
 
 
 def test_a_form_that_draws_itself_ends(tmp_path: Path) -> None:
@@ -536,14 +330,6 @@ def test_an_encrypted_pdf_needs_an_empty_password(tmp_path: Path) -> None:
     assert read(ReadPDF, tmp_path / "a").strip() == "hello"
 
 
-def test_an_unknown_encryption_is_refused(tmp_path: Path) -> None:
-    trailer = (
-        b"/Encrypt <</Filter/Standard/V 5/R 6/O<00>/U<00>/P -4/CF<</StdCF<</CFM/AESV3>>>>/StmF/StdCF/StrF/StdCF>>"
-        b" /ID[<00><00>]"
-    )
-    assert refusal(ReadPDF, pdf(page(), trailer), tmp_path)
-
-
 # --- CSV, and any bytes ----------------------------------------------------------------------------------------------
 
 
@@ -552,36 +338,248 @@ def test_bytes_that_are_no_text_are_refused(data: bytes, tmp_path: Path) -> None
     assert "is no text in UTF-8" in refusal(ReadCSV, data, tmp_path)
 
 
-def test_a_quote_that_never_ends_is_one_cell(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b'a,"' + b"b\n" * 200_000)
-    assert read(ReadCSV, tmp_path / "a").startswith('a,"b\nb\n')
+ROUNDS = {"docx": 80, "pptx": 80, "xlsx": 20}  # openpyxl is slow
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 41))]
+TOOLS = {"docx": ReadDOCX, "pptx": ReadPPTX, "xlsx": ReadXLSX}
+KINDS = {"docx": "Word document", "pptx": "presentation", "xlsx": "workbook"}
+ODD = (
+    "",
+    "0",
+    "-1",
+    "1",
+    "true",
+    "99999999999",
+    "9" * 5000,
+    "1e309",
+    "nan",
+    "NULL",
+    "../../x",
+    "/",
+    "rId1",
+    "\u2028",
+    "%",
+)
+
+Parts = dict[str, bytes]
 
 
-@pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx", "pdf"])
-def test_damage_anywhere_gives_a_text_or_a_clear_error(suffix: str, sound: dict[str, bytes], tmp_path: Path) -> None:
-    """Random damage, the same each time, also within the unpacked XML."""
-    source = random.Random(suffix)
-    data = pdf(page()) if suffix == "pdf" else sound[suffix]
+# --- files to damage
+
+
+def document(path: Path) -> None:
+    note = "<w:p><w:r><w:t>note</w:t><w:{}Reference w:id='1'/></w:r></w:p>"
+    field = "<w:r><w:fldChar w:fldCharType='{}'/></w:r>"
+    body = (
+        "<w:p><w:r><w:t>one</w:t><w:tab/><w:br/><w:sym w:font='Symbol' w:char='F061'/><w:footnoteReference w:id='1'/>"
+        "<w:endnoteReference w:id='1'/><w:commentReference w:id='1'/></w:r><w:ins><w:r><w:t>two</w:t></w:r></w:ins>"
+        f"{field.format('begin')}<w:r><w:instrText>X</w:instrText></w:r>{field.format('separate')}"
+        f"<w:r><w:t>3</w:t></w:r>{field.format('end')}<w:fldSimple><w:r><w:t>four</w:t></w:r></w:fldSimple></w:p>"
+        "<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr><w:p><w:r><w:t>cell</w:t></w:r></w:p></w:tc></w:tr>"
+        "</w:tbl>"
+        "<w:p><m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+        "<w:r><mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent>"
+        "</mc:Choice><mc:Fallback><w:txbxContent><w:p/></w:txbxContent></mc:Fallback></mc:AlternateContent></w:r>"
+        "<w:r><w:drawing><c:chart r:id='charts_chart1'/><dgm:relIds r:dm='diagrams_data1'/></w:drawing></w:r></w:p>"
+        "<w:sectPr><w:headerReference r:id='header1'/></w:sectPr>"
+    )
+    parts = {
+        "header1.xml": xml("w:hdr", "<w:p><w:r><w:t>head</w:t></w:r></w:p>"),
+        "styles.xml": xml("w:styles", "<w:style w:styleId='a'><w:name w:val='heading 1'/></w:style>"),
+        "charts/chart1.xml": CHART,
+        "diagrams/data1.xml": DIAGRAM,
+        **{
+            f"{kind}s.xml": xml(f"w:{kind}s", f"<w:{kind} w:id='1' w:author='A'>{note.format(kind)}</w:{kind}>")
+            for kind in ("footnote", "endnote", "comment")
+        },
+    }
+    office_files.word(path, body, parts)
+
+
+CHART = xml(
+    "c:chartSpace",
+    "<c:date1904 val='0'/><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>T</a:t></a:r></a:p></c:rich></c:tx></c:title>"
+    "<c:plotArea><c:barChart><c:ser><c:tx><c:strRef><c:strCache><c:pt idx='0'><c:v>S</c:v></c:pt></c:strCache>"
+    "</c:strRef></c:tx><c:cat><c:multiLvlStrRef><c:multiLvlStrCache><c:lvl><c:pt idx='0'><c:v>x</c:v></c:pt></c:lvl>"
+    "<c:lvl><c:pt idx='0'><c:v>y</c:v></c:pt></c:lvl></c:multiLvlStrCache></c:multiLvlStrRef></c:cat><c:val><c:numRef>"
+    "<c:numCache><c:formatCode>yyyy</c:formatCode><c:pt idx='0'><c:v>4.5</c:v></c:pt></c:numCache></c:numRef></c:val>"
+    "</c:ser></c:barChart></c:plotArea></c:chart>",
+)
+DIAGRAM = xml(
+    "dgm:dataModel",
+    "<dgm:pt modelId='0' type='doc'/><dgm:pt modelId='1'><dgm:t><a:p><a:r><a:t>d</a:t></a:r></a:p></dgm:t></dgm:pt>"
+    "<dgm:cxn srcId='0' destId='1' srcOrd='0'/>",
+)
+
+
+def presentation(path: Path) -> None:
+    text = "<p:txBody><a:p><a:r><a:t>text</a:t></a:r><a:br/><a:fld><a:t>1</a:t></a:fld></a:p></p:txBody>"
+    shapes = (
+        f"<p:sp><p:nvSpPr><p:nvPr><p:ph type='title'/></p:nvPr></p:nvSpPr>{text}</p:sp><p:grpSp><p:sp>{text}</p:sp>"
+        "</p:grpSp><p:graphicFrame><a:graphic><a:tbl><a:tr><a:tc><a:txBody><a:p/></a:txBody></a:tc></a:tr></a:tbl><c:chart"
+        " r:id='charts_chart1'/><dgm:relIds r:dm='diagrams_data1'/></a:graphic></p:graphicFrame><p:pic/>"
+    )
+    parts = {
+        "charts/chart1.xml": CHART,
+        "diagrams/data1.xml": DIAGRAM,
+        "notesSlides/notesSlide1.xml": xml("p:notes", f"<p:cSld><p:spTree><p:sp>{text}</p:sp></p:spTree></p:cSld>"),
+        "comments/comments1.xml": xml("p:cmLst", "<p:cm authorId='0'><p:text>c</p:text></p:cm>"),
+        "commentAuthors.xml": xml("p:cmAuthorLst", "<p:cmAuthor id='0' name='A'/>"),
+    }
+    office_files.presentation(path, [shapes, shapes], parts)
+
+
+def workbook(path: Path) -> None:
+    import openpyxl
+    from openpyxl.chart import BarChart, Reference
+    from openpyxl.styles import Font
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["tea", "eur"], ["Mint", 2.8], ["Chai", "=B2*2"]):
+        sheet.append(row)
+    sheet["B2"].style, sheet["A1"].font = "Percent", Font(bold=True)
+    chart = BarChart()
+    chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=3), titles_from_data=True)
+    sheet.add_chart(chart, "D1")
+    book.save(path)
+
+
+MAKERS = {"docx": document, "pptx": presentation, "xlsx": workbook}
+
+
+# --- damage
+
+
+def damaged(parts: Parts, chance: random.Random) -> bytes:
+    """The file with one to five damages."""
+    held = dict(parts)
+    damages = [*[in_tree] * chance.choice((0, 1, 1, 4)), chance.choice((in_tree, in_bytes, deepened, elsewhere))]
+    for damage in damages:
+        damage(held, chance.choice(sorted(held)), chance)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in held.items():
+            archive.writestr(name, part)
+    return buffer.getvalue()
+
+
+def in_tree(held: Parts, name: str, chance: random.Random) -> None:
+    try:
+        root = ElementTree.fromstring(held[name])
+    except ElementTree.ParseError:
+        return
+    elements = list(root.iter())
+    at, other = chance.choice(elements), chance.choice(elements)
+    change = chance.choice((dropped, doubled, renamed, put_inside, nested, valued, valued, unvalued, said))
+    change(at, other, chance)
+    held[name] = ElementTree.tostring(root)
+
+
+def dropped(at: Element, other: Element, chance: random.Random) -> None:
+    if len(at):
+        at.remove(chance.choice(list(at)))
+
+
+def doubled(at: Element, other: Element, chance: random.Random) -> None:
+    at.extend([copy.deepcopy(one) for one in at] * chance.choice((1, 5)))
+
+
+def renamed(at: Element, other: Element, chance: random.Random) -> None:
+    at.tag = chance.choice((other.tag, other.tag.rpartition("}")[2], "x"))
+
+
+def put_inside(at: Element, other: Element, chance: random.Random) -> None:
+    at.append(copy.deepcopy(other))
+
+
+def nested(at: Element, other: Element, chance: random.Random) -> None:
+    for _ in range(chance.choice((1, 30))):
+        inner = Element(at.tag, at.attrib)
+        at.append(inner)
+        at = inner
+
+
+def valued(at: Element, other: Element, chance: random.Random) -> None:
+    if at.attrib:
+        at.set(chance.choice(sorted(at.attrib)), chance.choice((*ODD, *other.attrib.values())))
+
+
+def unvalued(at: Element, other: Element, chance: random.Random) -> None:
+    at.attrib.clear()
+
+
+def said(at: Element, other: Element, chance: random.Random) -> None:
+    at.text = chance.choice(ODD)
+
+
+def in_bytes(held: Parts, name: str, chance: random.Random) -> None:
+    part = held[name]
+    at = chance.randrange(len(part) + 1)
+    put = chance.choice((b"", b"<", b"&", b"0", b'"', b"\xff"))
+    held[name] = part[:at] + put + part[at + chance.choice((0, 1, 9)) :]
+
+
+def deepened(held: Parts, name: str, chance: random.Random) -> None:
+    at, depth = held[name].rfind(b"</"), chance.choice((100, 3000))
+    if at > 0:
+        held[name] = held[name][:at] + b"<x>" * depth + b"</x>" * depth + held[name][at:]
+
+
+def elsewhere(held: Parts, name: str, chance: random.Random) -> None:
+    """The part is missing, lies under another name, or holds what another one should."""
+    other = chance.choice(sorted(held))
+    part = held.pop(name)
+    held[chance.choice((name.upper(), other, name + " ", name.replace("/", "\\")))] = part
+
+
+# --- what comes of it
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Parts]:
+    folder = tmp_path_factory.mktemp("whole")
+    found = {}
+    for suffix, make in MAKERS.items():
+        make(folder / suffix)
+        with zipfile.ZipFile(folder / suffix) as archive:
+            found[suffix] = {name: archive.read(name) for name in archive.namelist() if "theme" not in name}
+    return found
+
+
+def outcome(act: Callable[[], str]) -> tuple[str | None, str]:
+    """The text, or the refusal."""
+    try:
+        return act(), ""
+    except ToolError as error:
+        return None, str(error)
+
+
+@contextmanager
+def only_too_deep(what: str) -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise ToolError(f"{what} is nested too deeply") from None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:openpyxl")
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("suffix", TOOLS)
+def test_random_damage_gives_a_text_or_one_sentence(
+    suffix: str, seed: int, whole: dict[str, Parts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, path = random.Random(f"{suffix} {seed}"), tmp_path / f"a.{suffix}"
+    tool = TOOLS[suffix](ToolSettings(released=False))
+    if suffix != "xlsx":  # no library reads these, so nothing may be raised but a refusal
+        for module in (read_office, child):
+            monkeypatch.setattr(module, "reading", only_too_deep)
     outcomes = set()
-    for round_ in range(60):
-        made = bytearray(data)
-        if suffix != "pdf" and round_ % 2:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                name = source.choice(
-                    [name for name in archive.namelist() if "theme" not in name and "docProps" not in name]
-                )
-                part = archive.read(name)
-            at = source.randrange(len(part))
-            made = bytearray(
-                changed(data, {name: part[:at] + source.choice([b"0", b"<", b"", b"&", b'"']) + part[at + 1 :]})
-            )
-        else:
-            for _ in range(source.choice([1, 5, 50])):
-                made[source.randrange(len(made))] = source.randrange(256)
-        (tmp_path / "a").write_bytes(made)
-        try:
-            read(OFFICE.get(suffix, ReadPDF), tmp_path / "a")
-            outcomes.add("text")
-        except ToolError:
-            outcomes.add("refused")
-    assert outcomes == {"text", "refused"}
+    for _ in range(ROUNDS[suffix]):
+        path.write_bytes(damaged(whole[suffix], chance))
+        text, refusal = outcome(lambda: tool.apply(tmp_path, file=path))
+        judged = child.look(path, KINDS[suffix], read=True)
+        assert "\n" not in refusal and "Error" not in refusal and (refusal or text is not None)
+        if suffix != "xlsx":  # the judge shows sheets in a form of its own
+            assert judged.get("text") == text
+        outcomes.add(text is not None)
+    assert outcomes == {True, False}

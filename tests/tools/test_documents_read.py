@@ -1,20 +1,26 @@
-"""Reading documents, made here by other hands than the tools that write them."""
+"""Reading documents: texts, tables, office files and PDFs, as tools and judges do."""
 
 from __future__ import annotations
 
 import datetime
+import io
+import random
+import re
 import shutil
 import subprocess
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentgauge.core.errors import ToolError
-from tests.packages import absent
+from bench_gta.workflow.facts import facts
+from bench_gta.workflow.inside.convert import content
 from tool_impls.documents import ReadCSV, ReadDOCX, ReadPDF, ReadPPTX, ReadXLSX
-from tool_impls.documents.words import gathered
+from tool_impls.documents.plain_text import decode, gathered, read_csv
 from tool_impls.perception import ocr
 from tool_impls.settings import ToolSettings
 
@@ -22,6 +28,7 @@ pytest.importorskip("docx")
 pytest.importorskip("pptx")
 pytest.importorskip("openpyxl")
 pytest.importorskip("pypdf")
+pytest.importorskip("cryptography")
 
 
 def read(kind: type[Any], path: Path, released: bool = False, **options: Any) -> str:
@@ -44,17 +51,6 @@ def read(kind: type[Any], path: Path, released: bool = False, **options: Any) ->
 )
 def test_what_is_too_long_is_cut_and_says_so(lines: list[str], limit: int, text: str) -> None:
     assert gathered(lines, limit) == text
-
-
-def test_no_more_is_read_than_is_shown() -> None:
-    endless = iter(lambda: "line", None)
-    assert gathered(endless, 1_000_000).endswith("[cut here: only the first 1,000,000 characters are shown]")
-
-
-def test_the_limit_is_an_option(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("a,b\n" * 100_000)
-    assert read(ReadCSV, tmp_path / "a").endswith("\n[cut here: only the first 100,000 characters are shown]")
-    assert read(ReadCSV, tmp_path / "a", limit=3) == "a,b\n[cut here: only the first 3 characters are shown]"
 
 
 # --- CSV
@@ -116,7 +112,8 @@ def test_sheets_are_shown_under_their_names(workbook: Path) -> None:
 
 TWO_THREADS = """
 import pathlib, sys, threading, time
-from tool_impls.documents import package, workbook
+from tool_impls.documents import read_tables
+from tool_impls.documents import package
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
@@ -130,7 +127,7 @@ writing = threading.Thread(target=lambda: __import__("openpyxl"))
 writing.start()
 importing.wait()
 with package.Package(pathlib.Path(sys.argv[1])) as file:
-    print([sheet.title for sheet in workbook.sheets(file)])
+    print([sheet.title for sheet in read_tables.sheets(file)])
 writing.join()
 """
 
@@ -257,11 +254,6 @@ def test_the_released_tool_shows_only_texts_of_shapes(slides: Path) -> None:
     assert read(ReadPPTX, slides, released=True).split("\n") == ["Title", "标题", "one", "two", "second slide"]
 
 
-@pytest.mark.parametrize(("option", "left_out"), [("groups", "grouped"), ("tables", "c0 | c1"), ("notes", "say hello")])
-def test_each_kind_can_be_left_out(option: str, left_out: str, slides: Path) -> None:
-    assert left_out in read(ReadPPTX, slides) and left_out not in read(ReadPPTX, slides, **{option: False})
-
-
 # --- PDF
 # -----------------------------------------------------------------------------------------------------------------
 
@@ -297,14 +289,6 @@ def test_pages_without_text_are_read_as_pictures(pdf: Path) -> None:
     lines = read(ReadPDF, pdf, ocr=True).split("\n")
     assert lines[:2] == ["first page", "second line"]
     assert "".join(lines[2:]).replace(" ", "") == "SCANNED4711"
-
-
-def test_reading_as_pictures_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent(monkeypatch, "rapidocr")
-    wanted = ToolSettings(tables={"ReadPDF": {"ocr": True}})
-    assert ReadPDF.back_end(wanted).startswith("unavailable: ocr in [tools.ReadPDF] needs the Python package rapidocr")
-    assert ReadPDF.back_end(ToolSettings()) == "ready"
-    assert (ReadPDF.backend(wanted), ReadPDF.backend(ToolSettings())) == ("pypdf, RapidOCR", "pypdf")
 
 
 # --- other programs
@@ -347,3 +331,242 @@ def test_a_file_of_another_kind_is_refused(kind: type[Any], tmp_path: Path) -> N
     (tmp_path / "a").write_text("just a text")
     with pytest.raises(ToolError, match="the file is not a"):
         read(kind, tmp_path / "a")
+
+
+TEXTS = {
+    "cp1252": [
+        "Name;Größe;Straße\nJörg;180;Höhe 3\n",
+        "name,price\ncafé,3\n",
+        "name,price\nnaïve,3\nplain,4\n",
+        "Prénom,Âge,Ville\nHélène,34,Orléans\nZoé,29,Besançon\n",
+        "producto;cantidad\nniño;3\naños;12\nEspaña;1\n",
+        "Artikel;Preis\nKäse;1,99 €\nBrötchen;0,35 €\n",
+        "item,price\n“Fancy” widget,£3.50\nTom’s – best,£4\n",
+        "place,temperature\nroof,20 °C\ncellar,±0.5\n",
+        "nome,cidade\nJoão,São Paulo\nConceição,Brasília\n",
+    ],
+    "mac_roman": ["Name;Größe;Straße\nJörg;180;Höhe 3\n", "prénom,âge\nÉloïse,31\nFrançois,40\n"],
+    "cp850": ["Name;Größe;Straße\nJörg;180;Höhe 3\n", "prénom,ville\nHélène,Orléans\nZoé,Besançon\n"],
+    "cp1250": ["imię;miasto\nŁukasz;Łódź\nŻaneta;Kraków\nMałgorzata;Gdańsk\n"],
+    "cp1251": ["имя;город\nИван;Москва\nОльга;Санкт-Петербург\n", "товар,цена\nхлеб,35\nмолоко,80\n"],
+    "cp1253": ["όνομα;πόλη\nΓιώργος;Αθήνα\nΜαρία;Θεσσαλονίκη\n"],
+    "shift_jis": ["商品,価格\nりんご,120\nバナナ,80\n", "氏名,住所\n山田太郎,東京都千代田区丸の内\n"],
+    "euc_kr": ["도시,인구\n서울,9700000\n부산,3400000\n"],
+    "big5": ["城市,人口\n臺北,2600000\n高雄,2700000\n"],
+    "gb18030": [
+        "城市,人口\n北京,2154\n",
+        "姓名,年龄\n张三,20\n李四,30\n王五,25\n",
+        "单价,备注\n3,好\n",
+        "id,name\n1,键盘\n2,鼠标\n",
+        "价,量\n",
+    ],
+    "utf-8": ["名前,Größe,цена\n", "a\n", "only one � that was there before\n"],
+    "utf-8-sig": ["a,中\n"],
+    "utf-16": ["a,中\n"],
+    "utf-32": ["a,中\n"],
+    "utf-16-le": ["name,price\ncafé,3\ntea,4\n"],
+    "utf-16-be": ["name,price\ncafé,3\ntea,4\n"],
+}
+
+
+@pytest.mark.parametrize(("encoding", "text"), [(encoding, text) for encoding in TEXTS for text in TEXTS[encoding]])
+def test_the_encoding_is_found(encoding: str, text: str, tmp_path: Path) -> None:
+    assert decode(text.encode(encoding)) == text
+    assert decode((text * 20_000)[:400_000].encode(encoding)) == (text * 20_000)[:400_000]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+def test_tool_and_judge_read_a_file_alike(name: str, tmp_path: Path) -> None:
+    for encoding in ("cp1252", "cp1251", "gb18030", "shift_jis", "utf-16"):
+        (tmp_path / name).write_bytes(TEXTS.get(encoding, TEXTS["utf-8"])[0].encode(encoding))
+        tool = ReadCSV(ToolSettings()).apply(Path(), csv_file=tmp_path / name)
+        (judge,), (shown, _) = facts([tmp_path / name], folder=tmp_path), content(tmp_path / name)
+        words = re.findall(r"[\w -]+", tool)
+        assert re.findall(r"[\w -]+", judge.text.replace(" | ", ",")) == words == re.findall(r"[\w -]+", shown)
+
+
+def test_files_that_are_no_text_are_refused() -> None:
+    for data in (random.Random(1).randbytes(3000).replace(b"\0", b""), zlib.compress(b"text " * 10)):
+        with pytest.raises(ToolError, match="is no text in UTF-8, UTF-16 or another common encoding; save it as UTF-8"):
+            decode(data)
+
+
+def test_an_encoding_can_be_named() -> None:
+    assert decode("ÄÖÜ".encode("mac-roman"), "mac-roman") == "ÄÖÜ"
+    with pytest.raises(ToolError, match="no text in UTF-8, UTF-16 or ascii; save it as UTF-8"):
+        decode(b"\xff\xfa", "ascii")
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "rows"),
+    [
+        ("a,b\n1,2\n", ",", [["a", "b"], ["1", "2"]]),
+        ("a;b\n1,5;2\n", ";", [["a", "b"], ["1,5", "2"]]),
+        ("1,5;2,5\n3,5;4,5\n", ";", [["1,5", "2,5"], ["3,5", "4,5"]]),
+        ("a\tb\n1,5\t2;3\n", "\t", [["a", "b"], ["1,5", "2;3"]]),
+        ("a|b\n1|2\n", "|", [["a", "b"], ["1", "2"]]),
+        ("Report, 2024\n\na;b\n1;2\n", ";", [["Report, 2024"], ["a", "b"], ["1", "2"]]),
+        ('"a;b;c;d",e\n"f;g",h\n', ",", [["a;b;c;d", "e"], ["f;g", "h"]]),
+        ('"a, b";c\n"d, e, f";g\n', ";", [["a, b", "c"], ["d, e, f", "g"]]),
+        ("name,notes\nx,one; two\ny,three; four\n", ",", [["name", "notes"], ["x", "one; two"], ["y", "three; four"]]),
+        ("a,b\nonly\n1,2,3\nx;y,z\n", ",", [["a", "b"], ["only"], ["1", "2", "3"], ["x;y", "z"]]),
+        ("sep=;\na;b\n", ";", [["a", "b"]]),
+        ("sep=^\r\na^b\r\n", "^", [["a", "b"]]),
+        ("one\rtwo\r", ",", [["one"], ["two"]]),
+        ("", ",", []),
+    ],
+)
+def test_the_delimiter_is_what_divides_the_rows(text: str, delimiter: str, rows: list[list[str]]) -> None:
+    found, read = read_csv(text)
+    assert (found, list(read)) == (delimiter, rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b'"a, b";"c"\n"d;e";f\n', 'a, b;c\n"d;e";f'),
+        (b"a;b\n1,5;2", "a;b\n1,5;2"),
+        (b"a\tb\n1\t2\n", "a\tb\n1\t2"),
+    ],
+)
+def test_the_tool_keeps_the_delimiter(data: bytes, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(data)
+    assert ReadCSV(ToolSettings()).apply(Path(), csv_file=tmp_path / "a.csv") == text
+
+
+def pdf_text(path: Path, released: bool = False, **options: Any) -> str:
+    shown = str(ReadPDF(ToolSettings(released=released, tables={"ReadPDF": options})).apply(Path(), file=path))
+    return "\n".join(line for line in shown.split("\n") if line)
+
+
+def drawn(draw: Callable[[Any], None], **options: Any) -> bytes:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    stream = io.BytesIO()
+    page = canvas.Canvas(stream, **options)
+    draw(page)
+    page.save()
+    return stream.getvalue()
+
+
+def encrypted(algorithm: str, user: str) -> bytes:
+    import pypdf
+
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(drawn(lambda page: page.drawString(72, 700, "secret text"))))
+    writer.encrypt(user, "owner", algorithm=algorithm)
+    stream = io.BytesIO()
+    writer.write(stream)
+    return stream.getvalue()
+
+
+ALGORITHMS = ["RC4-40", "RC4-128", "AES-128", "AES-256-R5", "AES-256"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_encryption_opens_with_an_empty_password(algorithm: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(encrypted(algorithm, ""))
+    assert pdf_text(tmp_path / "a.pdf").strip() == "secret text"
+    (judge,) = facts([tmp_path / "a.pdf"], folder=tmp_path)
+    assert (judge.broken, judge.text.strip(), judge.measures["pages"]) == ("", "secret text", 1)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_password_is_named_as_the_reason(algorithm: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(encrypted(algorithm, "user"))
+    with pytest.raises(ToolError, match=r"^the PDF is protected by a password; save it without one$"):
+        pdf_text(tmp_path / "a.pdf")
+    (judge,) = facts([tmp_path / "a.pdf"], folder=tmp_path)
+    assert judge.broken == "the PDF is protected by a password; save it without one"
+
+
+def test_notes_are_read_with_their_page(tmp_path: Path) -> None:
+    def draw(page: Any) -> None:
+        page.drawString(72, 700, "first")
+        page.textAnnotation("look here\nand there", (10, 10, 50, 50))
+        page.freeTextAnnotation("typed on the page", DA="(0 g)", Rect=(60, 10, 90, 50))
+        page.highlightAnnotation("highlighted", Rect=(60, 60, 90, 90))
+        page.textAnnotation("  ", (10, 10, 50, 50))
+        page.linkURL("https://shop.example", (0, 0, 9, 9))
+        page.showPage()
+        page.drawString(72, 700, "second")
+        page.showPage()
+        page.drawString(72, 700, "third")
+        page.textAnnotation("Größe 中", (10, 10, 50, 50))
+
+    (tmp_path / "a.pdf").write_bytes(drawn(draw))
+    notes = "first\nNote: look here\nand there\nNote: typed on the page\nNote: highlighted"
+    assert pdf_text(tmp_path / "a.pdf") == f"{notes}\nsecond\nthird\nNote: Größe 中"
+    assert (
+        pdf_text(tmp_path / "a.pdf", released=True)
+        == "first\nsecond\nthird"
+        == pdf_text(tmp_path / "a.pdf", notes=False)
+    )
+
+
+def test_values_of_form_fields_are_read(tmp_path: Path) -> None:
+    def draw(page: Any) -> None:
+        form = page.acroForm
+        page.drawString(72, 700, "Application")
+        form.textfield(name="name", value="Jörg Groß", x=72, y=650)
+        form.textfield(name="empty", value="", x=72, y=600)
+        form.choice(name="city", value="Berlin", options=["Berlin", "Köln"], x=72, y=550)
+        form.checkbox(name="agreed", checked=True, x=72, y=500)
+        form.checkbox(name="spam", checked=False, x=72, y=450)
+        form.radio(name="size", value="M", selected=True, x=72, y=400)
+        form.radio(name="size", value="L", selected=False, x=92, y=400)
+
+    (tmp_path / "a.pdf").write_bytes(drawn(draw))
+    lines = pdf_text(tmp_path / "a.pdf").split("\n")
+    values = ["name: Jörg Groß", "city: Berlin", "agreed: Yes", "spam: Off", "size: M"]
+    assert lines == ["Application", *(f"Field {value}" for value in values)]
+    (judge,) = facts([tmp_path / "a.pdf"], folder=tmp_path)
+    assert judge.text.strip().split("\n") == lines
+
+
+COUNTRIES = "[[(de)(Germany)][(no)(Norway)]]"
+FIELDS = {
+    "a choice by its label": (f"/FT/Ch/V(no)/Opt{COUNTRIES}", "Norway"),
+    "several choices": (f"/FT/Ch/V[(no)(de)(x)]/Opt{COUNTRIES}", "Norway, Germany, x"),
+    "a choice that is its own label": ("/FT/Ch/V(b)/Opt[(a)(b)]", "b"),
+    "a number among choices": ("/FT/Ch/V(1)/Opt[(7)(8)]", "1"),
+    "a button by its label": ("/FT/Btn/V/1/AS/1/Opt[(first)(second)]", "second"),
+    "a box with its state alone": ("/FT/Btn/AS/Yes", "Yes"),
+    "options of another kind": ("/FT/Ch/V(a)/Opt(a)", "a"),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_show_what_a_viewer_shows(name: str, tmp_path: Path) -> None:
+    entries, shown = FIELDS[name]
+    import pypdf
+    from pypdf.generic import ArrayObject, NameObject, read_object
+
+    writer = pypdf.PdfWriter()
+    widget = f"<</Type/Annot/Subtype/Widget/Rect[0 0 9 9]/T(field){entries}>>".encode()
+    page = writer.add_blank_page(99, 99)
+    page[NameObject("/Annots")] = ArrayObject([read_object(io.BytesIO(widget), writer)])
+    writer.write(tmp_path / "a.pdf")
+    assert pdf_text(tmp_path / "a.pdf") == f"Field field: {shown}"
+
+
+@pytest.mark.parametrize("lost", [b"%%EOF", b"startxref", b"xref"])
+def test_files_without_their_last_lines_are_read(lost: bytes, tmp_path: Path) -> None:
+    whole = drawn(lambda page: page.drawString(72, 700, "hello"))
+    (tmp_path / "a.pdf").write_bytes(whole[: whole.rindex(lost)])
+    assert pdf_text(tmp_path / "a.pdf") == "hello"
+    (tmp_path / "b.pdf").write_bytes(whole[: whole.rindex(b"trailer")])
+    with pytest.raises(ToolError, match="is damaged or of another kind"):
+        pdf_text(tmp_path / "b.pdf")
+
+
+@pytest.mark.parametrize("page_turned", [0, 90, 180, 270])
+@pytest.mark.parametrize("text_turned", [0, 90, 180, 270])
+def test_turned_pages_are_read_in_order(page_turned: int, text_turned: int, tmp_path: Path) -> None:
+    def draw(page: Any) -> None:
+        page.setPageRotation(page_turned)
+        page.translate(300, 400)
+        page.rotate(text_turned)
+        for number, line in enumerate(["first line", "second line", "third line"]):
+            page.drawString(-100, 100 - 20 * number, line)
+
+    (tmp_path / "a.pdf").write_bytes(drawn(draw))
+    assert pdf_text(tmp_path / "a.pdf") == "first line\nsecond line\nthird line"

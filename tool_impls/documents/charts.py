@@ -20,7 +20,7 @@ EXACT = re.compile(r'"[^"]*"|\\.|\[[^]]*\]')  # of a number format, what stands 
 EPOCHS = {False: datetime.datetime(1899, 12, 30), True: datetime.datetime(1904, 1, 1)}
 
 
-class Column(NamedTuple):
+class ChartSeries(NamedTuple):
     """A series of a chart: by place, what each value belongs to, and the values."""
 
     name: str
@@ -48,23 +48,23 @@ def chart(root: Element) -> Iterator[str]:
             yield BETWEEN.join([label, *(column.values.get(place, "") for column in same)])
 
 
-def _columns(area: Element | None, is_1904: bool) -> Iterator[Column]:
+def _columns(area: Element | None, is_1904: bool) -> Iterator[ChartSeries]:
     for series in (series for kind in children(area) for series in children(kind, "ser")):
         held = {local(one): one for one in series}
         places = _points(held.get("cat", held.get("xVal")), is_1904)
         name = plain(held.get("tx"))
-        yield Column(name, places, _points(held.get("val", held.get("yVal")), is_1904))
+        yield ChartSeries(name, places, _points(held.get("val", held.get("yVal")), is_1904))
         if sizes := _points(held.get("bubbleSize"), is_1904):
-            yield Column(f"{name} (size)", places, sizes)
+            yield ChartSeries(f"{name} (size)", places, sizes)
 
 
-def _new_form(root: Element, area: Element | None) -> Iterator[Column]:
-    """Of the kinds that came with Office 2016: waterfall, sunburst, box plots and others."""
+def _new_form(root: Element, area: Element | None) -> Iterator[ChartSeries]:
+    """Series of the kinds of charts that came with Office 2016: waterfall, sunburst, box plots and others."""
     data = {value(one, "id"): one for one in children(child(root, "chartData"), "data")}
     for series in children(child(area, "plotAreaRegion"), "series"):
         of_series = data.get(value(child(series, "dataId")))
         places = _points(child(of_series, "strDim"), False)
-        yield Column(plain(child(series, "tx")), places, _points(child(of_series, "numDim"), False))
+        yield ChartSeries(plain(child(series, "tx")), places, _points(child(of_series, "numDim"), False))
 
 
 def _points(element: Element | None, is_1904: bool) -> dict[int, str]:

@@ -2,17 +2,111 @@
 
 What stands in paragraphs and cells differs little between the two. Elements that are not named here are looked into:
 content controls, smart tags, custom XML, links, simple fields, shapes, groups and whatever programs will think of.
+Equations become one line of text (``(a+b)/2``, ``x^2``, ``√(b^2-4ac)``), and signs from fonts with encodings of their
+own become the characters that they show.
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
 from tool_impls.documents.charts import BETWEEN, chart, diagram
-from tool_impls.documents.equations import equation
 from tool_impls.documents.package import Package, below, child, local, number, relation, value
-from tool_impls.documents.symbols import in_font, symbol
+
+BRACKETS = (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
+REMOVED = ("del", "moveFrom")
+
+
+def equation(element: Element) -> str:
+    """The text of an equation, or of a part of one."""
+    kept = (one for one in element if local(one) not in REMOVED and not local(one).endswith("Pr"))
+    parts = [(local(one), equation(one)) for one in kept]
+    text = defaultdict(str, parts)
+
+    def grouped(name: str) -> str:
+        inner = text[name]
+        return inner if inner.replace(".", "").isdecimal() or len(inner) < 2 else f"({inner})"
+
+    def script(sign: str, name: str) -> str:
+        return f"{sign}{grouped(name)}" if text[name] else ""
+
+    def joined(separator: str, name: str) -> str:
+        return separator.join(inner for part, inner in parts if part == name)
+
+    match local(element):
+        case "t":
+            return element.text or ""
+        case "f":
+            bar = "¦" if value(child(element, "fPr", "type")) == "noBar" else "/"
+            return f"{grouped('num')}{bar}{grouped('den')}"
+        case "sSup" | "sSub" | "sSubSup":
+            return grouped("e") + script("_", "sub") + script("^", "sup")
+        case "sPre":
+            return script("_", "sub") + script("^", "sup") + grouped("e")
+        case "limLow":
+            return text["e"] + script("_", "lim")
+        case "limUpp":
+            return text["e"] + script("^", "lim")
+        case "rad":
+            return f"root({text['deg']}, {text['e']})" if text["deg"] else f"√({text['e']})"
+        case "nary":
+            sign = value(child(element, "naryPr", "chr"), default="∫")
+            return f"{sign}{script('_', 'sub')}{script('^', 'sup')} {text['e']}"
+        case "d":
+            signs = [value(child(element, "dPr", name), default=usual) for name, usual in BRACKETS]
+            return signs[0] + joined(signs[1], "e") + signs[2]
+        case "m":
+            return f"[{joined('; ', 'mr')}]"
+        case "mr":
+            return joined(", ", "e")
+        case "eqArr":
+            return joined("; ", "e")
+        case "func":
+            return f"{text['fName']} {text['e']}"
+        case "acc":
+            return text["e"] + value(child(element, "accPr", "chr"), default="\u0302")
+    return "".join(inner for _, inner in parts)
+
+
+SYMBOL = dict(
+    zip(
+        (*range(0x21, 0x7F), *range(0xA1, 0xF0), *range(0xF1, 0xFF)),
+        "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
+        "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪"
+        "〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
+        strict=True,
+    )
+)
+WINGDINGS = {
+    **{0x21: "✏", 0x22: "✂", 0x28: "☎", 0x2A: "✉", 0x4A: "☺", 0x4B: "😐", 0x4C: "☹", 0x6C: "●", 0x6E: "■", 0x6F: "□"},
+    **{0x71: "❑", 0x75: "◆", 0x76: "❖", 0x9F: "•", 0xA7: "▪", 0xA8: "◻", 0xAB: "★", 0xD8: "➢", 0xDF: "←", 0xE0: "→"},
+    **{0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xEF: "⇦", 0xF0: "⇨", 0xF1: "⇧", 0xF2: "⇩", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒"},
+    0xFE: "☑",
+}
+PRIVATE = re.compile("[\uf000-\uf0ff]")  # where Word puts the signs of such fonts
+FONTS = {"symbol": SYMBOL, "wingdings": WINGDINGS}
+
+
+def symbol(font: str, code: str) -> str:
+    """The sign with a hexadecimal code; as the file has it where the font is not known."""
+    try:
+        number = int(code, 16)
+    except ValueError:
+        return ""
+    known: dict[int, str] = FONTS.get(font.lower(), {})
+    sign = known.get(number - 0xF000 if 0xF000 <= number <= 0xF0FF else number)
+    if sign is not None:
+        return sign
+    return chr(number) if 0x20 <= number < 0xD800 or 0xE000 <= number < 0xFFFE else ""
+
+
+def in_font(font: str, text: str) -> str:
+    """A text in a font, with the signs that are the font's own."""
+    return PRIVATE.sub(lambda sign: symbol(font, f"{ord(sign[0]):x}"), text)
+
 
 PLACED = frozenset(("p", "tbl", "chart", "relIds", "altChunk"))
 """What gives lines of its own."""
@@ -142,7 +236,7 @@ class OfficeText:
                 self._read(one, texts, within)
 
     def _text(self, one: Element, name: str) -> str:
-        """Of an element that is text or a sign."""
+        """The text of an element that is text or a sign."""
         if any(self._fields):
             return ""
         match name:

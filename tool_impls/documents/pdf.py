@@ -1,25 +1,88 @@
-"""PdfFileGenerator (GTA tools spec 5.1)."""
+"""PdfFileGenerator, and the font of each character (GTA tools spec 5.1)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
 from tool_impls.documents import markdown
-from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
-from tool_impls.documents.pictures import DocumentPictures
-from tool_impls.documents.words import columns, paragraphs
-from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
+from tool_impls.documents.plain_text import columns, paragraphs
+from tool_impls.documents.writing import INPUTS, TABLES, DocumentPictures, WritingTool
 from tool_impls.options import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings
+
+
+SANS, MONO = "Helvetica", "Courier"
+STYLES = {
+    (False, False): ("Helvetica", "Courier"),
+    (True, False): ("Helvetica-Bold", "Courier-Bold"),
+    (False, True): ("Helvetica-Oblique", "Courier-Oblique"),
+    (True, True): ("Helvetica-BoldOblique", "Courier-BoldOblique"),
+}
+CHINESE, KOREAN = "STSong-Light", "HYSMyeongJo-Medium"  # known to PDF programs, so not embedded
+CODECS = {"cp1252": SANS, "symbol": SANS, "zapfdingbats": SANS, "gbk": CHINESE, "cp949": KOREAN}
+"""What shows the signs of a codec; the first that has a sign counts."""
+
+OWN = "own"
+DOT, DOTS = "\u2022", "Symbol"  # the library writes it in the others as a code that some programs do not read as a dot
+UNKNOWN = "\u25a1"  # the empty square, which the Chinese font has
+
+
+class Fonts:
+    """The standard fonts, or a TrueType font file before them. Raises ToolError for a file that is no such font."""
+
+    def __init__(self, path: str | None = None) -> None:
+        from reportlab.pdfbase import pdfmetrics
+        from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+        from reportlab.pdfbase.ttfonts import TTFError, TTFont
+
+        for name in (CHINESE, KOREAN):
+            if name not in pdfmetrics.getRegisteredFontNames():
+                pdfmetrics.registerFont(UnicodeCIDFont(name))
+        self._own: Callable[[int], Any] | None = None
+        if path is not None:
+            try:
+                font = TTFont(OWN, path)
+            except (TTFError, OSError):
+                raise ToolError("the font that the settings of this tool name is no TrueType font file") from None
+            pdfmetrics.registerFont(font)
+            self._own = font.face.charToGlyph.get
+        self._known: dict[str, str] = {}
+
+    def runs(self, text: str, bold: bool, italic: bool, mono: bool) -> Iterator[tuple[str, str]]:
+        """The text in stretches of one font each: its name, and the text with signs that no font has replaced."""
+        latin = STYLES[bold, italic][mono]
+        for font, signs in groupby(text, self._font):
+            run = "".join(signs)
+            yield (latin if font == SANS else font or CHINESE), (run if font else UNKNOWN * len(run))
+
+    def _font(self, sign: str) -> str:
+        if sign not in self._known:
+            self._known[sign] = self._find(sign)
+        return self._known[sign]
+
+    def _find(self, sign: str) -> str:
+        if self._own is not None and (self._own(ord(sign)) or sign in "\n\t"):
+            return OWN
+        if sign == DOT:
+            return DOTS
+        for codec, font in CODECS.items():
+            with suppress(UnicodeEncodeError):
+                sign.encode(codec)
+                return font
+        return ""
+
 
 MARGIN = 72.0  # points, all around a letter page
 PICTURE_WIDTH, PICTURE_HEIGHT = 360.0, 600.0  # points: 5 inches, and what fits on a page

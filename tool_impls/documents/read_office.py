@@ -9,10 +9,20 @@ from xml.etree.ElementTree import Element
 
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.guard import check_office, reading
 from tool_impls.documents.office_text import Note, OfficeText
-from tool_impls.documents.package import Package, below, child, children, local, plain, relation, value
-from tool_impls.documents.reading import ReadingTool
+from tool_impls.documents.package import (
+    Package,
+    below,
+    check_office,
+    child,
+    children,
+    local,
+    plain,
+    reading,
+    relation,
+    value,
+)
+from tool_impls.documents.plain_text import ReadingTool
 from tool_impls.options import Option
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base, devices
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
-from tool_impls.documents.guard import check_size, reading
-from tool_impls.documents.reading import ReadingTool
-from tool_impls.documents.words import clean
+from tool_impls.documents.package import check_size, reading
+from tool_impls.documents.plain_text import ReadingTool, clean
 from tool_impls.options import Option
 from tool_impls.perception import ocr
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.documents.words import clean, columns
+from tool_impls.documents.plain_text import clean, columns
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, without_times, write_text
 from tool_impls.naming import file_name
 
@@ -87,7 +87,7 @@ def read_rows(data_str: str, literal: bool = False) -> list[list[Scalar]]:
         for column, value in enumerate(row, start=1):
             place = f"row {index}, column {column} of data_str"
             if isinstance(value, list | dict):
-                raise ToolError(f"{place} must be a text, a number, true, false or null; got {_kind(value)}")
+                raise ToolError(f"{place} must be a string, a number, true, false or null; got {_kind(value)}")
             if isinstance(value, float) and not math.isfinite(value):
                 raise ToolError(f"{place} is a number too large to store; give it as a text")
     return rows
