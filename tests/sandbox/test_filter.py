@@ -110,3 +110,9 @@ def test_the_filter_decides_by_the_family_of_a_socket(
 ) -> None:
     steps = linux.filter_program(machine, alone=alone, pid=77, network=True)
     assert _decide(steps, audit, number, family) == decision
+
+
+@pytest.mark.parametrize(("family", "decision"), [(1, ALLOW), (2, EPERM), (10, EPERM), (16, EPERM)])
+def test_the_filter_lets_unix_sockets_alone_pass(family: int, decision: int) -> None:
+    steps = linux.filter_program("x86_64", alone=False, pid=77, unix_sockets=True)
+    assert _decide(steps, X86, 41, family) == decision

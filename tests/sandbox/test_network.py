@@ -64,16 +64,37 @@ def test_it_has_to_be_said(port: int, tmp_path: Path) -> None:
     assert sandbox.run(argv, folder=tmp_path, network=True).stdout == "welcome\n"
 
 
+@pytest.mark.parametrize("options", [{"network": True}, {"unix_sockets": True}], ids=["network", "unix-sockets"])
 @pytest.mark.parametrize("address", ["path", "abstract"])
-def test_services_behind_unix_sockets_stay_closed(address: str, tmp_path: Path) -> None:
+def test_services_behind_unix_sockets_stay_closed(address: str, options: dict[str, bool], tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as outside, socket.socket(socket.AF_UNIX) as listening:
         name = f"{outside}/service" if address == "path" else f"\0{tmp_path.name}"
         listening.bind(name)
         listening.listen()
         code = f"import socket\nsocket.socket(socket.AF_UNIX).connect({name!r})\nprint('reached')"
-        result = sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=tmp_path, network=True)
+        result = sandbox.run([sys.executable, "-I", "-S", "-c", code], folder=tmp_path, **options)
     assert result.status == "error" and "reached" not in result.stdout
-    assert "PermissionError" in result.stderr
+    assert "network" not in options or "PermissionError" in result.stderr
+
+
+OWN_SOCKET = """
+import socket
+with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as link:
+    listening.bind("/dev/shm/own")
+    listening.listen()
+    link.connect("/dev/shm/own")
+    print("reached")
+"""
+
+
+@pytest.mark.parametrize(("layers", "reached"), [("all", True), ("no-namespaces", False)])
+def test_a_program_reaches_its_own_unix_socket_where_it_has_files_of_its_own(
+    layers: str, reached: bool, tmp_path: Path
+) -> None:
+    argv = [sys.executable, "-I", "-S", "-c", OWN_SOCKET]
+    setup = Setup(refuse=LAYERS[layers])
+    result = Job(argv, setup, folder=tmp_path, limits=SandboxLimits(), unix_sockets=True).run()
+    assert ("reached" in result.stdout) is reached, result.stderr
 
 
 def test_files_stay_closed(tmp_path: Path) -> None:

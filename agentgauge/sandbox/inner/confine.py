@@ -179,7 +179,10 @@ def run_as_first(
             for number, descriptor in enumerate(connections.program if stdin is None else [stdin]):
                 os.dup2(descriptor, number)
             writable = [spec["folder"], SHARED] if mount_ns else [spec["folder"]]
-            _confine(spec, report, (readable, listed, writable, devices), uid=uid, alone=alone)
+            own_files = mount_ns  # else a UNIX socket of the host could be reached
+            unix_sockets = bool(spec["unix_sockets"]) and own_files and own_network
+            paths = (readable, listed, writable, devices)
+            _confine(spec, report, paths, uid=uid, alone=alone, unix_sockets=unix_sockets)
             report.send("start", "")
         except BaseException as error:
             refuse(report, error)
@@ -215,6 +218,7 @@ def _confine(
     *,
     uid: int | None,
     alone: bool,
+    unix_sockets: bool,
 ) -> None:
     """Process T: give up rights in the order in which each step still has the right to happen. ``paths``: those of
     ``linux.restrict_files``."""
@@ -244,7 +248,7 @@ def _confine(
         for number in (_SIGPIPE, _SIGXFSZ):
             linux.default_signal(number)
     filtered = "seccomp" not in spec["refuse"] and linux.restrict_calls(
-        alone=alone, network=network, counted=spec["counted"]
+        alone=alone, network=network, unix_sockets=unix_sockets, counted=spec["counted"]
     )
     if filtered:
         report.send("layer", "seccomp")

@@ -171,8 +171,8 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
 # Written as a plain BPF program, so it needs no package and no libseccomp. x86-64 and arm64; elsewhere the layer is
 # reported missing.
 #
-# What is refused: sockets (``socketpair`` stays, asyncio needs it; ``network`` lets IPv4 and IPv6 pass, no others: a
-# UNIX socket could reach a service of the host), new namespaces and mounts, reaching into other processes and setting
+# What is refused: sockets (``socketpair`` stays, asyncio needs it; ``network`` lets IPv4 and IPv6 pass,
+# ``unix_sockets`` UNIX sockets, which could reach a service of the host where the program sees the host's files), new namespaces and mounts, reaching into other processes and setting
 # their limits, io_uring (it would go round this filter), kernel keys, BPF, clocks and modules; and memory that outlives
 # or escapes what is counted as a process's own: System V IPC, memfd, huge pages, pages put into pipes. Unless
 # ``counted``, the kernel counts no memory for all processes together, and anonymous memory that they share is refused
@@ -257,7 +257,7 @@ _KILL, _TGKILL, _PRLIMIT64 = (62, 129), (234, 131), (302, 261)
 _MMAP, _PRCTL = (9, 222), (157, 167)
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
-_INET, _INET6 = 2, 10  # families of sockets
+_UNIX, _INET, _INET6 = 1, 2, 10  # families of sockets
 _CLONE_NEW_ANYTHING = 0x7E020000
 _CLONE_THREAD = 0x00010000
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB = 0x01, 0x20, 0x40000
@@ -273,9 +273,11 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 40
 _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
 
-def filter_program(machine: str, *, alone: bool, pid: int, network: bool = False, counted: bool = False) -> list[_Step]:
+def filter_program(
+    machine: str, *, alone: bool, pid: int, network: bool = False, unix_sockets: bool = False, counted: bool = False
+) -> list[_Step]:
     """The filter for one architecture. ``pid`` is the process that may be signalled when ``alone``; ``network`` lets
-    it use IP sockets."""
+    it use IP sockets, ``unix_sockets`` UNIX sockets."""
     which, audit = _ARCHITECTURES[machine]
     refuse = (_RETURN, 0, 0, _ERRNO | _EPERM)
     steps: list[_Step] = [
@@ -294,9 +296,11 @@ def filter_program(machine: str, *, alone: bool, pid: int, network: bool = False
     steps += [(_EQUAL, 0, 1, _CLONE3[which]), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
     allow = (_RETURN, 0, 0, _ALLOW)
     argument = (_LOAD, 0, 0, _FIRST_ARGUMENT)
-    if network:
-        steps += [(_EQUAL, 0, 5, _SOCKET[which]), argument, (_EQUAL, 1, 0, _INET), (_EQUAL, 0, 1, _INET6)]
-        steps += [allow, refuse]
+    families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if network else [])]
+    if families:
+        steps += [(_EQUAL, 0, len(families) + 3, _SOCKET[which]), argument]
+        steps += [(_EQUAL, len(families) - place, 0, family) for place, family in enumerate(families[:-1], start=1)]
+        steps += [(_EQUAL, 0, 1, families[-1]), allow, refuse]
     else:
         steps += [(_EQUAL, 0, 1, _SOCKET[which]), refuse]
     steps += [(_EQUAL, 0, 4, _PRLIMIT64[which]), argument, (_EQUAL, 0, 1, 0), allow, refuse]
@@ -331,12 +335,16 @@ class _Program(ctypes.Structure):
 
 
 @functools.lru_cache(maxsize=1)
-def _compiled(machine: str, *, alone: bool, pid: int, network: bool, counted: bool) -> _Program:
-    steps = filter_program(machine, alone=alone, pid=pid, network=network, counted=counted)
+def _compiled(machine: str, *, alone: bool, pid: int, network: bool, unix_sockets: bool, counted: bool) -> _Program:
+    steps = filter_program(
+        machine, alone=alone, pid=pid, network=network, unix_sockets=unix_sockets, counted=counted
+    )
     return _Program(len(steps), (_Instruction * len(steps))(*(_Instruction(*step) for step in steps)))
 
 
-def restrict_calls(*, alone: bool, network: bool, counted: bool, now: bool = True) -> bool:
+def restrict_calls(
+    *, alone: bool, network: bool, counted: bool, unix_sockets: bool = False, now: bool = True
+) -> bool:
     """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be.
 
     ``now`` False: only prepare it, for the processes that this one forks.
@@ -344,7 +352,10 @@ def restrict_calls(*, alone: bool, network: bool, counted: bool, now: bool = Tru
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         return False
-    filter_ = _compiled(machine, alone=alone, pid=os.getpid() if alone else 0, network=network, counted=counted)
+    signalled = os.getpid() if alone else 0
+    filter_ = _compiled(
+        machine, alone=alone, pid=signalled, network=network, unix_sockets=unix_sockets, counted=counted
+    )
     try:
         if now:
             prctl(PR_SET_SECCOMP, 2, ctypes.byref(filter_))
