@@ -87,7 +87,7 @@ def run_child(
     says which, and fits after "cannot be read: "); SandboxFault if it cannot be started; UsageProblem if this machine
     cannot confine it.
     """
-    limits = sandbox.Limits(
+    limits = sandbox.SandboxLimits(
         wall_seconds=seconds,
         memory_bytes=memory_mb << 20,
         output_bytes=MOST_ANSWER,
@@ -189,7 +189,7 @@ def run_wkhtmltopdf(program: Program, page: Path, made: Path, *, scripts: bool) 
     return sandbox.run(
         [str(program.path), *words, str(page), str(made)],
         folder=page.parent,
-        limits=sandbox.Limits(wall_seconds=PAGE_SECONDS, memory_bytes=_PAGE_MEMORY),
+        limits=sandbox.SandboxLimits(wall_seconds=PAGE_SECONDS, memory_bytes=_PAGE_MEMORY),
         env={"QT_QPA_PLATFORM": "offscreen"},
         readable=program.readable,
     )
@@ -204,7 +204,7 @@ def run_office(program: Program, file: Path, kind: str) -> sandbox.SandboxResult
     if file.suffix in (".html", ".htm"):
         words.append("--infilter=HTML (StarWriter)")  # the usual one loses what stands before the first picture
     words += ["--headless", "--norestore", "--convert-to", kind, "--outdir", str(folder), str(file)]
-    limits = sandbox.Limits(
+    limits = sandbox.SandboxLimits(
         wall_seconds=OFFICE_SECONDS,
         memory_bytes=_OFFICE_MEMORY,
         file_bytes=_LARGEST_FILE,
