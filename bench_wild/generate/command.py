@@ -34,11 +34,6 @@ from bench_wild.generate.sequences import chosen_sequences
 from bench_wild.generate.settings import Settings, alone, open_folder, writing
 
 COVERAGE = "coverage.txt"
-RECORD_COMMANDS = {
-    "records": "make the evaluation records of finished dialogues again",
-    "accept": "mark sessions as verified by a person",
-}
-"""Commands of ``bench_wild.generate.evaluation.records``, with help."""
 _FILE, _NAME = {"type": Path, "metavar": "FILE"}, {"metavar": "NAME"}
 PARTS: tuple[Part, ...] = ("planner", "tool", "agent", "checker")
 
@@ -101,11 +96,13 @@ def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
     Returns the exit status: 0 every sequence is covered, 1 some are not, 130 interrupted.
     Raises UsageProblem for what the user must fix.
     """
-    if argv and argv[0] in RECORD_COMMANDS:
-        from bench_wild.generate.evaluation.records import main_records
-
-        return main_records(argv)
     options = _parser().parse_args(argv)
+    if options.command == "records":
+        from bench_wild.generate.evaluation.records import write_records
+
+        with writing(options.out):
+            print(*write_records(options.out).lines(), sep="\n")
+        return 0
     settings = _settings(options)
     prefix = open_folder(settings, datetime.now())
     with alone(settings.out):
@@ -191,7 +188,7 @@ def _parser() -> CommandParser:
         description="Write new data for WildToolBench.",
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --sequences ST-MT-CQ-CC",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     wild = commands.add_parser(
         "wild",
         help="write dialogues in the manner of WildToolBench",
@@ -201,8 +198,12 @@ def _parser() -> CommandParser:
         ),
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --layer-num-total 2 --budget 5usd",
     )
-    for name, text in RECORD_COMMANDS.items():
-        commands.add_parser(name, help=text, add_help=False)
+    records = commands.add_parser(
+        "records",
+        help="make the evaluation records of finished dialogues again",
+        epilog="example: agentgauge generate records generated",
+    )
+    records.add_argument("out", type=Path, metavar="DIR", help="output folder of `agentgauge generate wild`")
     wild.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write to; an unfinished one is continued"
     )

@@ -1,7 +1,6 @@
 """Finished dialogues become evaluation records (wild spec 2.2, 2.3), marked as unverified.
 
-In the original, people did this. If a transcript does not determine a value, the planner's value is kept and noted. A
-dialogue that cannot become a record is listed with the reason.
+In the original, people did this. A dialogue that cannot become a record is refused with the reason.
 """
 
 from __future__ import annotations
@@ -11,21 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_wild.check import TASKS
-from bench_wild.generate.dialogue.dialogue import Dialogue, Group, TaskType, kept_messages
+from bench_wild.generate.dialogue.dialogue import Dialogue, Group, kept_messages
 from bench_wild.generate.evaluation.actions import Action, NoRecord, actions_of
 from bench_wild.generate.evaluation.depends import link
-from bench_wild.generate.evaluation.values import joined, plain
+from bench_wild.generate.evaluation.values import plain
 from bench_wild.labels import (
     CHAT,
     CLARIFY,
     COREFERENTIAL,
     FIRST_TURN,
     LONG_RANGE,
-    MIXED,
-    PARALLEL,
     PARTIAL,
     PSEUDO,
-    SEQUENTIAL,
     SINGLE,
 )
 from bench_wild.layout import GENERATED, UNVERIFIED
@@ -43,18 +39,9 @@ SUBTYPE_OF: Mapping[Group, str] = {
 }
 """Turn subtype by the group of follow-up tasks. Ours: the original's people chose by reading."""
 
-WANTED: Mapping[TaskType, tuple[str, ...]] = {
-    "ST": (SINGLE,),
-    "MT": (PARALLEL, SEQUENTIAL, MIXED),
-    "CQ": (CLARIFY,),
-    "CC": (CHAT,),
-}
-"""Task types of a record by the type that the generator aimed at."""
 
-
-def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str]]:
-    """The record with the id ``wild_tool_bench_<number>``, and notes on what the transcript did not determine, one
-    sentence each.
+def record_of(dialogue: Dialogue, number: int) -> dict[str, Any]:
+    """The record with the id ``wild_tool_bench_<number>``.
 
     ``number`` must be the record's line, from 0 (wild spec 2.1). Raises NoRecord.
     """
@@ -62,31 +49,23 @@ def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str
         raise NoRecord(f"the number of its tasks is {len(dialogue.turns)}; a record has {TASKS}")
     messages, ranges = kept_messages(dialogue)
     env_info = date_of(dialogue.env_info)
-    known, history = plain(env_info), ""
-    notes: list[str] = []
+    known = plain(env_info)
     tasks: list[str] = []
     answers: list[list[dict[str, Any]]] = []
     types: list[str] = []
-    for place, (turn, (start, end)) in enumerate(zip(dialogue.turns, ranges, strict=True), 1):
+    for place, (start, end) in enumerate(ranges, 1):
         try:
             text, actions = actions_of(messages[start:end])
         except NoRecord as problem:
             raise NoRecord(f"task {place} {problem}") from None
         known += "\n" + plain(text)
-        waits, unsure = link(actions, known, history)
-        shown = type_of(actions, waits)
-        if shown not in WANTED[turn.type]:
-            unsure.append(f"meant as {turn.type}, but the transcript shows {shown}, which is taken")
-        notes += [f"task {place}, {note}" if note.startswith("action") else f"task {place}: {note}" for note in unsure]
+        waits = link(actions, known)
         tasks.append(text)
-        answers.append(
-            [_node(number, action, before) for number, (action, before) in enumerate(zip(actions, waits, strict=True))]
-        )
-        types.append(shown)
+        answers.append([_node(position, *pair) for position, pair in enumerate(zip(actions, waits, strict=True))])
+        types.append(type_of(actions, waits))
         known = "\n".join([known, *(plain(action.user_input) for action in actions if action.user_input)])
-        history += "\n" + joined(action.observation for action in actions)
     twin = "english_" if dialogue.language == "en" else ""
-    record = {
+    return {
         "id": f"wild_tool_bench_{number}",
         f"{twin}env_info": env_info,
         f"{twin}tools": [tool for tool in dialogue.tools if tool["function"]["name"] not in PSEUDO],
@@ -97,7 +76,6 @@ def record_of(dialogue: Dialogue, number: int) -> tuple[dict[str, Any], list[str
         UNVERIFIED: True,
         GENERATED: origin(dialogue),
     }
-    return record, notes
 
 
 def origin(dialogue: Dialogue) -> dict[str, Any]:

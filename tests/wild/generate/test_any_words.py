@@ -102,6 +102,6 @@ def test_any_words_end_or_fail_a_dialogue_and_nothing_else(tmp_path_factory: Any
     )  # of a text, U+2028 ends a line too
     said = sum(speaker(message["content"]) == "user" for message in clean["messages"])
     assert said >= len(TYPES), "no word of the user is lost"
-    made = write_records(out, against=[])
+    made = write_records(out)
     assert made.sessions + len(made.left_out) == 1
     assert (out / DIALOGUES).is_file()

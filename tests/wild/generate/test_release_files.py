@@ -148,5 +148,5 @@ def test_a_folder_of_an_earlier_version_is_continued_and_keeps_its_dialogues(tmp
     assert before in (tmp_path / DIALOGUES).read_bytes()
     origin = (tmp_path / f"now{ENDINGS[0]}").read_text("utf-8").splitlines()
     assert [json.loads(line)["messages"] for line in origin] == [new.messages, old.messages]
-    made = write_records(tmp_path, against=[])
+    made = write_records(tmp_path)
     assert (made.sessions, made.left_out) == (2, ())
