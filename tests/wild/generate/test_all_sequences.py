@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue.dialogue import (
+from bench_wild.generate.texts import all_sequences, tool_lists
+from bench_wild.generate.transcript import (
     DIALOGUES,
     LANGUAGES,
     TYPES,
@@ -18,8 +19,6 @@ from bench_wild.generate.dialogue.dialogue import (
     read_dialogues,
     speaker,
 )
-from bench_wild.generate.dialogue.toolset import tool_lists
-from bench_wild.generate.sequences import all_sequences
 from tests.wild.generate.player import ClumsyModel
 
 pytestmark = pytest.mark.slow

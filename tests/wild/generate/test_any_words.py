@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from bench_wild.generate.dialogue.dialogue import DIALOGUES, MARKS, SWITCH, TYPES, fence, speaker
-from bench_wild.generate.dialogue.dialogue_state import DialogueError
-from bench_wild.generate.evaluation.records import write_records
-from bench_wild.generate.ledger import Ledger
-from bench_wild.generate.outputs import ENDINGS, write_outputs
+from bench_wild.generate.folder import ENDINGS, Ledger, write_outputs
+from bench_wild.generate.records import write_records
+from bench_wild.generate.transcript import DIALOGUES, MARKS, SWITCH, TYPES, DialogueError, fence, speaker
 from bench_wild.labels import ASK, PREPARE
 from tests.costly import COSTLY
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks

@@ -22,9 +22,9 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from bench_wild.generate.command import COVERAGE, main
-from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
-from bench_wild.generate.ledger import FAILURES
-from bench_wild.generate.sequences import name_of
+from bench_wild.generate.folder import FAILURES
+from bench_wild.generate.texts import name_of
+from bench_wild.generate.transcript import DIALOGUES, read_dialogues
 from tests.plugin.project import Project, prepared
 from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker, without_mark
-from bench_wild.generate.dialogue.dialogue_state import DialogueError
-from bench_wild.generate.dialogue.texts import KINDS
+from bench_wild.generate.texts import KINDS
+from bench_wild.generate.transcript import DialogueError, fence, is_switch, kept_messages, speaker, without_mark
 from bench_wild.labels import ASK
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 

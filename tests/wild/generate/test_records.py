@@ -17,12 +17,9 @@ from hypothesis import strategies as st
 from agentgauge.cli.main import main
 from agentgauge.core.errors import DataProblem
 from bench_wild.data import LANGUAGES, WildTask, differences, load_sessions
-from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue, Language, fence, kept_messages
-from bench_wild.generate.evaluation.actions import Action, NoRecord, actions_of
-from bench_wild.generate.evaluation.depends import link
-from bench_wild.generate.evaluation.record import SUBTYPE_OF, record_of, type_of
-from bench_wild.generate.evaluation.records import faults, write_records
-from bench_wild.generate.evaluation.values import occurs, plain, telling
+from bench_wild.generate.actions import AcceptedAction, NoRecord, actions_of, link, occurs, plain, telling
+from bench_wild.generate.records import SUBTYPE_OF, faults, record_of, type_of, write_records
+from bench_wild.generate.transcript import DIALOGUES, GeneratedDialogue, Language, fence, kept_messages
 from bench_wild.labels import ASK, PREPARE
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
 from bench_wild.matching.graph import Graph
@@ -259,7 +256,7 @@ SAID: dict[Language, str] = {
 }
 
 
-def talks(language: Language = "en") -> list[Dialogue]:
+def talks(language: Language = "en") -> list[GeneratedDialogue]:
     """Every type and structure, in an order that is not the sequences'."""
     said = iter(SAID[language].format(number) for number in range(100))
     return [
@@ -275,7 +272,7 @@ def talks(language: Language = "en") -> list[Dialogue]:
     ]
 
 
-def folder(path: Path, dialogues: list[Dialogue]) -> Path:
+def folder(path: Path, dialogues: list[GeneratedDialogue]) -> Path:
     path.mkdir(exist_ok=True)
     (path / DIALOGUES).write_text(
         "".join(json.dumps(one.to_json(), ensure_ascii=False) + "\n" for one in dialogues), encoding="utf-8"
@@ -419,7 +416,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_the_records_stay(out, capsys, mon
     def full(path: Path, _content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr("bench_wild.generate.evaluation.records.write_whole", full)
+    monkeypatch.setattr("bench_wild.generate.records.write_whole", full)
     assert main(["generate", "records", str(out)]) == 4
     assert "made cannot be written (No space left on device); free disk space" in capsys.readouterr().err
     assert (out / SESSIONS).read_bytes() == before
@@ -441,12 +438,14 @@ def test_records_are_made_anew_by_a_command(out, capsys):
 BUNDLED = Path(__file__).parents[3] / "bench_wild" / "mini" / "Wild-Tool-Bench.jsonl"
 
 
-def lists(task: WildTask) -> tuple[list[Action], list[list[int]]]:
+def lists(task: WildTask) -> tuple[list[AcceptedAction], list[list[int]]]:
     """A bundled task as a planner that takes the shortest way would have it, and its gold dependencies in the same
     order."""
     path = list(Graph(task.answer_list).optimal())
     nodes = [(number, task.answer_list[place]) for number, group in enumerate(path) for place in group]
-    actions = [Action(node.name, node.arguments, node.observation, number, node.user_input) for number, node in nodes]
+    actions = [
+        AcceptedAction(node.name, node.arguments, node.observation, number, node.user_input) for number, node in nodes
+    ]
     moved = {node.position: place for place, (_, node) in enumerate(nodes)}
     return actions, [[moved[one] for one in node.dependencies] for _, node in nodes]
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from bench_wild.generate.command import main
-from bench_wild.generate.settings import alone
+from bench_wild.generate.folder import alone
 from tests.wild.generate.player import PlayerModel
 
 

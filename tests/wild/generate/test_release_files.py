@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue.dialogue import DIALOGUES, SWITCH, Dialogue, Language, kept_messages, speaker
-from bench_wild.generate.evaluation.record import record_of
-from bench_wild.generate.evaluation.records import write_records
-from bench_wild.generate.ledger import Ledger
-from bench_wild.generate.outputs import ENDINGS, write_outputs
+from bench_wild.generate.folder import ENDINGS, Ledger, write_outputs
+from bench_wild.generate.records import record_of, write_records
+from bench_wild.generate.transcript import DIALOGUES, SWITCH, GeneratedDialogue, Language, kept_messages, speaker
 from tests.wild.generate import talks
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 
@@ -116,7 +114,7 @@ def requests(stage: Stage, folder: Path, *sequence: Any) -> list[dict[str, Any]]
 OLD: dict[Language, str] = {"en": "Now switch the role to ", "zh": "现在切换角色为"}
 
 
-def in_the_old_form(dialogue: Dialogue) -> Dialogue:
+def in_the_old_form(dialogue: GeneratedDialogue) -> GeneratedDialogue:
     """Everybody but the user was ``assistant``, switches began otherwise, and a plan needed no fence."""
     messages = []
     for message in dialogue.messages:

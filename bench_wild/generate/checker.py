@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.types import Json
-from bench_wild.generate.dialogue.dialogue import fenced_json, strict_json, without_mark
-from bench_wild.generate.dialogue.dialogue_state import DialogueError
+from bench_wild.generate.transcript import DialogueError, fenced_json, strict_json, without_mark
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
 # what may be repeated is bounded: a model that writes "callcallcall..." without end must not hold the others up
@@ -34,7 +33,7 @@ _SERIAL_TIMES = re.compile(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PlanVerdict:
     """The problems of a plan, by part. An empty text means no problem."""
 
     format: str = ""
@@ -53,7 +52,7 @@ class Verdict:
             filter(None, (self.format, self.thought, self.call, self.parameters, self.judged if self.refused else ""))
         )
 
-    def with_judgement(self, analysis: str, agrees: bool) -> Verdict:
+    def with_judgement(self, analysis: str, agrees: bool) -> PlanVerdict:
         return replace(self, judged=analysis, refused=not agrees)
 
     def to_json(self) -> dict[str, str]:
@@ -66,20 +65,20 @@ class Verdict:
         }
 
 
-def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: bool) -> Verdict:
+def check_plan(content: str, tools: Sequence[Mapping[str, Any]], *, after_tool: bool) -> PlanVerdict:
     """The rules. ``content`` is the planner's message; ``tools`` has the pseudo tools; ``after_tool`` says that the
     plan follows a tool's result. Raises DialogueError for a plan without Thought or Plan."""
     plan = strict_json(content)
     if not isinstance(plan, dict):
-        return Verdict(format="there is no ```json fence with a JSON object")
+        return PlanVerdict(format="there is no ```json fence with a JSON object")
     if missing := next((name for name in ("Thought", "Plan") if plan.get(name) is None), ""):
         raise DialogueError("incomplete plan", f"the planner wrote a plan without {missing}")
     actions = plan.get("Action_List")
     if not isinstance(actions, list) or not all(_is_action(action) for action in actions):
-        return Verdict(format="Action_List is no list of objects with a name and arguments")
+        return PlanVerdict(format="Action_List is no list of objects with a name and arguments")
     story = _story(plan)
     staged = _STAGED.search(_without_names(story, tools))
-    return Verdict(
+    return PlanVerdict(
         thought=f"Thought and Plan must not speak of {staged[0]!r}" if staged else "",
         call="; ".join(_calls(actions, tools, story, after_tool)),
         parameters="; ".join(text for action in actions for text in _parameters(action, tools)),

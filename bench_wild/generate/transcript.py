@@ -55,15 +55,21 @@ SWITCH: Mapping[Language, str] = {"en": "Switch to the role of ", "zh": "切换�
 _SWITCHES = (*SWITCH.values(), "Now switch the role to ", "现在切换角色为")
 """Those of dialogues that earlier versions wrote, too."""
 
-Message = Mapping[str, str]
-"""``role`` and ``content``."""
 
 _CHECKERS = ("Checker_Planner", "Checker_Tool")
 """Their names in switch messages."""
 
 
+class DialogueError(Exception):
+    """The dialogue cannot be finished: models wrote what the protocol does not allow."""
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause  # short and stable
+
+
 @dataclass(frozen=True)
-class Turn:
+class GeneratedTurn:
     """One task of a dialogue."""
 
     type: TaskType
@@ -74,7 +80,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Dialogue:
+class GeneratedDialogue:
     """One finished dialogue. ``messages`` is the raw transcript, with switch and checker messages."""
 
     sequence: tuple[TaskType, ...]
@@ -83,16 +89,16 @@ class Dialogue:
     tools: list[dict[str, Any]]  # with the two pseudo tools at the end, as stored
     env_info: str
     messages: list[dict[str, str]]
-    turns: tuple[Turn, ...]
+    turns: tuple[GeneratedTurn, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "turns": [vars(turn) for turn in self.turns]}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Dialogue:
+    def from_json(cls, value: Mapping[str, Any]) -> GeneratedDialogue:
         """A dialogue from JSON. Raises KeyError or TypeError for any other value; unknown keys are ignored."""
         given = {field.name: value[field.name] for field in fields(cls)}
-        turns = tuple(Turn(**turn) for turn in value["turns"])
+        turns = tuple(GeneratedTurn(**turn) for turn in value["turns"])
         return cls(**{**given, "sequence": tuple(value["sequence"]), "turns": turns})
 
 
@@ -118,7 +124,7 @@ def is_switch(content: str) -> bool:
     return content.startswith(_SWITCHES)
 
 
-def kept_messages(dialogue: Dialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
+def kept_messages(dialogue: GeneratedDialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
     """The messages that ``_train.jsonl`` keeps, and the half-open range of each task in them (wild spec 9.6).
 
     Switch and checker messages are removed; a checker's "no" also removes the message before it, which it rejected. The
@@ -183,7 +189,7 @@ def fence(value: Any) -> str:
     return "```json\n" + json.dumps(value, ensure_ascii=False, indent=4) + "\n```"
 
 
-def read_dialogues(path: Path) -> Iterator[Dialogue]:
+def read_dialogues(path: Path) -> Iterator[GeneratedDialogue]:
     """The dialogues of a file, in its order. A last line that a killed process left incomplete is passed over.
 
     Raises DataProblem for a line that is no dialogue; a missing file holds none.
@@ -193,7 +199,7 @@ def read_dialogues(path: Path) -> Iterator[Dialogue]:
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield Dialogue.from_json(parse_json(line))
+                yield GeneratedDialogue.from_json(parse_json(line))
             except (ValueError, KeyError, TypeError) as error:
                 if not line.endswith(b"\n"):
                     return
