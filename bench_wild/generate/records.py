@@ -19,9 +19,19 @@ from bench_wild.check import TASKS, check_record
 from bench_wild.data import FILES, LANGUAGES, build_session, has_language
 from bench_wild.generate.actions import AcceptedAction, NoRecord, actions_of, link, plain
 from bench_wild.generate.transcript import DIALOGUES, TYPES, GeneratedDialogue, Group, kept_messages, read_dialogues
-from bench_wild.labels import CHAT, CLARIFY, COREFERENTIAL, FIRST_TURN, LONG_RANGE, PARTIAL, PSEUDO, SINGLE
+from bench_wild.labels import (
+    CHAT,
+    CLARIFY,
+    COREFERENTIAL,
+    FIRST_TURN,
+    LONG_RANGE,
+    PARTIAL,
+    PSEUDO,
+    SINGLE,
+    TYPE_OF,
+    structure_of,
+)
 from bench_wild.layout import GENERATED, UNVERIFIED
-from bench_wild.matching.structure import TYPE_OF, structure_of
 from bench_wild.oracle import unreachable
 
 SUBTYPE_OF: Mapping[Group, str] = {

@@ -16,10 +16,10 @@ from typing import Any
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.text_files import read_text
 from agentgauge.core.types import Json
+from bench_wild.check import read_tool_lists
 from bench_wild.data import FILES, load_sessions
 from bench_wild.generate.transcript import TYPES, Group, Language, TaskType
 from bench_wild.labels import ASK, PREPARE, PSEUDO
-from bench_wild.tool_lists import read_tool_lists
 
 Tasks = tuple[TaskType, ...]
 """The types of a dialogue's tasks, in order."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench_wild.arguments import INVALID_JSON, check, check_schema, find_tool
 from bench_wild.fixes import PARITY, STRICT, Fix
-from bench_wild.matching.arguments import INVALID_JSON, check, check_schema, find_tool
 
 NOTHING = object()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench_wild.data import build_session
-from bench_wild.release2025.csv_rows import COLUMNS, row, write_csv
+from bench_wild.files import COLUMNS, row, write_csv
 from bench_wild.score import score_task
 from tests.docs.pages import rows, text
 from tests.wild.scoring import ANSWER, GOLD, TYPES, ask, call, final, node, record, run, session, tool

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from agentgauge.core.types import Score
+from bench_wild.evaluator2025 import CallsReply
 from bench_wild.prompts import RELEASES
-from bench_wild.release2025.evaluator import Reply
 from bench_wild.score import score_soft, score_task
-from bench_wild.steps import Call
+from bench_wild.steps import LoggedCall
 from tests.wild.scoring import ANSWER, call, run, session
 
 LONG = "1" * 10_000
@@ -74,7 +74,11 @@ def test_five_thousand_brackets_are_wrong(scoring: Any) -> None:
 def test_the_earlier_evaluator_scores_calls_of_any_name(name: Any, correct: bool) -> None:
     one = session()
     score = score_soft(
-        one, one.tasks[0], [Reply((Call(name, "{}"),)), Reply()], action_correct=correct, optimal=correct
+        one,
+        one.tasks[0],
+        [CallsReply((LoggedCall(name, "{}"),)), CallsReply()],
+        action_correct=correct,
+        optimal=correct,
     )
     assert isinstance(score, Score)
     assert (score.passed, score.labels) == (False, ("function_name_hallucination",))

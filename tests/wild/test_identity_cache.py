@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_wild.identity_cache import recently
+from bench_wild.data import recently
 
 
 def test_results_are_kept_by_identity_for_so_many_and_for_each_further_argument():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench_wild.matching.strings import DEEPEST, compare_text, longest_common, rouge_l, same_text, words
+from bench_wild.arguments import DEEPEST, compare_text, longest_common, rouge_l, same_text, words
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ def test_jieba_and_rouge_are_not_imported_before_a_comparison_needs_them() -> No
     code = """
 import sys
 import bench_wild.score, bench_wild.files
-from bench_wild.matching.strings import compare_text
+from bench_wild.arguments import compare_text
 compare_text("water the beds every morning", "water the beds each morning", "p")
 assert not {"jieba", "rouge", "rouge_score"} & set(sys.modules)
 compare_text("种番茄", "种番茄吧", "p")

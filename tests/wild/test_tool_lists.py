@@ -10,9 +10,9 @@ import pytest
 
 import bench_wild
 from agentgauge.core.errors import DataProblem
+from bench_wild.check import lacks, read_tool_lists
 from bench_wild.labels import PSEUDO
 from bench_wild.task import WildData
-from bench_wild.tool_lists import lacks, read_tool_lists
 
 
 def tool(properties: dict[str, Any], required: list[str] | None = None, **more: Any) -> dict[str, Any]:

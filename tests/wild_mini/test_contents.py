@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench_wild.arguments import check, find_tool
 from bench_wild.data import LANGUAGES, Session, WildTask, index, load_sessions, problems
 from bench_wild.fixes import PARITY, STRICT
-from bench_wild.matching.arguments import check, find_tool
-from bench_wild.matching.graph import START, Graph
+from bench_wild.graph import START, Graph
 from bench_wild.oracle import unreachable
 from bench_wild.prompts import convert_tools, opening
 from tests.every import every

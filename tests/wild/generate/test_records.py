@@ -20,9 +20,9 @@ from bench_wild.data import LANGUAGES, WildTask, differences, load_sessions
 from bench_wild.generate.actions import AcceptedAction, NoRecord, actions_of, link, occurs, plain, telling
 from bench_wild.generate.records import SUBTYPE_OF, faults, record_of, type_of, write_records
 from bench_wild.generate.transcript import DIALOGUES, GeneratedDialogue, Language, fence, kept_messages
+from bench_wild.graph import Graph
 from bench_wild.labels import ASK, PREPARE
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
-from bench_wild.matching.graph import Graph
 from tests.costly import COSTLY
 from tests.plugin.project import run_wild, summary
 from tests.wild.generate.talks import (

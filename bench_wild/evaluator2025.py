@@ -3,30 +3,199 @@
 It scores arguments softly: a call is good from a mean of 0.7 over its arguments, and a task is correct if all its calls
 are. A wrong task has one class of error. Its rates add 0.00001 to their denominators, which is left out here: it
 changes the seventh digit.
+
+Where the spec is silent this follows the code of the earlier release, ``bench_test/analysis_result.py`` of
+yupeijei1997/WildToolBench at e163970, also in what it raises: a call on which it raises cannot be scored.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgauge.core.explanations import load_arguments
 from agentgauge.core.types import Json
+from bench_wild.arguments import find_tool, longest_common, same_text, words
 from bench_wild.data import GoldNode
 from bench_wild.labels import ASK
-from bench_wild.matching.arguments import find_tool
-from bench_wild.matching.soft import ARGUMENT_CLASSES, GOOD, Unscorable, decoded, score_call
-from bench_wild.steps import STOPS, Call
+from bench_wild.steps import SHOWN, STOPS, LoggedCall, side_by_side
+
+GOOD = 0.7
+"""A call's score from which it is good. A text must exceed it not to count as an error."""
+
+MISSING, HALLUCINATED, TYPE, VALUE_HALLUCINATED, VALUE = (
+    "miss required params",
+    "param hallucination",
+    "type error",
+    "param value hallucination",
+    "param value error",
+)
+ARGUMENT_CLASSES = (MISSING, HALLUCINATED, TYPE, VALUE_HALLUCINATED, VALUE)
+"""In the order in which one of a call's kinds becomes the task's class."""
+
+_PLAIN_TYPES = ("integer", "boolean", "float", "number")
+"""Schema types whose values are equal or wrong."""
+
+_COORDINATES = re.compile(r"^\d+\.\d+,\d+\.\d+$")
+
+_Graded = tuple[float, list[str]]
+"""Score of a value, and the kinds of error that were found in it."""
+
+
+class Unscorable(Exception):
+    """The earlier evaluator raises an exception on these arguments; the task becomes an action error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CallScore:
+    """The score of one call against one gold call."""
+
+    score: float  # 0 to 1
+    kinds: tuple[str, ...]  # of error, in the order of the arguments
+    wrong: tuple[str, ...]  # names of the top-level arguments below GOOD
+
+
+def decoded(arguments: Json) -> Json:
+    """Arguments as they are compared: JSON text decoded, everything else as the model gave it. Raises Unscorable.
+
+    The result takes the arguments' place: as upstream, where text that was encoded twice is a text before the first
+    comparison and an object before the second.
+    """
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (RecursionError, ValueError) as error:
+        raise Unscorable(f"{type(error).__name__}: {error}") from error
+
+
+def score_call(tool: Mapping[str, Any], predicted: Json, gold: Mapping[str, Json]) -> CallScore:
+    """Score the ``decoded`` arguments of one call. Raises Unscorable."""
+    try:
+        return _score_members(tool["function"]["parameters"], predicted, gold)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # upstream catches every exception here, whether the reply or the tool's schema is to blame
+        raise Unscorable(f"{type(error).__name__}: {error}") from error
+
+
+def _score_members(parameters: Any, predicted: Any, gold: Mapping[str, Json]) -> CallScore:
+    """The mean over the predicted arguments. ``predicted`` may be a text or a list, which Python walks as well: as
+    upstream."""
+    for name in parameters.get("required", []):
+        if name not in predicted:
+            return CallScore(0.0, (MISSING,), (name,))
+    if len(predicted) == 0 and not gold:
+        return CallScore(1.0, (), ())
+    properties = parameters["properties"]
+    scores: list[float] = []
+    kinds: list[str] = []
+    by_name: dict[str, float] = {}  # a text or a list may have a name twice
+    for name in predicted:
+        if name not in properties:
+            score, found = 0.0, [HALLUCINATED]
+        elif name in gold:
+            score, found = _value(predicted[name], gold[name], properties[name])
+        else:
+            score, found = _left_out(predicted[name], properties[name])
+        scores.append(score)
+        kinds += found
+        by_name[name] = score
+    wrong = tuple(name for name, score in by_name.items() if score < GOOD)
+    return CallScore(sum(scores) / len(scores), tuple(kinds), wrong)
+
+
+def _left_out(value: Json, schema: Any) -> _Graded:
+    """A value that the gold leaves out passes if the description names it."""
+    description, shown = schema.get("description", "").lower(), str(value).lower()
+    if shown in description or (shown == "none" and "null" in description):
+        return 1.0, []
+    return 0.0, [VALUE_HALLUCINATED]
+
+
+def _value(value: Any, gold: Any, schema: Any) -> _Graded:
+    value, gold = _number(value), _number(gold)
+    if type(value) is not type(gold):
+        return 0.0, [TYPE]
+    if value == gold or (isinstance(value, str) and (value.lower() == gold.lower() or same_text(value, gold))):
+        return 1.0, []
+    if isinstance(value, dict):
+        return _object(value, gold, schema)
+    kind = schema["type"]  # a property without a type raises: as upstream
+    if kind in _PLAIN_TYPES:
+        return 0.0, [VALUE]
+    if kind == "string":
+        return _text(value, gold)
+    if kind == "array":
+        return _array(value, gold, schema)
+    raise Unscorable(f"the type {kind!r} is unknown")
+
+
+def _object(value: Mapping[str, Any], gold: Mapping[str, Any], schema: Any) -> _Graded:
+    members = next((schema[name] for name in ("items", "properties") if name in schema), schema)
+    members = _properties(members)
+    if not isinstance(members, dict):
+        raise Unscorable("the schema of an object is none")
+    scores: list[float] = []
+    kinds: list[str] = []
+    for name, member in value.items():
+        if name not in members:
+            return 0.0, [HALLUCINATED]
+        score, found = _value(member, gold[name], members[name]) if name in gold else _left_out(member, members[name])
+        scores.append(score)
+        kinds += found
+    return (sum(scores) / len(scores), kinds) if scores else (0.0, [VALUE])
+
+
+def _text(value: Any, gold: Any) -> _Graded:
+    if _COORDINATES.match(value) and _COORDINATES.match(gold):
+        return 1.0, []
+    score = _rouge_l(words(value), words(gold))
+    return score, [] if score > GOOD else [VALUE]
+
+
+def _array(value: Any, gold: Any, schema: Mapping[str, Any]) -> _Graded:
+    if not isinstance(value, list):
+        raise Unscorable(f"a {type(value).__name__} has no items")
+    if len(value) != len(gold):
+        return 0.0, [VALUE]
+    # items of objects are held against the map of their properties: as upstream
+    items = _properties(schema.get("items", {"type": "string"}))
+    pairs = zip(sorted(value, key=_sortable), sorted(gold, key=_sortable), strict=True)
+    graded = [_value(mine, wanted, items) for mine, wanted in pairs]
+    return sum(score for score, _ in graded) / len(graded), [kind for _, kinds in graded for kind in kinds]
+
+
+def _properties(schema: Any) -> Any:
+    """What a schema holds as ``properties``, else the schema. A map of properties may have one of that name: as
+    upstream."""
+    return schema["properties"] if "properties" in schema else schema  # noqa: SIM401 - it may be a text
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _sortable(value: Json) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _rouge_l(predicted: Sequence[str], gold: Sequence[str]) -> float:
+    """ROUGE-L's f as in the package ``rouge_score`` 0.1.2: on sequences, unlike the later evaluator's."""
+    if not predicted or not gold:
+        return 0.0
+    common = longest_common(gold, predicted)
+    precision, recall = common / len(predicted), common / len(gold)
+    return 2 * precision * recall / (precision + recall) if common else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallsReply:
     """One reply of the model."""
 
-    calls: tuple[Call, ...] = ()  # none: a text, or nothing at all
+    calls: tuple[LoggedCall, ...] = ()  # none: a text, or nothing at all
 
     @property
     def read_as_calls(self) -> bool:
@@ -40,8 +209,8 @@ class BadCall:
     """A call below GOOD."""
 
     reply: int  # which reply made it, from 0
-    call: Call
-    gold: Call  # the best of its counterparts
+    call: LoggedCall
+    gold: LoggedCall  # the best of its counterparts
     score: float
     kinds: tuple[str, ...]  # of the counterpart that was tried last, not of the best one: as upstream
     parameters: tuple[str, ...]  # names of the top-level arguments that scored below GOOD against the best counterpart
@@ -63,7 +232,7 @@ class SoftVerdict:
 
 
 def judge_softly(
-    replies: Sequence[Reply],
+    replies: Sequence[CallsReply],
     gold: Sequence[GoldNode],
     tools: Sequence[Mapping[str, Any]],
     *,
@@ -87,7 +256,7 @@ def judge_softly(
     return SoftVerdict(False, False, scores, bad, progress, error, left, stops)
 
 
-def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
+def _progress(replies: Sequence[CallsReply], argument_error: bool) -> int:
     """Calls of all replies but the last, a text being one; with wrong arguments those of the last as well."""
     counted = replies if argument_error else replies[:-1]
     return sum(len(reply.calls) or 1 for reply in counted)
@@ -97,7 +266,7 @@ def _progress(replies: Sequence[Reply], argument_error: bool) -> int:
 
 
 def _score_calls(
-    replies: Sequence[Reply],
+    replies: Sequence[CallsReply],
     gold: Sequence[GoldNode],
     tools: Sequence[Mapping[str, Any]],
     left: dict[tuple[int, int], Json],
@@ -107,7 +276,7 @@ def _score_calls(
     for node in gold:
         if node.is_tool:
             wanted.setdefault(node.name, []).append(node.arguments)
-    made: dict[str, list[tuple[int, int, Call]]] = {}
+    made: dict[str, list[tuple[int, int, LoggedCall]]] = {}
     for place, reply in enumerate(replies):
         for number, call in enumerate(reply.calls):
             if call.unnamed or not isinstance(call.name, str):
@@ -134,7 +303,7 @@ def _score_calls(
             scores.append(tried[best].score)
             counterpart = counterparts.pop(best)
             if tried[best].score < GOOD:
-                expected = Call(name, json.dumps(counterpart, ensure_ascii=False))
+                expected = LoggedCall(name, json.dumps(counterpart, ensure_ascii=False))
                 last = tried[-1]
                 bad.append(BadCall(place, call, expected, tried[best].score, last.kinds, tried[best].wrong, last.wrong))
     return tuple(scores), tuple(bad)
@@ -148,7 +317,7 @@ def _argument_class(bad: Sequence[BadCall]) -> str | None:
     return next((kind for kind in ARGUMENT_CLASSES if kind in kinds), None)
 
 
-def _stop(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
+def _stop(replies: Sequence[CallsReply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
     """The exception with which upstream stops where it looks for the class of an action error; empty: it does not."""
     if len(gold) == 1 and gold[0].is_prepare:  # of a single reply it only looks whether there is a name
         alone = replies[0].calls[:1] if len(replies) == 1 else ()
@@ -162,7 +331,7 @@ def _stop(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collectio
     return ""
 
 
-def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
+def action_class(replies: Sequence[CallsReply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
     """The class of an action error (wild spec 7.5)."""
     if len(replies) == 1 and not replies[0].read_as_calls:
         return "reject tool calling"
@@ -194,6 +363,19 @@ def action_class(replies: Sequence[Reply], gold: Sequence[GoldNode], offered: Co
     if any(name not in wanted for name in left):
         return "call the wrong function"
     return "redundant tool calling" if left else "early stop"
+
+
+def explain_softly(error: str | None, bad: Sequence[BadCall]) -> str:
+    """The earlier evaluator's class, and the bad calls beside the best of their counterparts."""
+    if error is None:
+        return ""
+    lines = [error]
+    for one in bad[:SHOWN]:
+        lines.append(f"reply {one.reply + 1}, {one.call.name}: {', '.join(one.kinds)} (score {one.score:.2f})")
+        lines += side_by_side(load_arguments(one.gold.arguments), load_arguments(one.call.arguments))
+    if len(bad) > SHOWN:
+        lines.append(f"and {len(bad) - SHOWN} more wrong calls")
+    return "\n".join(lines)
 
 
 # -- wrong parameters
