@@ -10,7 +10,7 @@ from pathlib import Path
 from agentgauge.run.cpu_slots import PAUSE, CpuSlots
 from agentgauge.run.thread_pools import processors
 from bench_mmau.contests import score
-from bench_mmau.contests.candidate import GROUPS
+from bench_mmau.contests.score import GROUPS
 from benchmarks.many_cores import Service
 from benchmarks.measure import cpu, endpoint, run, toy
 from benchmarks.memory import machine_cpu

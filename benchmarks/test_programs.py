@@ -25,12 +25,11 @@ from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.run.thread_pools import processors
 from bench_mmau import oracle
 from bench_mmau.contests import score
-from bench_mmau.contests.candidate import read_groups
 from bench_mmau.contests.execute import ExecutionLimits
-from bench_mmau.contests.extract import extract_code
-from bench_mmau.contests.prompts import REPEATS
+from bench_mmau.contests.score import extract_code, read_groups
 from bench_mmau.data import NOTEBOOK_DATA
 from bench_mmau.notebooks import cells, execute
+from bench_mmau.prompts import REPEATS
 from benchmarks.half_wrong import altered
 from benchmarks.memory import machine_cpu
 from benchmarks.official import DATE, write_all

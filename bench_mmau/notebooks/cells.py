@@ -10,8 +10,7 @@ from typing import Any
 
 from agentgauge.agent.near_json import values_in
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import record_id, text_of
+from bench_mmau.replies import NotScorable, StopsOnReply, record_id, text_of
 
 UNREADABLE = "The reply is not a JSON list of notebook cells."
 

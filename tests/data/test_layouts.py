@@ -23,7 +23,7 @@ from bench_gta import layout as gta_layout
 from bench_gta.atomic import data as atomic
 from bench_gta.workflow import data as workflow
 from bench_mmau import data as mmau
-from bench_mmau import layout as mmau_layout
+from bench_mmau import data as mmau_layout
 from bench_wild import data, layout
 
 Change = Callable[[Any], Any]

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from bench_mmau.contests.extract import understand_match
+from bench_mmau.contests.score import understand_match
 from bench_mmau.fixes import PARITY
 from bench_mmau.task import TASKS
 from bundled_data.mmau.__main__ import build

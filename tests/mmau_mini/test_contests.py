@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.contests.extract import extract_code, output_match, parse_answer, understand_match
+from bench_mmau.contests.score import extract_code, output_match, parse_answer, understand_match
 from bundled_data.mmau.contests import PROBLEMS, files, parsed_input, printed
 from tests.every import every
 

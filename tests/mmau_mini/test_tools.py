@@ -8,8 +8,8 @@ import re
 import jsonschema
 import pytest
 
+from bench_mmau import replies
 from bench_mmau.oracle import tool_call
-from bench_mmau.tool_use import replies
 from bench_mmau.tool_use.calls import compare_calls
 from bundled_data.mmau import tools
 from bundled_data.mmau.tool_use.words import Call, ToolError
@@ -145,9 +145,9 @@ def test_the_oracle_is_right_and_a_changed_call_is_wrong(record):
         assert said.text == target.content and not said.tool_calls
         return
     rules = record.get("target_message_match_rules")
-    predicted = [replies.Call(call.name, call.arguments, "x") for call in said.tool_calls]
+    predicted = [replies.ReplyCall(call.name, call.arguments, "x") for call in said.tool_calls]
     assert compare_calls(predicted, target.calls, rules)
-    other = replies.Call(target.calls[0].name, json.dumps({"surely_unknown": 1}), "x")
+    other = replies.ReplyCall(target.calls[0].name, json.dumps({"surely_unknown": 1}), "x")
     assert not compare_calls([other, *predicted[1:]], target.calls, rules)
 
 

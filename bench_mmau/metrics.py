@@ -1,22 +1,121 @@
-"""Combines task scores to domains, capabilities and the combined score (MMAU spec 1.2, 1.3, 11).
+"""Verdicts, the tables' columns in percent from sums over records, and domains, capabilities and the combined score
+(MMAU spec 1.2, 1.3, 11).
 
-A combined score names the missing tasks; it has no value until all tasks have scores.
+``tests/parity`` makes the original metrics, with all their keys, of these columns and the counters below them. A
+combined score names the missing tasks; it has no value until all tasks have scores.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of, titles_and_keys
+from agentgauge.core.capabilities import Column, Leaderboard, footnotes_of, kinds, titles_and_keys
+from agentgauge.core.estimate import MetricFormula
+
+Sums = Mapping[str, float]
+TableColumn = tuple[str, str, str | None]
+"""Title, counter on top, counter below; without one below it is a plain count."""
+
+RECORDS = "records"
+"""The counter that is 1 for every record."""
+
+KINDS = kinds(
+    wrong_argument="wrong_arguments",
+    missing_call="wrong_number_of_calls, no_call",
+    extra_call="needless_call",
+    stopped_early="no_reply",
+    wrong_answer="wrong_text, wrong_plan, wrong_output",
+    failed_code="runtime_error, timeout, code_failed, group_lost",
+    format=(
+        "format_error, parsing_error, unreadable_call, unreadable_arguments, no_cells, no_plan, unanswered,"
+        " empty_solution, no_answer"  # the reply lacks the part that would be graded
+    ),
+    judge="invalid_judgement, judge silent, solver silent, planner silent, QA model silent",
+    sandbox="no shell",
+    data="no notebook data",
+)
+"""Kinds of failures by label and by cause."""
+
+_SKILLS = kinds(
+    tool_use="tool_single, tool_parallel, tool_double, tool_triple",
+    understanding="contest_parsing, math_comprehend, ds_oracle",
+    reasoning="dag_reasoning, math_standard",
+    planning="dag_planning, contest_planner, math_planner",
+    problem_solving="contest_standard, contest_solver, math_solver, ds_e2e, ds_codegen",
+)
+
+
+def skills_of(task: str) -> Mapping[str, Sequence[str]]:
+    """The capabilities that a task shows. ``task``: its name without ``mmau.``."""
+    skill = _SKILLS.get(task, "self-correction").replace("_", " ")
+    return {skill: (), "perception": ("image",)} if task == "ds_e2e" else {skill: ()}
+
+
+TOOLS: Sequence[TableColumn] = (
+    ("Accuracy", "right", RECORDS),
+    ("Function Name", "func_name", "expected_calls"),
+    ("Strict", "strict", "expected_calls"),
+    ("Lenient", "lenient", "expected_calls"),
+    ("Bag of Words", "bow", "expected_calls"),
+    ("Intent Recall", "common_intents", "target_intents"),
+    ("Intent Precision", "common_intents", "predicted_intents"),
+    ("Parsing Errors", "parsing_errors", None),
+    ("Generation Errors", "generation_errors", None),
+)
+PLANS: Sequence[TableColumn] = (("Accuracy", "right", RECORDS), ("Format Errors", "format_error", RECORDS))
+MATH: Sequence[TableColumn] = (
+    ("Accuracy", "correct", "graded"),
+    ("Valid Answers", "valid", None),
+    ("Wrong", "incorrect", None),
+    ("Invalid Judgments", "invalid", None),
+)
+CONTESTS: Sequence[TableColumn] = (
+    ("Pass Rate", "solved", RECORDS),
+    ("Pass@1", "pass_at_1", RECORDS),
+    ("Average Score", "score", RECORDS),
+)
+PARSING: Sequence[TableColumn] = (("Accuracy", "correct", RECORDS), ("Valid Answers", "valid", RECORDS))
+RETRY: Sequence[TableColumn] = (
+    ("Pass Rate", "retried_solved", "retried"),
+    ("Average Score", "retried_score", "retried"),
+    ("First Pass Rate", "solved", RECORDS),
+    ("Retried", "retried", None),
+)
+NOTEBOOKS: Sequence[TableColumn] = (
+    ("Accuracy", "correct", "questions"),
+    ("Text", "text_correct", "text_questions"),
+    ("Image", "image_correct", "image_questions"),
+    ("Per Response", "share", RECORDS),
+    ("Executed", "executed", RECORDS),
+)
+
+
+def formula(columns: Sequence[TableColumn]) -> MetricFormula:
+    """The row from sums of counters. A rate with an empty denominator is not available."""
+    return MetricFormula(
+        lambda sums: _rates(columns, sums), {title: (below,) for title, _, below in columns if below is not None}
+    )
+
+
+def _rates(columns: Sequence[TableColumn], sums: Sums) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for title, top, below in columns:
+        part = sums.get(top, 0.0)
+        if below is None:
+            found[title] = part
+        else:
+            whole = sums.get(below, 0.0)
+            found[title] = 100 * part / whole if whole > 0 else None
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecordVerdict:
     """A metric's verdict on one record.
 
     ``passed`` None: the record leaves the denominator. ``values``: the counters that the metric adds up. ``labels``:

@@ -15,17 +15,14 @@ from typing import Any
 from agentgauge.core.explanations import cut
 from agentgauge.core.types import Json, Score, Scoring
 from bench_mmau import mathematics as math_task
-from bench_mmau import plans as plan
-from bench_mmau.average import Verdict
+from bench_mmau import replies
 from bench_mmau.contests import score as contest_score
 from bench_mmau.fixes import Fixes, fixes_of
-from bench_mmau.notebooks import cells, qa
+from bench_mmau.metrics import RECORDS, RecordVerdict
+from bench_mmau.notebooks import cells
 from bench_mmau.notebooks import score as notebook_score
-from bench_mmau.tables import RECORDS
-from bench_mmau.tool_use import metric as tool_use
-from bench_mmau.tool_use import replies
-from bench_mmau.tool_use.errors import StopsOnReply
-from bench_mmau.tool_use.replies import Message, contents
+from bench_mmau.replies import ReplyMessage, StopsOnReply, contents
+from bench_mmau.tool_use.score import judge_calls, judge_plan
 
 Record = Mapping[str, Any]
 Output = Mapping[str, Json]
@@ -42,20 +39,20 @@ def tools(record: Record, output: Output, scoring: Scoring) -> Score:
     try:
         messages = replies.read(output["responses"][0], fixes=fixes)
     except replies.Unreadable as error:
-        score = _score(tool_use.judge(record, None, fixes=fixes))
+        score = _score(judge_calls(record, None, fixes=fixes))
         why = score.explanation.replace("cannot be read", f"cannot be read ({error})", 1)
         return replace(score, explanation=why)
     try:
-        return _score(tool_use.judge(record, messages, fixes=fixes))
+        return _score(judge_calls(record, messages, fixes=fixes))
     except StopsOnReply as stop:
-        verdict = tool_use.judge(record, messages, fixes=replace(fixes, odd_values_differ=True))
+        verdict = judge_calls(record, messages, fixes=replace(fixes, odd_values_differ=True))
         return replace(_score(verdict), stops=stop.reason)
 
 
 def plans(record: Record, output: Output, scoring: Scoring) -> Score:
     fixes = fixes_of(scoring)
     messages, stops = usable(output["responses"][0], scoring)
-    return _stopped(_score(plan.judge(record, messages, fixes=fixes)), stops)
+    return _stopped(_score(judge_plan(record, messages, fixes=fixes)), stops)
 
 
 def mathematics(record: Record, output: Output, scoring: Scoring) -> Score:
@@ -113,7 +110,7 @@ def contest_retry(record: Record, output: Output, scoring: Scoring) -> Score:
     return Score(bool(again.passed), found, again.labels, again.explanation, stops=stops or more_stops)
 
 
-def retry_values(solved: float, again: Verdict | None = None) -> dict[str, float]:
+def retry_values(solved: float, again: RecordVerdict | None = None) -> dict[str, float]:
     """The values that a record adds to the columns of ``tables.RETRY``. ``solved``: at the first try, 0 or 1.
     ``again``: the verdict on the second try, if there was one."""
     retried = again.values if again else {"solved": 0.0, "score": 0.0}
@@ -181,7 +178,7 @@ def _answers(record: Record, solution: Output, scoring: Scoring, fixes: Fixes) -
     content = contents(messages)[0]
     try:
         asked = len(record.get("questions", ()))
-        answers = qa.read_answers(content, replies.record_id(record), questions=asked, fixes=fixes)
+        answers = notebook_score.read_answers(content, replies.record_id(record), questions=asked, fixes=fixes)
     except StopsOnReply as stop:
         return None, stop.reason, stop.reason
     return answers, stops, "" if answers is not None else stops or _no_json(content or "", "a list of answers")
@@ -203,12 +200,12 @@ def _notebook_of(record: Record) -> str:
     return " ".join(sorted(set(_DATA_FILE.findall(content)))) if isinstance(content, str) else ""
 
 
-def _contest_score(verdict: Verdict) -> Score:
+def _contest_score(verdict: RecordVerdict) -> Score:
     count = verdict.values["candidates"]
     return _score(verdict, pass_at_1=verdict.values["passed_candidates"] / count if count else 0.0)
 
 
-def _score(verdict: Verdict, **more: float) -> Score:
+def _score(verdict: RecordVerdict, **more: float) -> Score:
     return Score(verdict.passed is True, {**verdict.values, **more, RECORDS: 1.0}, verdict.labels, verdict.explanation)
 
 
@@ -217,7 +214,7 @@ def _stopped(score: Score, stops: str) -> Score:
     return replace(score, explanation=stops or score.explanation, stops=stops)
 
 
-def usable(response: str, scoring: Scoring) -> tuple[Sequence[Message], str]:
+def usable(response: str, scoring: Scoring) -> tuple[Sequence[ReplyMessage], str]:
     """As ``replies.usable``, by the scoring: strict reads a null content as an empty one, which stops nothing."""
     return replies.usable(response, fixes=fixes_of(scoring))
 

@@ -12,14 +12,36 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentgauge.core.chat import completed
+from agentgauge.core.errors import DataProblem
+from agentgauge.core.explanations import cut
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+
+
+class NotScorable(DataProblem):
+    """A record for which the published evaluator raises: no number may stand in for it (MMAU spec 10).
+
+    ``record_id`` names the record, ``""`` if the whole file is meant; ``reason`` is the problem, ``str()`` the whole
+    sentence.
+    """
+
+    def __init__(self, record_id: str, text: str) -> None:
+        super().__init__(f"Apple MMAU record {cut(record_id)!r}: {text}" if record_id else f"Apple MMAU: {text}")
+        self.record_id, self.reason = record_id, text
+
+
+class StopsOnReply(NotScorable):
+    """A model's reply on which the published evaluator stops (MMAU spec 10).
+
+    The metrics raise it as that evaluator raises. Cases and ``agentgauge score`` catch it: they score the reply as that
+    evaluator scores an invalid one, and count it (``agentgauge.core.types.Score.stops``).
+    """
+
 
 Client = Literal["openai", "anthropic", "gemini"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReplyCall:
     """One tool call. ``arguments`` is the text as it was stored, JSON or not; the extras are fields outside the
     schema."""
 
@@ -31,12 +53,12 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ReplyMessage:
     """An assistant message. ``calls`` None: no such field; an empty tuple: an empty list, which is not the same
     everywhere."""
 
     content: str | None
-    calls: tuple[Call, ...] | None = None
+    calls: tuple[ReplyCall, ...] | None = None
     function_call: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -46,10 +68,10 @@ class Unreadable(ValueError):
     record."""
 
 
-EMPTY = Message("")
+EMPTY = ReplyMessage("")
 
 
-def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[Message]:
+def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) -> list[ReplyMessage]:
     """Decode and parse one stored response. Raises Unreadable."""
     if not isinstance(stored, str):
         raise Unreadable(f"the stored response is {kind(stored)}; it has to be the provider's response as JSON text")
@@ -61,7 +83,7 @@ def read(stored: object, client: Client = "openai", *, fixes: Fixes = PARITY) ->
         raise Unreadable(f"the stored response is not JSON ({error}); generate it again") from error
 
 
-def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[Message], str]:
+def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[ReplyMessage], str]:
     """A stored response for the metrics that need its text, and why the published evaluator stops on it, or "".
 
     A response that cannot be parsed is replaced by an empty reply, and so is, in parity, one whose content is null.
@@ -77,7 +99,7 @@ def usable(stored: object, *, fixes: Fixes = PARITY) -> tuple[list[Message], str
     return messages, ""
 
 
-def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[Message]:
+def parse(response: Any, client: Client, *, fixes: Fixes = PARITY) -> list[ReplyMessage]:
     """Parse a decoded response. Raises Unreadable for a shape that the client's library refuses."""
     if not isinstance(response, Mapping):
         raise Unreadable(f"the stored response is {kind(response)}; it has to be an object")
@@ -89,7 +111,7 @@ def record_id(record: Mapping[str, Any]) -> str:
     return str(record.get("id", record.get("deliverable_id", "?")))
 
 
-def contents(messages: Sequence[Message]) -> list[str | None]:
+def contents(messages: Sequence[ReplyMessage]) -> list[str | None]:
     return [message.content for message in messages]
 
 
@@ -108,14 +130,14 @@ def why_useless(text: str, otherwise: str) -> str:
 # -- the three shapes
 
 
-def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+def _openai(response: Mapping[str, Any], fixes: Fixes) -> list[ReplyMessage]:
     choices = response.get("choices", [])
     if not isinstance(choices, list):
         raise Unreadable(f"'choices' is {kind(choices)}; it has to be a list")
     return [_choice(choice, fixes) for choice in choices] or [EMPTY]
 
 
-def _choice(choice: Any, fixes: Fixes) -> Message:
+def _choice(choice: Any, fixes: Fixes) -> ReplyMessage:
     if not isinstance(choice, Mapping) or "message" not in choice:
         raise Unreadable("a choice has no 'message'; responses of the text-completion endpoint cannot be scored")
     message = validate(choice["message"], any_call=fixes.any_call)
@@ -124,21 +146,21 @@ def _choice(choice: Any, fixes: Fixes) -> Message:
     text = message.content
     # a line break on the left protects what follows it, and "<n>" turns into one [Q1]
     trimmed = text.lstrip() if fixes.plain_text else text.replace("\n", "<n>").lstrip().replace("<n>", "\n")
-    return Message(trimmed, message.calls, message.function_call, message.extra)
+    return ReplyMessage(trimmed, message.calls, message.function_call, message.extra)
 
 
-def _anthropic(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+def _anthropic(response: Mapping[str, Any], fixes: Fixes) -> list[ReplyMessage]:
     """Any call drops all text; else the last text block counts. Nothing is trimmed."""
     blocks = _objects(response.get("content") or [], "content")
     used = [block for block in blocks if block.get("type") == "tool_use"]
-    calls = [Call(_text(block, "name"), json.dumps(block.get("input")), _text(block, "id")) for block in used]
+    calls = [ReplyCall(_text(block, "name"), json.dumps(block.get("input")), _text(block, "id")) for block in used]
     if calls:
-        return [Message("", tuple(calls))]
+        return [ReplyMessage("", tuple(calls))]
     texts = [_text(block, "text") for block in blocks if block.get("type") == "text"]
-    return [Message(texts[-1])] if texts else [EMPTY]
+    return [ReplyMessage(texts[-1])] if texts else [EMPTY]
 
 
-def _gemini(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
+def _gemini(response: Mapping[str, Any], fixes: Fixes) -> list[ReplyMessage]:
     """A candidate without content is skipped, so that the list may be empty."""
     candidates = _objects(response.get("candidates") or [], "candidates")
     if not candidates:
@@ -146,11 +168,11 @@ def _gemini(response: Mapping[str, Any], fixes: Fixes) -> list[Message]:
     return [_candidate(candidate["content"]) for candidate in candidates if candidate.get("content")]
 
 
-def _candidate(content: Any) -> Message:
+def _candidate(content: Any) -> ReplyMessage:
     if not isinstance(content, Mapping):
         raise Unreadable(f"a candidate's content is {kind(content)}; it has to be an object")
     text: str | None = ""
-    calls: list[Call] = []
+    calls: list[ReplyCall] = []
     for part in _objects(content.get("parts") or [], "parts"):
         if "text" in part:
             if "thought" not in part:
@@ -161,11 +183,11 @@ def _candidate(content: Any) -> Message:
             if not isinstance(called, Mapping):
                 raise Unreadable(f"'function_call' is {kind(called)}; it has to be an object")
             # the original's ids are random; nothing that is scored depends on them
-            calls.append(Call(_text(called, "name"), json.dumps(called.get("args")), f"call_{len(calls)}"))
-    return Message(text, tuple(calls) or None)
+            calls.append(ReplyCall(_text(called, "name"), json.dumps(called.get("args")), f"call_{len(calls)}"))
+    return ReplyMessage(text, tuple(calls) or None)
 
 
-_PARSERS: Mapping[Client, Callable[[Mapping[str, Any], Fixes], list[Message]]] = {
+_PARSERS: Mapping[Client, Callable[[Mapping[str, Any], Fixes], list[ReplyMessage]]] = {
     "openai": _openai,
     "anthropic": _anthropic,
     "gemini": _gemini,
@@ -175,7 +197,7 @@ _PARSERS: Mapping[Client, Callable[[Mapping[str, Any], Fixes], list[Message]]] =
 # -- the schema of an assistant message
 
 
-def validate(message: Any, *, any_call: bool = False) -> Message:
+def validate(message: Any, *, any_call: bool = False) -> ReplyMessage:
     """An assistant message of the OpenAI schema; fields outside of it pass. Raises Unreadable."""
     if not isinstance(message, Mapping):
         raise Unreadable(f"the message is {kind(message)}; it has to be an object")
@@ -188,7 +210,7 @@ def validate(message: Any, *, any_call: bool = False) -> Message:
         _text(function_call, "arguments")
         _text(function_call, "name")
     calls = message.get("tool_calls")
-    return Message(
+    return ReplyMessage(
         _text(message, "content", null=True),
         None if calls is None else tuple(_call(call, any_call) for call in _objects(calls, "tool_calls")),
         function_call,
@@ -205,7 +227,7 @@ def _completed(call: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**call, "id": call.get("id") or "", "type": "function", "function": function}
 
 
-def _call(call: Mapping[str, Any], any_call: bool) -> Call:
+def _call(call: Mapping[str, Any], any_call: bool) -> ReplyCall:
     if any_call:
         call = _completed(call)
     if call.get("type") != "function":
@@ -213,7 +235,7 @@ def _call(call: Mapping[str, Any], any_call: bool) -> Call:
     function = call.get("function")
     if not isinstance(function, Mapping):
         raise Unreadable(f"a tool call's 'function' is {kind(function)}; it has to be an object")
-    return Call(
+    return ReplyCall(
         _text(function, "name"),
         _text(function, "arguments"),
         _text(call, "id"),
@@ -247,7 +269,7 @@ def kind(value: object) -> str:
 # -- the target
 
 
-def format_target(message: Any, number: str = "") -> Message:
+def format_target(message: Any, number: str = "") -> ReplyMessage:
     """A stored target as a message: object arguments become JSON text with sorted keys, object content JSON text in its
     own order.
 
