@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.agent.dialects.conversation import fill
+from agentgauge.agent.dialects.format import fill
 from agentgauge.agent.framing import FRAMED
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text

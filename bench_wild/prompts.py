@@ -18,8 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agentgauge.agent.dialects.format import ParsedCall
-from agentgauge.agent.dialects.published import Dialogue, Language, Told
+from agentgauge.agent.dialects.format import Language, ParsedCall, PublishedDialogue, PublishedTurn
 from agentgauge.core.chat import MadeId, Message
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, recently
@@ -267,7 +266,7 @@ def observed(value: Json) -> str:
 
 def dialogue_of(
     session: Session, running: WildTask, messages: Sequence[Message], begun: int, written: Sequence[str]
-) -> Dialogue:
+) -> PublishedDialogue:
     """``messages``: those of the running task with every result as JSON. The first ``begun`` of them began it;
     ``written`` is what the model wrote since."""
     language: Language = "zh" if session.language == "zh" else "en"
@@ -276,7 +275,9 @@ def dialogue_of(
     history = tuple(_told(others[: begun - 2]))
     task = tuple(_told(others[begun - 2 :], texts))
     has_context = len(history) > len(running.before)
-    return Dialogue(history, task, running.env_info, language, _opened(session, running, len(history), has_context))
+    return PublishedDialogue(
+        history, task, running.env_info, language, _opened(session, running, len(history), has_context)
+    )
 
 
 def _opened(session: Session, running: WildTask, told: int, has_context: bool) -> tuple[int, str]:
@@ -288,12 +289,12 @@ def _opened(session: Session, running: WildTask, told: int, has_context: bool) -
     return told, running.env_info
 
 
-def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[Told]:
+def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[PublishedTurn]:
     for place, message in enumerate(messages):
         role: Literal["user", "assistant"] = "user" if message["role"] == "user" else "assistant"
         functions = [call["function"] for call in message.get("tool_calls") or ()]
         if message["role"] != "tool":
-            yield Told(
+            yield PublishedTurn(
                 role,
                 message["content"] or "",
                 tuple(ParsedCall(one["name"], one["arguments"]) for one in functions),

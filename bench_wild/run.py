@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agentgauge.agent.dialect import ask as put
-from agentgauge.agent.dialects.format import RenderedRequest
-from agentgauge.agent.dialects.published import Published
+from agentgauge.agent.dialects.format import Published, RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.family import parse_reply
+from agentgauge.agent.native import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed

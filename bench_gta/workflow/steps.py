@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.agent.actions import NO_ACTION, Action, Call, CallError, Finish
+from agentgauge.agent.dialect import NO_ACTION, Action, Call, CallError, Finish
 from agentgauge.agent.loop import Exchange, shown
 from agentgauge.core.capabilities import Agent, AgentTask, ToolUse
 from agentgauge.core.case import Case

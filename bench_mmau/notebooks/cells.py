@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentgauge.agent.near_json import values_in
+from agentgauge.agent.model_json import values_in
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.replies import NotScorable, StopsOnReply, record_id, text_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.near_json import NoValue, decode, values_in
+from agentgauge.agent.model_json import NoValue, decode, values_in
 
 
 @pytest.mark.parametrize(

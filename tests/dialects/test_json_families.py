@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.deepseek import DeepSeek
 from agentgauge.agent.dialects.format import MISSING, Format, ParsedCall, ParsedReply, RenderedRequest
-from agentgauge.agent.dialects.reacting import Reacting
-from agentgauge.agent.dialects.templated import PLACEHOLDER, Functionary, Hammer, Llama, Qwen
-from agentgauge.agent.dialects.xlam import Xlam, Xlam2
+from agentgauge.agent.dialects.json_prompts import Xlam, Xlam2
+from agentgauge.agent.dialects.templated import PLACEHOLDER, DeepSeek, Functionary, Hammer, Llama, Qwen
+from agentgauge.agent.react import Reacting
 from tests.dialects.offers import tools
 
 pytestmark = pytest.mark.slow

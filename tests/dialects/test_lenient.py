@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
-from agentgauge.agent.dialects.frames import tag
-from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.lenient import read_leniently, tag
 from tests.dialects.offers import tools
 
 F, G = ParsedCall("f", '{"a": 1}'), ParsedCall("g", "{}")

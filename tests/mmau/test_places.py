@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import asyncio, json, sys, time
 from bench_mmau import run
-from bench_mmau.contests import pool
+from bench_mmau.contests import execute as contests
 from bench_mmau.notebooks import execute
 from agentgauge.run import thread_pools
 
-thread_pools.processors = pool.processors = lambda: 2  # whatever this machine has
+thread_pools.processors = contests.processors = lambda: 2  # whatever this machine has
 spans = []
 
 def work(*_, **__):

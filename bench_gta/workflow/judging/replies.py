@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentgauge.agent.near_json import values_in
+from agentgauge.agent.model_json import values_in
 from agentgauge.core.errors import AgentGaugeError
 from agentgauge.core.types import Json
 
