@@ -157,9 +157,9 @@ PARTS = [
 ]
 PARTS += ["<think></think>", "a <think>", "`a", "```\n</think>\n```a\n</think>\n"]
 HOSTILE = {
-    **{part: part * (1_000_000 // len(part)) for part in PARTS},
-    "thoughts behind an end": "</think>" + "<think>" * 142_000,
-    "ever shorter fences": "\n</think>\n".join("`" * length for length in range(1_400, 2, -1)),
+    **{part: part * (300_000 // len(part)) for part in PARTS},
+    "thoughts behind an end": "</think>" + "<think>" * 43_000,
+    "ever shorter fences": "\n</think>\n".join("`" * length for length in range(800, 2, -1)),
 }
 
 
@@ -167,7 +167,7 @@ HOSTILE = {
 def test_hostile_text_costs_little(text: str) -> None:
     clock = time.process_time()
     assert read_leniently(text, ON_OFFER).calls == ()
-    assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes hours
+    assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes minutes
 
 
 @pytest.mark.parametrize(
