@@ -247,7 +247,7 @@ def _checked(file: Path, entry: Entry, kind: RecordKind) -> str:
         raise DataProblem(f"{where}: must be a JSON object, not {type(record).__name__}")
     number = record.get("id", record.get("deliverable_id"))
     if not isinstance(number, str | int) or isinstance(number, bool) or not str(number):
-        raise DataProblem(f"{where}: id (or deliverable_id) must be a text, not {number!r}")
+        raise DataProblem(f"{where}: id (or deliverable_id) must be a string, not {number!r}")
     where = f"{where}, record {number!r}"
     if "id" in kind.fields and ":" in str(number):
         raise DataProblem(

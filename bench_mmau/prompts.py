@@ -90,7 +90,7 @@ def solver_request(
     description = record.get("description")
     if not isinstance(description, str):
         raise NotScorable(
-            number, f"description is {description!r} where a text is needed; correct or remove the record"
+            number, f"description is {description!r} where a string is needed; correct or remove the record"
         )
     text = _filled(template, description=description, plan=content(plan, number, fixes))
     return _with_messages(record, [{"role": "user", "content": text}])

@@ -262,7 +262,7 @@ def _extra(where: Mapping[str, Any], *known: str) -> dict[str, Any]:
 
 
 def kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null or missing"}
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null or missing"}
     return names.get(type(value), "a number")
 
 

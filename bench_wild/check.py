@@ -38,7 +38,7 @@ def check_record(record: Any, language: str) -> BrokenRule | None:
     if not isinstance(record, Mapping):
         return BrokenRule("the line", f"must be a JSON object, not {_kind(record)}")
     if not isinstance(record.get("id"), str) or not record["id"]:
-        return BrokenRule("id", f"must be a text that is not empty, not {_shown(record.get('id'))}")
+        return BrokenRule("id", f"must be a string that is not empty, not {_shown(record.get('id'))}")
     if is_earlier(record):
         if found := check_earlier(record, language):
             return BrokenRule(*found)
@@ -54,7 +54,7 @@ def _must(value: Any, kind: type, field: str, wanted: str) -> BrokenRule | None:
 
 def _plain_fields(record: Mapping[str, Any], twin: str) -> BrokenRule | None:
     return (
-        _must(record.get(f"{twin}env_info"), str, f"{twin}env_info", "a text")
+        _must(record.get(f"{twin}env_info"), str, f"{twin}env_info", "a string")
         or _texts(record, f"{twin}tasks", TASKS)
         or _texts(record, f"{twin}task_types", TASKS, tuple(TYPES))
         or _texts(record, f"{twin}turn_subtypes", TASKS - 1, (*SUBTYPES, UNKNOWN_SUBTYPE))
@@ -63,7 +63,7 @@ def _plain_fields(record: Mapping[str, Any], twin: str) -> BrokenRule | None:
 
 
 def _first_subtype(record: Mapping[str, Any]) -> BrokenRule | None:
-    """Of the earlier release, which may call a first task multi-turn."""
+    """Check the field of the earlier release, which may call a first task multi-turn."""
     found = record.get("first_subtype", FIRST_TURN)
     if found in (*SUBTYPES, FIRST_TURN):
         return None
@@ -73,12 +73,12 @@ def _first_subtype(record: Mapping[str, Any]) -> BrokenRule | None:
 def _texts(record: Mapping[str, Any], field: str, count: int, accepted: Sequence[str] = ()) -> BrokenRule | None:
     values = record.get(field)
     if not isinstance(values, list):
-        return BrokenRule(field, f"must be a list of {count} texts, not {_shown(values)}")
+        return BrokenRule(field, f"must be a list of {count} strings, not {_shown(values)}")
     if len(values) != count:
         later = " after the first" if count < TASKS else ""
         return BrokenRule(field, f"must have {count} entries, one for each task{later}; it has {len(values)}")
     for place, value in enumerate(values):
-        if found := _must(value, str, f"{field}[{place}]", "a text"):
+        if found := _must(value, str, f"{field}[{place}]", "a string"):
             return found
         if accepted and value not in accepted:
             return BrokenRule(f"{field}[{place}]", f"is {value!r}; accepted are {', '.join(accepted)}")
@@ -132,7 +132,7 @@ def _node(node: Any, where: str, count: int) -> BrokenRule | None:
     if not isinstance(action, Mapping):
         return BrokenRule(f"{where}.action", f"must be an object, not {_shown(action)}")
     if not isinstance(action.get("name"), str) or not action["name"]:
-        return BrokenRule(f"{where}.action.name", f"must be a text, not {_shown(action.get('name'))}")
+        return BrokenRule(f"{where}.action.name", f"must be a string, not {_shown(action.get('name'))}")
     if found := _must(action.get("arguments"), Mapping, f"{where}.action.arguments", "an object"):
         return found
     if "observation" not in node:
@@ -144,7 +144,7 @@ def _node(node: Any, where: str, count: int) -> BrokenRule | None:
         if type(dependency) is not int or not 0 <= dependency < count:
             return BrokenRule(field, f"names {dependency!r}; accepted are the positions 0 to {count - 1}")
     if action["name"] == ASK:
-        return _must(node.get("user_input"), str, f"{where}.user_input", "the user's reply, a text")
+        return _must(node.get("user_input"), str, f"{where}.user_input", "the user's reply, a string")
     return None
 
 
@@ -159,7 +159,7 @@ def _circle(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
+    return {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}.get(
         type(value), "a number"
     )
 

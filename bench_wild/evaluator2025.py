@@ -280,7 +280,7 @@ def _score_calls(
     for place, reply in enumerate(replies):
         for number, call in enumerate(reply.calls):
             if call.unnamed or not isinstance(call.name, str):
-                raise Unscorable(f"the name of a call must be a text, not {call.name!r}")
+                raise Unscorable(f"the name of a call must be a string, not {call.name!r}")
             made.setdefault(call.name, []).append((place, number, call))
     if len(made) != len(wanted):
         raise Unscorable("the calls are not those of the gold")

@@ -139,7 +139,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             ) from None
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             raise DataProblem(
-                f"{where} must be an object with the text 'id'; give a result file in the original layout"
+                f"{where} must be an object with the string 'id'; give a result file in the original layout"
             )
         yield where, entry
 

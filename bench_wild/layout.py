@@ -212,7 +212,7 @@ def check_earlier(record: Mapping[str, Any], language: str) -> tuple[str, str] |
             return f"type[{place}]", f"is {label!r}; accepted are {', '.join((*_TYPES, *_MULTI))}"
     env = record.get("env_info")
     if not isinstance(env, str) and not (isinstance(env, list) and env and all(isinstance(one, str) for one in env)):
-        return "env_info", f"must be a text or one for each task, not {env!r:.40}"
+        return "env_info", f"must be a string or a list with one for each task, not {env!r:.40}"
     if isinstance(env, list) and len(env) != len(record["type"]):
         return "env_info", f"must have an entry for each task; it has {len(env)}"
     for field in ("turn_type", "turn_subtypes", "task_ids"):
@@ -267,7 +267,7 @@ def _type(label: str, answers: Any, place: int) -> str:
 
 
 def _structure(nodes: Any) -> str | None:
-    """Of raw nodes that may be damaged."""
+    """The structure of raw nodes, which may be damaged."""
     actions: list[tuple[str, list[int]]] = []
     for node in nodes if isinstance(nodes, list) else []:
         action = node.get("action") if isinstance(node, Mapping) else None

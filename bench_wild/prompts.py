@@ -272,8 +272,8 @@ def dialogue_of(
     language: Language = "zh" if session.language == "zh" else "en"
     texts = iter(written)
     others = messages[1:]  # without the system message, which is the date
-    history = tuple(_told(others[: begun - 2]))
-    task = tuple(_told(others[begun - 2 :], texts))
+    history = tuple(_published_turns(others[: begun - 2]))
+    task = tuple(_published_turns(others[begun - 2 :], texts))
     has_context = len(history) > len(running.before)
     return PublishedDialogue(
         history, task, running.env_info, language, _opened(session, running, len(history), has_context)
@@ -289,7 +289,7 @@ def _opened(session: Session, running: WildTask, told: int, has_context: bool) -
     return told, running.env_info
 
 
-def _told(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[PublishedTurn]:
+def _published_turns(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[PublishedTurn]:
     for place, message in enumerate(messages):
         role: Literal["user", "assistant"] = "user" if message["role"] == "user" else "assistant"
         functions = [call["function"] for call in message.get("tool_calls") or ()]

@@ -33,7 +33,7 @@ def convert(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _value(parameter: Parameter, value: Any) -> Any:
     if parameter.type in FILE_TYPES:
         return _existing(parameter, value)
-    # bool is an int for isinstance, so true stays true where a whole number is wanted: as upstream
+    # bool is an int for isinstance, so true stays true where an integer is wanted: as upstream
     wanted = {"text": str, "int": int, "float": float, "bool": bool}[parameter.type]
     return value if isinstance(value, wanted) else wanted(value)
 

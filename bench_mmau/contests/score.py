@@ -232,7 +232,8 @@ def _texts(tests: object, key: str, name: str, number: str) -> tuple[str, ...]:
     found = tests.get(key) if isinstance(tests, Mapping) else None
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
         raise NotScorable(
-            number, f"{name}.{key} is {str(found)[:60]!r} where a list of texts is needed; correct or remove the record"
+            number,
+            f"{name}.{key} is {str(found)[:60]!r} where a list of strings is needed; correct or remove the record",
         )
     return tuple(found)
 
@@ -375,7 +376,7 @@ def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fi
     """
     number, target = record_id(record, needed=False), record.get("target_output")
     if not isinstance(target, str):
-        raise NotScorable(number, f"target_output is {target!r} where a text is needed; correct or remove the record")
+        raise NotScorable(number, f"target_output is {target!r} where a string is needed; correct or remove the record")
     answer = parse_answer(content(contents, number, fixes), fixes)
     valid = bool(answer)
     correct = valid and understand_match(answer, target)
@@ -401,6 +402,6 @@ def record_id(record: Mapping[str, Any], *, needed: bool = True) -> str:
     found = record.get("id", record.get("deliverable_id") if not needed else None)
     if needed and not isinstance(found, str):
         raise NotScorable(
-            "", f"a contest record's id is {cut(repr(found))} where a text is needed; correct or remove the record"
+            "", f"a contest record's id is {cut(repr(found))} where a string is needed; correct or remove the record"
         )
     return "" if found is None else str(found)

@@ -165,7 +165,7 @@ def with_new_cells(
     return replace(solution, messages=turns, generated=generated, problem="")
 
 
-_KINDS = {str: "a text", dict: "an object", bool: "true or false"}
+_KINDS = {str: "a string", dict: "an object", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
 
 
 def _count_flat(truth: Sequence[Any], asked: Sequence[Any]) -> float:
-    """Right answers among lists of texts of the right length; nothing else is an answer."""
+    """Right answers among lists of strings of the right length; nothing else is an answer."""
     lists = [
         one
         for one in asked

@@ -323,7 +323,7 @@ def detailed(predicted: Sequence[ReplyCall], target: Sequence[ReplyCall], *, fix
         if arguments is _NOTHING:
             found.append(Flags(False, False, False, False))
             continue
-        # a target that an earlier call took strictly does not lend its name to later ones
+        # a target that an earlier call took strictly does not give its name to later ones
         named = call.name in (names if fixes.names_once else [name for name, _ in remaining["strict"]])
         if named and fixes.names_once:
             names.remove(call.name)

@@ -194,13 +194,13 @@ def _target(record: Mapping[str, Any], number: str, fixes: Fixes) -> Any:
     target = record.get("target_plan_number")
     if target is None:
         raise NotScorable(
-            number, "'target_plan_number' is null or missing; a whole number is needed, so correct or remove the record"
+            number, "'target_plan_number' is null or missing; an integer is needed, so correct or remove the record"
         )
     if fixes.text_target and isinstance(target, str):
         try:
             return int(target)
         except ValueError as error:
             raise NotScorable(
-                number, f"'target_plan_number' is {target!r}; a whole number is needed, so correct the record"
+                number, f"'target_plan_number' is {target!r}; an integer is needed, so correct the record"
             ) from error
     return target

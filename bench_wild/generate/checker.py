@@ -170,7 +170,7 @@ def _asked(arguments: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> 
 
 
 def _tool(name: str, tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Of several tools of a name the first."""
+    """The tool of a name; of several, the first."""
     return next((tool["function"] for tool in tools if tool["function"]["name"] == name), None)
 
 

@@ -336,12 +336,12 @@ def put(path: str, value: Any) -> Change:
     [
         (put("english_tasks", ...), "english_tasks", "missing or null"),
         (put("english_tools", ...), "english_tools", "missing or null"),
-        (put("english_env_info", 5), "english_env_info", "must be a text, not a number"),
+        (put("english_env_info", 5), "english_env_info", "must be a string, not a number"),
         (put("english_answer_list", ...), "english_answer_list", "must be a list of 4 lists"),
         (put("english_tasks", ["one"] * 5), "english_tasks", "must have 4 entries, one for each task; it has 5"),
         (put("english_answer_list", gold()[:3]), "english_answer_list", "it has 3"),
         (put("answer_list", [*gold(), []]), "answer_list", "it has 5"),
-        (put("english_tasks.2", None), "english_tasks[2]", "must be a text"),
+        (put("english_tasks.2", None), "english_tasks[2]", "must be a string"),
         (put("english_task_types.1", "Web Search"), "english_task_types[1]", "'Web Search'; accepted are Single-Tool"),
         (
             put("english_turn_subtypes", ["Partial Information"]),
@@ -349,7 +349,7 @@ def put(path: str, value: Any) -> Change:
             "each task after the first; it has 1",
         ),
         (put("english_turn_subtypes.0", "?"), "english_turn_subtypes[0]", "accepted are Coreferential"),
-        (put("english_tools", "none"), "english_tools", "a text ('none')"),
+        (put("english_tools", "none"), "english_tools", "a string ('none')"),
         (put("english_tools.1", {"title": "flat"}), "english_tools[1]", "a function that has a name"),
         (put("english_tools.1.function.parameters", []), "english_tools[1].function.parameters", "must be an object"),
         (
@@ -359,7 +359,7 @@ def put(path: str, value: Any) -> Change:
         ),
         (put("english_answer_list.0", []), "english_answer_list[0]", "a list of actions"),
         (put("english_answer_list.0.0.action", "bookTable"), "english_answer_list[0][0].action", "an object"),
-        (put("english_answer_list.0.0.action.name", ""), "english_answer_list[0][0].action.name", "a text"),
+        (put("english_answer_list.0.0.action.name", ""), "english_answer_list[0][0].action.name", "a string"),
         (
             put("english_answer_list.0.0.action.arguments", "[]"),
             "english_answer_list[0][0].action.arguments",
@@ -384,7 +384,7 @@ def put(path: str, value: Any) -> Change:
         (put("english_answer_list.0.0.dependency_list", [1]), "english_answer_list[0]", "wait for each other: 0, 1"),
         (put("english_answer_list.1.0.dependency_list", [0]), "english_answer_list[1]", "wait for each other: 0, 2"),
         (put("english_answer_list.2.0.user_input", ...), "english_answer_list[2][0].user_input", "the user's reply"),
-        (put("id", ""), "id", "a text that is not empty"),
+        (put("id", ""), "id", "a string that is not empty"),
     ],
 )
 def test_bad_sessions_are_refused(tmp_path: Path, change: Change, field: str, rule: str) -> None:

@@ -112,8 +112,8 @@ def test_where_the_published_evaluator_stops_is_reported(data: Path, tmp_path: P
             {"id": IDS[0], "result": [{"action_name_label": "correct", "inference_log": {"step_x": {}}}]},
             "unknown shape",
         ),
-        ({"id": 3}, "must be an object with the text 'id'"),
-        ([], "must be an object with the text 'id'"),
+        ({"id": 3}, "must be an object with the string 'id'"),
+        ([], "must be an object with the string 'id'"),
         ({"id": IDS[0], "predict_result": []}, "give --wild-evaluator 2025"),
     ],
 )

@@ -74,9 +74,9 @@ class ToolAce(Format):
     def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date is behind the session's first words, in later tasks, too."""
         system = {"role": "system", "content": fill(self.prompt, tools=repr(functions(tools)))}
-        return _unless_null(system, dated_once(dialogue, dialogue.language), self._told)
+        return _unless_null(system, dated_once(dialogue, dialogue.language), self._rendered)
 
-    def _told(self, told: PublishedTurn) -> Iterator[Message]:
+    def _rendered(self, told: PublishedTurn) -> Iterator[Message]:
         if told.results:
             yield {"role": "tool", "content": as_json(named_list(told))}
 
@@ -123,9 +123,9 @@ class Watt(ToolAce):
         prompt = fill(self.prompt, tools=repr(functions(tools)))
         system = {"role": "system", "content": f"{prompt}\n\n{dialogue.dated}"}
         told = [replace(one, text=unnamed(one.text, dialogue.language)) for one in dialogue.told]
-        return replace(_unless_null(system, told, self._told), template={"date_string": dialogue.date})
+        return replace(_unless_null(system, told, self._rendered), template={"date_string": dialogue.date})
 
-    def _told(self, told: PublishedTurn) -> Iterator[Message]:
+    def _rendered(self, told: PublishedTurn) -> Iterator[Message]:
         if told.written is not None:
             yield from named(told)
         else:
