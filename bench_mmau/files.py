@@ -15,13 +15,13 @@ from agentgauge.core.parsing import parse_json
 from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.wire import clean
+from bench_mmau import replies
 from bench_mmau.fixes import fixes_of
-from bench_mmau.judging import usable
 from bench_mmau.mathematics import grader_request
+from bench_mmau.metrics import TableColumn, formula
 from bench_mmau.oracle import mathematics
 from bench_mmau.run import JUDGE, Output
-from bench_mmau.tables import Column, formula
-from bench_mmau.tool_use import replies
+from bench_mmau.score import usable
 
 _NEEDS_A_MODEL = {
     **dict.fromkeys(
@@ -40,7 +40,7 @@ def score_file(
     task: str,
     predictions: Path,
     judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
-    rule: Sequence[Column],
+    rule: Sequence[TableColumn],
     scoring: Scoring,
 ) -> dict[str, Any]:
     """``metrics`` by the tables' columns, ``samples`` the result of each record, ``stops`` the records with a reply on
@@ -135,7 +135,7 @@ def client_of(response: object) -> replies.Client:
     return "openai"
 
 
-def _plain(message: replies.Message) -> dict[str, Any]:
+def _plain(message: replies.ReplyMessage) -> dict[str, Any]:
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in message.calls or ()

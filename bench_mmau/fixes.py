@@ -49,7 +49,7 @@ class Fixes:
     any_metadata: bool = False  # 7.2: a cell may lack metadata; metadata and tags of an unusual kind count as none
     own_output: bool = False  # Q28: only what the model's own cells print is shown to the QA model
     whole_outputs: bool = False  # 7.2, 7.3: pieces of one stream, and of a picture that is a list, are put together
-    flat_answers: bool = False  # Q30: answers that are no list of texts, or no JSON that Python decodes, are none
+    flat_answers: bool = False  # Q30: answers that are no list of strings, or no JSON that Python decodes, are none
 
 
 PARITY = Fixes()

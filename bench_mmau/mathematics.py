@@ -11,10 +11,9 @@ from typing import Any
 
 from agentgauge.agent.framing import MARK, mark_of, quoted
 from agentgauge.core.explanations import compared, cut
-from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import Call, Message, record_id, text_of
+from bench_mmau.metrics import RecordVerdict
+from bench_mmau.replies import NotScorable, ReplyCall, ReplyMessage, record_id, text_of
 
 MARKER = "#ANSWER#"
 
@@ -46,7 +45,7 @@ _COUNTERS = ("valid", "correct", "invalid", "incorrect")
 
 
 def grader_request(
-    record: Mapping[str, Any], messages: Sequence[Message], *, fixes: Fixes = PARITY, template: str = GRADER
+    record: Mapping[str, Any], messages: Sequence[ReplyMessage], *, fixes: Fixes = PARITY, template: str = GRADER
 ) -> dict[str, Any] | None:
     """The record as a request to the grader, without its ``response``; None if the reply holds no answer.
 
@@ -83,13 +82,13 @@ def _plain(text: str) -> str:
     return text.rpartition(MARKER)[2].strip().removeprefix(":").strip() or text
 
 
-def shown(messages: Sequence[Message]) -> str:
+def shown(messages: Sequence[ReplyMessage]) -> str:
     """The list of messages as openai 1.35 prints it: this is the answer that the published evaluator's grader sees
     [Q10]."""
     return f"[{', '.join(map(_shown_message, messages))}]"
 
 
-def _shown_message(message: Message) -> str:
+def _shown_message(message: ReplyMessage) -> str:
     function = message.function_call
     called = None if function is None else _shown_function("FunctionCall", function)
     calls = None if message.calls is None else f"[{', '.join(map(_shown_call, message.calls))}]"
@@ -97,7 +96,7 @@ def _shown_message(message: Message) -> str:
     return f"ChatCompletionMessage({', '.join([head, *_pairs(message.extra)])})"
 
 
-def _shown_call(call: Call) -> str:
+def _shown_call(call: ReplyCall) -> str:
     function = _shown_function("Function", {"arguments": call.arguments, "name": call.name, **call.function_extra})
     head = f"id={call.id!r}, function={function}, type='function'"
     return f"ChatCompletionMessageToolCall({', '.join([head, *_pairs(call.extra)])})"
@@ -128,27 +127,27 @@ def judgement(text: str, *, fixes: Fixes = PARITY) -> str:
     return found
 
 
-def unanswered(fixes: Fixes = PARITY, *, text: str = "", of: str = "the reply") -> Verdict:
+def unanswered(fixes: Fixes = PARITY, *, text: str = "", of: str = "the reply") -> RecordVerdict:
     """The verdict on a reply without the answer marker: it leaves the denominator [Q11]; under strict it is wrong.
     ``text``: the reply's, and ``of``: whose it is, for the explanation."""
     values = {**dict.fromkeys(_COUNTERS, 0.0), "graded": float(fixes.unanswered_wrong)}
     lacking = f"no {MARKER} part" if text.strip() else "no text"
     why = f"{of} has {lacking}, so that there was no answer to grade"
-    return Verdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), why)
+    return RecordVerdict(False if fixes.unanswered_wrong else None, values, ("no_answer",), why)
 
 
-def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fixes = PARITY) -> Verdict:
+def graded(record: Mapping[str, Any], reply: str, *, answer: str = "", fixes: Fixes = PARITY) -> RecordVerdict:
     """The verdict on an answer from the text of the grader's reply. An invalid one leaves the denominator. ``answer``:
     the text that holds the answer, for the explanation."""
     verdict = judgement(reply, fixes=fixes)
     kind = {"correct": "correct", "wrong": "incorrect"}.get(verdict, "invalid")
     values = {**dict.fromkeys(_COUNTERS, 0.0), "valid": 1.0, kind: 1.0, "graded": float(kind != "invalid")}
     if kind == "correct":
-        return Verdict(True, values)
+        return RecordVerdict(True, values)
     if kind == "incorrect":
         ends = answer.rstrip(" \t\n:").endswith(MARKER)
         sentence = f"the grader calls the answer wrong{f'; nothing follows {MARKER}' if ends else ''}"
         text = compared(sentence, repr(record.get("gt_answer")), repr(cut(_plain(answer))))
-        return Verdict(False, values, ("wrong_answer",), text)
+        return RecordVerdict(False, values, ("wrong_answer",), text)
     text = f"the grader has to reply correct or wrong, and replied {cut(reply.strip())!r}"
-    return Verdict(None, values, ("invalid_judgement",), text)
+    return RecordVerdict(None, values, ("invalid_judgement",), text)

@@ -11,8 +11,8 @@ from typing import Any
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import UsageProblem
 from bench_mmau.mathematics import MARKER
+from bench_mmau.replies import format_target
 from bench_mmau.run import JUDGE
-from bench_mmau.tool_use.replies import format_target
 
 _HUGE = re.compile(r"e[+-]?\d{4}")
 """A power of ten that would take long to write out, as a model may answer."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentgauge.agent.dialect import ask as put
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.family import parse_reply
+from agentgauge.agent.native import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling
@@ -26,15 +26,14 @@ from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_thread_pool
 from bench_mmau import mathematics as math_task
 from bench_mmau import prompts
-from bench_mmau.contests import prompts as contest_prompts
 from bench_mmau.contests import score as contest_score
-from bench_mmau.contests.pool import shared
+from bench_mmau.contests.execute import shared_pool
 from bench_mmau.data import NOTEBOOK_DATA
 from bench_mmau.fixes import Fixes, fixes_of
-from bench_mmau.judging import usable, usable_contents
-from bench_mmau.notebooks import cells, execute, qa, retry
-from bench_mmau.tool_use.errors import StopsOnReply
-from bench_mmau.tool_use.replies import contents
+from bench_mmau.notebooks import cells, execute
+from bench_mmau.notebooks import score as notebook_score
+from bench_mmau.replies import StopsOnReply, contents
+from bench_mmau.score import usable, usable_contents
 
 JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", "--mmau-qa"
 """The options that name models of their own."""
@@ -44,8 +43,8 @@ _ROLES = {JUDGE: "judge", SOLVER: "solver", PLANNER: "planner", QA: "QA model"}
 GREEDY = Sampling(temperature=0.0, max_tokens=1024)
 """The reference's sampling for records that name none (MMAU spec 1.5)."""
 
-SAMPLED = Sampling(temperature=contest_prompts.SOLVER_TEMPERATURE, max_tokens=1024)
-SAMPLES = contest_prompts.REPEATS
+SAMPLED = Sampling(temperature=prompts.SOLVER_TEMPERATURE, max_tokens=1024)
+SAMPLES = prompts.REPEATS
 
 CONTESTS = "contests"
 """Threads in which a record waits for its programs."""
@@ -147,7 +146,7 @@ async def contest_planner(case: Case) -> Output:
     record, output = case.sample.payload, await direct(case)
     (plan,), _ = usable_contents(output["responses"], case.settings.scoring)
     template = prompts.load(case.settings.prompts)["contest_solver"]
-    request = contest_prompts.solver_request(record, plan, fixes=fixes_of(case.settings.scoring), template=template)
+    request = prompts.solver_request(record, plan, fixes=fixes_of(case.settings.scoring), template=template)
     output["solutions"] = await _sampled(case, request["messages"], SOLVER) if request else None
     return output
 
@@ -160,7 +159,7 @@ async def contest_retry(case: Case) -> Output:
     verdict = await in_thread_pool(CONTESTS, lambda: contest_score.judge(record, replies, fixes=fixes))
     output["first"] = {"scoring": case.settings.scoring, "values": dict(verdict.values)}
     if contest_score.needs_retry(verdict):
-        request = contest_prompts.retry_request(record, replies[0], verdict, fixes=fixes)
+        request = prompts.retry_request(record, replies[0], verdict, fixes=fixes)
         output["retried"] = await _sampled(case, request["messages"])
     return output
 
@@ -177,13 +176,13 @@ async def notebook(case: Case, *, role: str = "", again: bool = False) -> Output
     solutions = []
     for solution in _built(case, output["responses"][0], fixes):
         execution = await _executed(solution, where, fixes)
-        if again and retry.needed(execution):
-            messages = retry.request(solution, execution)
+        if again and notebook_score.needs_retry(execution):
+            messages = notebook_score.retry_request(solution, execution)
             reply = stored(await _ask(case, messages))
             output.setdefault("retried", []).append(reply)
             ((content,),), _ = usable_contents([reply], case.settings.scoring)
             with contextlib.suppress(StopsOnReply):  # as what cannot be decoded: the cells stay as they are
-                solution = retry.replaced(solution, list(messages), content, case.sample.id, fixes=fixes)
+                solution = notebook_score.with_new_cells(solution, list(messages), content, case.sample.id, fixes=fixes)
             execution = await _executed(solution, where, fixes)
         solutions.append(await _answered(case, solution, execution, role))
     return {**output, "solutions": solutions}
@@ -211,7 +210,9 @@ async def _answered(case: Case, solution: cells.Solution, execution: execute.Exe
     found: dict[str, Json] = {"execution_success": execution.success, "error": execution.error}
     try:
         fixes = fixes_of(case.settings.scoring)
-        messages = qa.request(record, solution, execution, sees=True, fixes=fixes)  # or the case is not planned
+        messages = notebook_score.question_request(
+            record, solution, execution, sees=True, fixes=fixes
+        )  # or the case is not planned
     except StopsOnReply as stop:
         return {**found, "stops": stop.reason}
     if messages is not None:
@@ -235,7 +236,7 @@ async def _executed(solution: cells.Solution, where: execute.ExecutionSettings, 
     at a time."""
 
     def run() -> execute.Execution:
-        with shared().beside():  # contests, whose time is short, must know of it
+        with shared_pool().beside():  # contests, whose time is short, must know of it
             return execute.run(solution, where, fixes=fixes)
 
     return await in_thread_pool("notebooks", run)

@@ -35,8 +35,24 @@ from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
-from bench_mmau import average, data, judging, oracle, prompts, run, tables
-from bench_mmau.data import Kind
+from bench_mmau import data, oracle, prompts, run, score
+from bench_mmau.data import RecordKind
+from bench_mmau.metrics import (
+    CITATION,
+    CONTESTS,
+    KINDS,
+    MATH,
+    NOTEBOOKS,
+    PARSING,
+    PLANS,
+    RETRY,
+    TOOLS,
+    TableColumn,
+    combined,
+    formula,
+    leaderboards,
+    skills_of,
+)
 from bench_mmau.run import JUDGE, PLANNER, QA, SOLVER, Output, response_records
 
 _HERE = Path(__file__).parent
@@ -75,7 +91,7 @@ class MmauData(DataSource):
     name = "mmau"
     bundled = _HERE / "mini"
 
-    def __init__(self, kind: Kind, skills: tuple[str, ...]) -> None:
+    def __init__(self, kind: RecordKind, skills: tuple[str, ...]) -> None:
         self.kind = kind
         self.skills = skills  # capabilities, as keywords
         self.files = (f"{kind.shown}_*.jsonl",)
@@ -106,18 +122,18 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
     benchmark = "Apple MMAU"
     combined_headline = "Accuracy"
     published_dialects = ("native",)
-    citation = average.CITATION
-    kinds = tables.KINDS
+    citation = CITATION
+    kinds = KINDS
     samples_needed = False
 
     def __init__(
         self,
         name: str,
         title: str,
-        kind: Kind,
+        kind: RecordKind,
         skills: tuple[str, ...],
         *,
-        columns: Sequence[tables.Column],
+        columns: Sequence[TableColumn],
         runs: Callable[..., Coroutine[Any, Any, Output]],
         judge: Callable[[Mapping[str, Any], Output, Scoring], Score],
         gold: Callable[[Mapping[str, Any], ChatRequest], ChatReply],
@@ -135,11 +151,11 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         self.expected_requests = requests
         self.runs_code = name.startswith(("ds_", "contest_")) and name not in ("ds_oracle", "contest_parsing")
         # contests run their programs again; notebooks ran while the case did
-        self.scores_in_thread = columns in (tables.CONTESTS, tables.RETRY)
+        self.scores_in_thread = columns in (CONTESTS, RETRY)
         self.columns = tuple(title for title, _, _ in columns)
         self.counts = frozenset(title for title, _, below in columns if below is None)
         self.published = self.columns[:1]
-        self.skills = tables.skills_of(name)
+        self.skills = skills_of(name)
         self.leaderboard_columns = {self.columns[0]: name}
         self._columns = columns
         self._run, self._judge, self._gold = runs, judge, gold
@@ -148,10 +164,10 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return await self._run(case)
 
     def score(self, sample: Sample, output: Json | None, scoring: Scoring, similarity: str) -> Score:
-        return self._judge(sample.payload, dict(judging.FAILED) if output is None else output, scoring)
+        return self._judge(sample.payload, dict(score.FAILED) if output is None else output, scoring)
 
     def metrics(self, scoring: Scoring) -> MetricFormula:
-        return tables.formula(self._columns)
+        return formula(self._columns)
 
     def oracle(self, sample: Sample, request: ChatRequest, *, one_call: bool = False) -> ChatReply:
         reply = self._gold(sample.payload, request)
@@ -201,10 +217,10 @@ class MmauTask(Task, OwnOptions, Presentation, PublishedRows, Prompts, Predictio
         return found
 
     def combine(self, scores: Mapping[str, float | None]) -> dict[str, Any]:
-        return average.combined({name.removeprefix("mmau."): score for name, score in scores.items()})
+        return combined({name.removeprefix("mmau."): score for name, score in scores.items()})
 
     def leaderboards(self) -> Sequence[Leaderboard]:
-        return average.leaderboards(_HERE / "reference" / "mmau.json")
+        return leaderboards(_HERE / "reference" / "mmau.json")
 
 
 class OneRequest(MmauTask, ExternalAgents):
@@ -227,33 +243,33 @@ class Notebooks(MmauTask, Pictures):
 # asked about, an answer in mathematics is judged.
 _tool = partial(
     OneRequest,
-    columns=tables.TOOLS,
+    columns=TOOLS,
     runs=run.direct,
-    judge=judging.tools,
+    judge=score.tools,
     gold=oracle.tool_call,
     dialects=("native", "react", *FAMILIES),
 )
-_dag = partial(OneRequest, columns=tables.PLANS, runs=run.direct, judge=judging.plans, gold=oracle.plan_choice)
-_ds = partial(Notebooks, columns=tables.NOTEBOOKS, judge=judging.notebook, requests=2)
+_dag = partial(OneRequest, columns=PLANS, runs=run.direct, judge=score.plans, gold=oracle.plan_choice)
+_ds = partial(Notebooks, columns=NOTEBOOKS, judge=score.notebook, requests=2)
 _contest = partial(
     MmauTask,
-    columns=tables.CONTESTS,
+    columns=CONTESTS,
     runs=run.contest,
-    judge=judging.contest,
+    judge=score.contest,
     gold=oracle.program,
     requests=run.SAMPLES,
 )
 _math = partial(
     OneRequest,
-    columns=tables.MATH,
-    judge=judging.mathematics,
+    columns=MATH,
+    judge=score.mathematics,
     gold=oracle.mathematics,
     runs=run.math,
     options=(JUDGES,),
     texts=(prompts.JUDGE,),
     requests=2,
 )
-_shifted = partial(MmauTask, columns=tables.MATH, judge=judging.mathematics, gold=oracle.mathematics, requests=3)
+_shifted = partial(MmauTask, columns=MATH, judge=score.mathematics, gold=oracle.mathematics, requests=3)
 
 _UNDERSTANDING, _REASONING, _PLANNING = "understanding", "reasoning", "planning"
 _SOLVING, _CORRECTION = "problem_solving", "self_correction"
@@ -282,7 +298,7 @@ TASKS: tuple[MmauTask, ...] = (
         data.ORACLE,
         (_UNDERSTANDING,),
         runs=run.notebook_oracle,
-        judge=partial(judging.notebook, writes=False),
+        judge=partial(score.notebook, writes=False),
         gold=oracle.answers,
         requests=1,
     ),
@@ -301,9 +317,9 @@ TASKS: tuple[MmauTask, ...] = (
         "contests, problem parsing",
         data.CONTEST_PARSING,
         (_UNDERSTANDING,),
-        columns=tables.PARSING,
+        columns=PARSING,
         runs=run.direct,
-        judge=judging.contest_parsing,
+        judge=score.contest_parsing,
         gold=oracle.parsed_output,
     ),
     _contest(
@@ -323,9 +339,9 @@ TASKS: tuple[MmauTask, ...] = (
         "contests, self-correction",
         data.CONTESTS,
         (_CORRECTION,),
-        columns=tables.RETRY,
+        columns=RETRY,
         runs=run.contest_retry,
-        judge=judging.contest_retry,
+        judge=score.contest_retry,
         requests=9.6,  # the published models solve 8 % of the problems at first
     ),
     _math("math_standard", "mathematics", data.MATH, ()),

@@ -7,11 +7,11 @@ is one session; one task of a session is one sample, ``<session id>-t<1..4>``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agentgauge.core.chat import Message
 from agentgauge.core.errors import DataProblem
@@ -19,12 +19,37 @@ from agentgauge.core.explanations import cut
 from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
-from bench_wild.check import Rule, check_record
-from bench_wild.identity_cache import recently
-from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES
-from bench_wild.layout import official, sessions
-from bench_wild.matching.structure import structure_of
-from bench_wild.release2025.records import is_earlier, modern
+from bench_wild.check import BrokenRule, check_record
+from bench_wild.labels import ASK, FIRST_TURN, PREPARE, PSEUDO, SUBTYPE_TAGS, SUBTYPES, TYPE_TAGS, TYPES, structure_of
+from bench_wild.layout import is_earlier, modern, official, sessions
+
+_T = TypeVar("_T")
+
+
+def recently(size: int) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
+    """For a function whose first argument is compared by identity: keeps its last ``size`` results, and the arguments
+    with them.
+
+    Neither a kept argument nor a kept result may be changed.
+    """
+
+    def decorate(function: Callable[..., _T]) -> Callable[..., _T]:
+        kept: tuple[tuple[Any, tuple[Hashable, ...], _T], ...] = ()
+
+        @wraps(function)
+        def wrapped(thing: Any, *rest: Hashable) -> _T:
+            nonlocal kept
+            for one, others, made in kept:
+                if one is thing and others == rest:
+                    return made
+            made = function(thing, *rest)
+            kept = ((thing, rest, made), *kept[: size - 1])
+            return made
+
+        return wrapped
+
+    return decorate
+
 
 FILES = ("Wild-Tool-Bench.jsonl", "WildToolBench.jsonl")
 """File names of the releases, the newer first. The releases keep them in a folder ``data``."""
@@ -100,7 +125,7 @@ class Session:
 class RecordProblem(DataProblem):
     """A session that breaks a rule. Its fields are those of a report: file, line (from 1), session, field, rule."""
 
-    def __init__(self, file: Path, line: int, session: str, found: Rule) -> None:
+    def __init__(self, file: Path, line: int, session: str, found: BrokenRule) -> None:
         super().__init__(
             f"{file}, line {line}, session {cut(session)!r}: {found.field} {found.rule}; correct the line, or give"
             " --skip-invalid"
@@ -290,7 +315,7 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
     """What is wrong with a line. ``seen`` holds the ids of the lines before, with their numbers, and is kept up."""
     line = int(entry.key) + 1
     if isinstance(entry.value, Exception):
-        return RecordProblem(path, line, "?", Rule("the line", f"is not JSON: {entry.value}"))
+        return RecordProblem(path, line, "?", BrokenRule("the line", f"is not JSON: {entry.value}"))
     record = entry.value
     id = record.get("id") if isinstance(record, Mapping) else None
     # a session that does not exist in the run's language is not run, but checked all the same
@@ -299,7 +324,7 @@ def _problem(path: Path, entry: Entry, language: str, seen: dict[str, int]) -> R
     )
     rule = check_record(record, user_turn)
     if rule is None and id in seen:
-        rule = Rule("id", f"is the same as in line {seen[id]}; ids must be unique")
+        rule = BrokenRule("id", f"is the same as in line {seen[id]}; ids must be unique")
     if rule is None:
         seen[str(id)] = line
         return None

@@ -2,10 +2,16 @@
 2026.
 
 Wild spec 3.1, 3.5 and 6 for the later release, 7.1 for the earlier one.
+
+``data_with_details.csv`` is the earlier release's table, one row per task (wild spec 7.6). There texts are written as
+they are and everything else as JSON, on one line. What a model wrote is always inside JSON, so that no cell begins with
+a sign that a spreadsheet takes for a formula.
 """
 
 from __future__ import annotations
 
+import copy
+import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,13 +26,14 @@ from agentgauge.core.text_files import json_lines
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
 from bench_wild.data import Session, WildTask, read_sessions, sample_id
+from bench_wild.evaluator2025 import CallsReply, judge_softly
 from bench_wild.fixes import fixes_of
-from bench_wild.metrics import TASKS_PER_SESSION, Values, formula, official, session_values
-from bench_wild.prompts import ORIGINAL, Release, Sending
-from bench_wild.release2025.evaluator import Reply
+from bench_wild.labels import FIRST_TURN, UNKNOWN_SUBTYPE
+from bench_wild.metrics import ACTION, DONE, ERROR_CLASSES, TASKS_PER_SESSION, Values, formula, official, session_values
+from bench_wild.prompts import ORIGINAL, Release, Sending, as_asked, messages_of
 from bench_wild.run import FAILED, with_inputs
 from bench_wild.score import score_soft, score_task
-from bench_wild.steps import CORRECT, read_calls
+from bench_wild.steps import CORRECT, ERROR, read_calls, read_steps
 
 RESULTS = "Wild-Tool-Bench_result.jsonl"
 
@@ -42,7 +49,7 @@ _UNKNOWN_SHAPE = (KeyError, TypeError, IndexError, AttributeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class _ScoredSession:
     """One line of a result file, or the lines of one session."""
 
     session: Session
@@ -132,7 +139,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             ) from None
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             raise DataProblem(
-                f"{where} must be an object with the text 'id'; give a result file in the original layout"
+                f"{where} must be an object with the string 'id'; give a result file in the original layout"
             )
         yield where, entry
 
@@ -162,7 +169,7 @@ def _later(
     lines: Sequence[tuple[str, Mapping[str, Any]]],
     scoring: Scoring,
     evaluator: Release,
-) -> Iterator[_Scored]:
+) -> Iterator[_ScoredSession]:
     for where, line in sorted(lines, key=lambda line: _number_of(line[1]["id"])):
         (place, session), results = _session_of(where, line, sessions), line.get("result")
         if not isinstance(results, str) and not (isinstance(results, list) and len(results) <= len(session.tasks)):
@@ -181,7 +188,7 @@ def _later(
                     f"{where}, task {task.position + 1}: the result has an unknown shape ({what}); give a file in the"
                     " original layout"
                 ) from None
-        yield _Scored(
+        yield _ScoredSession(
             session, tuple(tasks), reference_stop(session.id, place, count, results, [score for _, score in tasks])
         )
 
@@ -212,7 +219,7 @@ def _first_stop(scores: Sequence[Score]) -> str:
 
 def _earlier(
     path: Path, sessions: Mapping[str, tuple[int, Session]], lines: Sequence[tuple[str, Mapping[str, Any]]]
-) -> Iterator[_Scored]:
+) -> Iterator[_ScoredSession]:
     """One line is one task. Lines of a task that is already known are left out, as upstream does.
 
     The path as it was given decides two things, as upstream, whatever its folders are called.
@@ -237,7 +244,7 @@ def _earlier(
             ) from None
     for id, tasks in scored.items():
         found = tuple(tasks[place] for place in sorted(tasks))
-        yield _Scored(sessions[id][1], found, _first_stop([score for _, score in found]))
+        yield _ScoredSession(sessions[id][1], found, _first_stop([score for _, score in found]))
 
 
 def _unanswered(replies: Sequence[Mapping[str, Json]]) -> bool:
@@ -254,7 +261,7 @@ def _earlier_task(session: Session, task: WildTask, line: Mapping[str, Any], *, 
         task = replace(task, answer_list=data.gold_nodes(nodes))
     if tools := line.get("tools"):
         session = replace(session, tools=tuple(tools))
-    replies = [Reply(tuple(read_calls(reply.get("tool_calls")))) for reply in line["predict_result"]]
+    replies = [CallsReply(tuple(read_calls(reply.get("tool_calls")))) for reply in line["predict_result"]]
     correct = line["predict_label"] == CORRECT
     if xlam and len(replies) == len(task.answer_list) - 1 and replies and replies[0].calls:
         # xLAM 1 gives no final answer, so that upstream lets its tasks pass without one
@@ -303,3 +310,134 @@ def write_result_lines(
     # half a surrogate pair, which a model may write, stays an escape
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
     return left_out
+
+
+FILE = "data_with_details.csv"
+
+COLUMNS = (
+    "id",
+    "idx",
+    "type",
+    "single_type",
+    "turn_type",
+    "turn_subtype",
+    "messages_length",
+    "tools",
+    "messages",
+    "answer_list",
+    "answer_result",
+    "predict_result",
+    "complete_rate",
+    "error_type",
+    "param_predict_label",
+    "predict_is_optimal",
+    "predict_label",
+    # ours
+    "sample",
+    "labels",
+)
+
+
+def write_csv(
+    path: Path,
+    results: Iterable[tuple[Session, WildTask, Json, Score]],
+    *,
+    sending: Sending = ORIGINAL,
+    tolerant: bool = False,
+) -> None:
+    """Write a row for each result of ``run.solve`` and its score, in the order given. ``sending``, ``tolerant``: as
+    in the run."""
+    # half a surrogate pair, which a model may write, stays an escape
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for session, task, result, score in results:
+            cells = row(session, task, result, score, sending=sending, tolerant=tolerant).values()
+            writer.writerow([one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in cells])
+
+
+def row(
+    session: Session, task: WildTask, result: Json, score: Score, *, sending: Sending = ORIGINAL, tolerant: bool = False
+) -> dict[str, Json]:
+    """Column → value. ``result`` is a text where the session failed; there are no messages and no replies then."""
+    log: Mapping[str, Any] = {}
+    tools = session.tools
+    if isinstance(result, Mapping):
+        tools = as_asked(session, result).tools
+        log = with_inputs(session, task, result, sending=sending, tolerant=tolerant)["inference_log"]
+    steps = [(int(key.removeprefix("step_")), step) for key, step in log.items() if key.startswith("step_")]
+    replies = [(number, step["inference_output"]) for number, step in steps]
+    # under another scoring than the run's the requests cannot always be made again
+    sent = [step["inference_input"]["messages"] for _, step in steps if "inference_input" in step]
+    progress = [name for name in score.values if name.startswith("steps ") and name.endswith(DONE)]
+    pseudo = task.subtype in (FIRST_TURN, UNKNOWN_SUBTYPE)
+    cells = (
+        session.id,
+        task.position,
+        [one.type for one in session.tasks],
+        task.type,
+        str(not pseudo),
+        None if pseudo else task.subtype,
+        messages_of(session, task, context=sending.context) if sent else None,
+        list(tools),
+        [*sent[-1][1:], *_last(replies[-1][1])] if sent else None,
+        [_node(task, place) for place in range(len(task.answer_list))],
+        [_expected(number, step) for number, step in steps if _right(step["inference_output"])],
+        _replies(tools, task, result) if steps else [],
+        int(score.values[progress[0]]) if progress else None,
+        next((name for name in ERROR_CLASSES if score.values.get(f"error {name}")), None),
+        CORRECT if score.passed else ERROR,
+        str(bool(steps and result["is_optimal"])),
+        CORRECT if score.values[ACTION] else ERROR,
+        sample_id(session.id, task.position),
+        list(score.labels),
+    )
+    return dict(zip(COLUMNS, cells, strict=True))
+
+
+def _right(reply: Mapping[str, Any]) -> bool:
+    return bool(reply["current_action_name_label"] == CORRECT)
+
+
+def _last(reply: Mapping[str, Any]) -> list[Json]:
+    """The last reply as a message: one that is right is the final answer, a wrong one ends the dialogue before it."""
+    return [{"role": "assistant", "content": reply["content"]}] if _right(reply) else []
+
+
+def _node(task: WildTask, place: int) -> dict[str, Json]:
+    """An action of the gold as the data has it."""
+    node = task.answer_list[place]
+    action = {"name": node.name, "arguments": node.arguments}
+    depends = list(node.dependencies)
+    found = {"idx": place, "action": action, "observation": node.observation, "dependency_list": depends}
+    return found if node.user_input is None else {**found, "user_input": node.user_input}
+
+
+def _expected(number: int, step: Mapping[str, Any]) -> dict[str, Json]:
+    """The actions that a right step was matched with. Pseudo actions that were called have no observation: as
+    upstream."""
+    (answer,) = step["inference_answer"].values()
+    action = [{"name": one["name"], "arguments": json.loads(one["arguments"])} for one in answer["action"]]
+    text = {} if step["inference_output"]["tool_calls"] else answer
+    return {"step": number, "answer_function_list": {**text, "action": action}}
+
+
+def _replies(tools: Sequence[Mapping[str, Any]], task: WildTask, result: Mapping[str, Any]) -> list[Json]:
+    """What came in each step. Arguments are as the earlier evaluator leaves them: decoded, where it scored the call."""
+    steps = read_steps(result["inference_log"])
+    verdict = judge_softly(
+        [CallsReply(step.calls) for step in steps],
+        task.answer_list,
+        tools,
+        action_correct=result["action_name_label"] == CORRECT,
+        optimal=bool(result["is_optimal"]),
+    )
+    found: list[Json] = []
+    for place, step in enumerate(steps):
+        output = result["inference_log"][step.key]["inference_output"]
+        calls = copy.deepcopy(output["tool_calls"])
+        for (reply, number), arguments in verdict.decoded.items():
+            if reply == place:
+                calls[number]["function"]["arguments"] = arguments
+        found.append({"step": step.place, "content": output["content"], "tool_calls": calls})
+    return found

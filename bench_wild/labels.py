@@ -1,6 +1,10 @@
-"""The fixed words of WildToolBench: pseudo actions, task types and turn subtypes (wild spec 1, 2.3)."""
+"""The fixed words of WildToolBench: pseudo actions, task types and turn subtypes (wild spec 1, 2.3), and how the calls
+of a gold list depend on each other (wild spec 7.3).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from agentgauge.core.capabilities import kinds
 
@@ -71,3 +75,21 @@ SUBTYPE_TAGS = {
 EMPTY = "tool_calls and content are None or empty"
 NOT_EXPECTED = "action name not in candidate_answer_function_list"
 """Why an action is wrong, in the words of the published evaluator."""
+
+
+TYPE_OF = {"combine": PARALLEL, "serial": SEQUENTIAL, "cs": MIXED}
+"""Task types by structure."""
+
+
+def structure_of(actions: Iterable[tuple[str, Sequence[int]]]) -> str | None:
+    """``combine`` (side by side), ``serial`` (in a row), ``cs`` (both) or None, from names and dependencies in
+    order."""
+    groups: list[list[int]] = [[]]
+    for position, (name, dependencies) in enumerate(actions):
+        if name in PSEUDO:
+            continue
+        if any(dependency in groups[-1] for dependency in dependencies):
+            groups.append([])
+        groups[-1].append(position)
+    serial, combine = len(groups) > 1, any(len(group) > 1 for group in groups)
+    return "cs" if serial and combine else "serial" if serial else "combine" if combine else None

@@ -8,27 +8,27 @@ from typing import Any
 from agentgauge.core.chat import ChatReply, Message, ToolCall
 from agentgauge.core.types import Sample
 from bench_wild.data import GoldNode, Session, WildTask, resolve
-from bench_wild.matching.graph import Graph
+from bench_wild.graph import Graph
 from bench_wild.prompts import HistoryError, as_json, opening
-from bench_wild.run import Answer, Result, at_once, solve
+from bench_wild.run import ModelAnswer, Result, at_once, solve
 
 DONE = "It is done."
 """The reply if the gold has no text."""
 
 
-def answers(task: WildTask, *, one_call: bool = False) -> list[Answer]:
+def answers(task: WildTask, *, one_call: bool = False) -> list[ModelAnswer]:
     """A reply for each step: the first shortest path of the gold, or the first of single calls.
 
     If the path groups a pseudo action with tools, which no message can contain together, the pseudo action follows in a
     message of its own.
     """
-    replies: list[Answer] = []
+    replies: list[ModelAnswer] = []
     graph = Graph(task.answer_list)
     for group in next(graph.paths()) if one_call else graph.optimal():
         nodes = [task.answer_list[place] for place in group]
         if tools := [node for node in nodes if node.is_tool]:
-            replies.append(Answer(None, [_call(node, len(replies)) for node in tools]))
-        replies += [Answer(_said(node), None) for node in nodes if not node.is_tool]
+            replies.append(ModelAnswer(None, [_call(node, len(replies)) for node in tools]))
+        replies += [ModelAnswer(_said(node), None) for node in nodes if not node.is_tool]
     return replies
 
 
@@ -41,14 +41,14 @@ def _said(node: GoldNode) -> str:
     return node.observation if isinstance(node.observation, str) and node.observation else DONE
 
 
-def answer(sample: Sample, turn: int, *, one_call: bool = False) -> Answer:
+def answer(sample: Sample, turn: int, *, one_call: bool = False) -> ModelAnswer:
     """The gold's reply to a task's request number ``turn``, from 0."""
     _, task = resolve(sample)
     replies = answers(task, one_call=one_call)
     return replies[min(turn, len(replies) - 1)]
 
 
-def native_reply(answer: Answer) -> ChatReply:
+def native_reply(answer: ModelAnswer) -> ChatReply:
     calls = tuple(
         ToolCall(call["function"]["name"], call["function"]["arguments"], call["id"])
         for call in answer.tool_calls or ()
@@ -59,12 +59,12 @@ def native_reply(answer: Answer) -> ChatReply:
 # -- checking the data
 
 
-def play(session: Session, task: WildTask, replies: Sequence[Answer]) -> Result | str:
+def play(session: Session, task: WildTask, replies: Sequence[ModelAnswer]) -> Result | str:
     """The result of a task with these replies. A reply beyond the last is empty."""
     left = iter(replies)
 
-    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
-        return next(left, Answer(None, None))
+    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
+        return next(left, ModelAnswer(None, None))
 
     return at_once(solve(session, task, ask))
 

@@ -1,7 +1,12 @@
-"""The messages that WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3).
+"""The messages that WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3); and a
+running task as a dialogue of the first release, for the requests of its model families.
 
 Every text but one is the data set's, so there is nothing to replace. ``Sending`` holds the choices of the earlier
 release (wild spec 12).
+
+Schemas are normalised as the earlier release does for OpenAI's and Azure's endpoints (wild spec 8). This
+follows ``functions_uniform`` in ``bench_test/utils/tools.py`` of yupeijei1997/WildToolBench at e163970, with one
+difference: a type that is unknown there ends the request, and stays what it is here.
 """
 
 from __future__ import annotations
@@ -10,15 +15,104 @@ import json
 import random
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from agentgauge.agent.dialects.format import Language, ParsedCall, PublishedDialogue, PublishedTurn
 from agentgauge.core.chat import MadeId, Message
 from agentgauge.core.types import Json
-from bench_wild.data import GoldNode, Session, WildTask
-from bench_wild.identity_cache import recently
-from bench_wild.matching.graph import Graph, Group
-from bench_wild.release2025.azure import normalised
+from bench_wild.data import GoldNode, Session, WildTask, recently
+from bench_wild.graph import Graph, Group
+
+_KEPT = ("parameters", "properties", "description", "type", "example_value", "enum", "items")
+"""Keywords that a property keeps. ``required``, ``default``, ``anyOf`` and ``additionalProperties`` are not among
+them."""
+
+_TYPES = {
+    "float": "number",
+    "int": "integer",
+    "list of dictionaries": "object",
+    "complex_string": "string",
+    "String": "string",
+    "UUID": "string",
+}
+
+
+def normalised(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools with normalised parameters. The result shares nothing with ``tools``."""
+    return [{**_copy(tool), "function": _function(tool["function"])} for tool in tools]
+
+
+def as_asked(session: Session, result: Mapping[str, Json]) -> Session:
+    """The session with the tools that the earlier evaluator scores: as the requests of its release left them."""
+    return replace(session, tools=tuple(narrowed(session.tools))) if result.get("release") == "2025" else session
+
+
+def narrowed(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools as a request leaves them in the data, which is then scored: of a type that names several, such as
+    ``string|null``, the first."""
+    found: list[dict[str, Any]] = _copy(tools)
+    for tool in found:
+        schemas = list(tool["function"].get("parameters", {}).get("properties", {}).values())
+        while schemas:
+            if isinstance(schema := schemas.pop(), dict):
+                if isinstance(schema.get("type"), str):
+                    schema["type"] = schema["type"].split("|")[0]
+                members = schema.get("properties")
+                schemas += [*(members.values() if isinstance(members, dict) else ()), schema.get("items")]
+    return found
+
+
+def _function(function: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _copy(function)
+    if "parameters" in function:
+        found["parameters"] = _parameters(function["parameters"])
+    return found
+
+
+def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of the arguments as a whole keeps every keyword, ``required`` too."""
+    if "properties" not in parameters:
+        return {"type": "object", "properties": {}}
+    return {**_copy(parameters), "properties": {name: _property(one) for name, one in parameters["properties"].items()}}
+
+
+def _property(schema: Any) -> Any:
+    """The schema of a property or of items. Names of members are no keywords, so that each may be called like one."""
+    if not isinstance(schema, Mapping):
+        return _copy(schema)
+    found: dict[str, Any] = {}
+    for key in (key for key in schema if key in _KEPT):
+        value = schema[key]
+        if key == "properties" and isinstance(value, Mapping):
+            found[key] = {name: _property(one) for name, one in value.items()}
+        elif key == "items":
+            found[key] = _property(value)
+        elif key == "type":
+            found |= _type(value)
+        else:
+            found[key] = _copy(value)
+    return found
+
+
+def _type(name: Any) -> dict[str, Any]:
+    """``type``, with ``enum`` where the type's text lists values: ``enum["low", "high"]``."""
+    if isinstance(name, Mapping):
+        return {"type": "object"}
+    if not isinstance(name, str):
+        return {"type": _copy(name)}
+    first = name.split("|")[0]
+    if first in _TYPES or "enum" not in first:
+        return {"type": _TYPES.get(first, first)}
+    try:
+        return {"enum": json.loads(first.replace("enum", "")), "type": "string"}
+    except ValueError:
+        return {"type": "string"}
+
+
+def _copy(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
 
 Release = Literal["2026", "2025"]
 
@@ -168,3 +262,42 @@ def as_json(value: Json) -> str:
 def observed(value: Json) -> str:
     """A result as a running task has it: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
+
+
+def dialogue_of(
+    session: Session, running: WildTask, messages: Sequence[Message], begun: int, written: Sequence[str]
+) -> PublishedDialogue:
+    """``messages``: those of the running task with every result as JSON. The first ``begun`` of them began it;
+    ``written`` is what the model wrote since."""
+    language: Language = "zh" if session.language == "zh" else "en"
+    texts = iter(written)
+    others = messages[1:]  # without the system message, which is the date
+    history = tuple(_published_turns(others[: begun - 2]))
+    task = tuple(_published_turns(others[begun - 2 :], texts))
+    has_context = len(history) > len(running.before)
+    return PublishedDialogue(
+        history, task, running.env_info, language, _opened(session, running, len(history), has_context)
+    )
+
+
+def _opened(session: Session, running: WildTask, told: int, has_context: bool) -> tuple[int, str]:
+    """The turn with the first words that are those of a task, and its date. Of an earlier task with messages before
+    its words the history has only the first of these messages."""
+    for task in session.tasks[: running.position] if has_context else ():
+        if not task.before:
+            return sum(one["role"] != "tool" for one in opening(session, task)) - 2, task.env_info
+    return told, running.env_info
+
+
+def _published_turns(messages: Sequence[Message], written: Iterator[str] | None = None) -> Iterator[PublishedTurn]:
+    for place, message in enumerate(messages):
+        role: Literal["user", "assistant"] = "user" if message["role"] == "user" else "assistant"
+        functions = [call["function"] for call in message.get("tool_calls") or ()]
+        if message["role"] != "tool":
+            yield PublishedTurn(
+                role,
+                message["content"] or "",
+                tuple(ParsedCall(one["name"], one["arguments"]) for one in functions),
+                tuple(json.loads(one["content"]) for one in messages[place + 1 : place + 1 + len(functions)]),
+                next(written) if written and role == "assistant" else None,
+            )

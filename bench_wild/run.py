@@ -13,21 +13,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agentgauge.agent.dialect import ask as put
-from agentgauge.agent.dialects.format import RenderedRequest
-from agentgauge.agent.dialects.published import Published
+from agentgauge.agent.dialects.format import Published, RenderedRequest
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.family import parse_reply
+from agentgauge.agent.native import parse_reply
 from agentgauge.core.capabilities import Agent, AgentTask
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, MadeId, Message, Sampling, completed
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Json
 from bench_wild.data import GoldNode, Session, WildTask, resolve
-from bench_wild.dialogue import dialogue_of
+from bench_wild.graph import Graph, GraphMatcher, Group
 from bench_wild.labels import EMPTY, NOT_EXPECTED
-from bench_wild.matching.graph import Graph, Group
-from bench_wild.matching.matcher import GraphMatcher
-from bench_wild.prompts import ORIGINAL, HistoryError, Release, Sending, as_json, observed, offered_tools, opening
+from bench_wild.prompts import (
+    ORIGINAL,
+    HistoryError,
+    Release,
+    Sending,
+    as_json,
+    dialogue_of,
+    observed,
+    offered_tools,
+    opening,
+)
 
 _T = TypeVar("_T")
 
@@ -41,7 +48,7 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """A reply of the model in OpenAI's format, from any dialect."""
 
     content: Json  # a text, null, or whatever came instead
@@ -54,7 +61,7 @@ class Answer:
     refused: str = ""  # why the request was not sent: the published server refused it
 
 
-Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, Answer]]
+Ask = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], Coroutine[Any, Any, ModelAnswer]]
 """Sends messages and tools to a model."""
 
 
@@ -70,7 +77,7 @@ class _Log:
     matcher: GraphMatcher
     task: WildTask
 
-    def asked(self, answer: Answer) -> dict[str, Any]:
+    def asked(self, answer: ModelAnswer) -> dict[str, Any]:
         """A new step."""
         for name, value in (
             ("latency", answer.seconds),
@@ -172,7 +179,7 @@ def _new_result(task: WildTask, release: Release) -> Result:
     return {"action_name_label": "error", "is_optimal": False, "inference_log": log, **lists, **other}
 
 
-def _text(log: _Log, answer: Answer, tolerant: bool, release: Release) -> list[Message] | None:
+def _text(log: _Log, answer: ModelAnswer, tolerant: bool, release: Release) -> list[Message] | None:
     """A reply without calls: what is said next, or None where the task is over. Any content is a text that is not null
     or empty; the earlier release takes an empty list, 0 and false for empty, too."""
     matcher, content = log.matcher, answer.content
@@ -197,7 +204,7 @@ def _text(log: _Log, answer: Answer, tolerant: bool, release: Release) -> list[M
     return [{"role": "assistant", "content": content}, {"role": "user", "content": node.user_input}]
 
 
-def _calls(log: _Log, answer: Answer, shown: Callable[[Json], str], tolerant: bool) -> list[Message] | None:
+def _calls(log: _Log, answer: ModelAnswer, shown: Callable[[Json], str], tolerant: bool) -> list[Message] | None:
     """A reply with calls: the calls and their recorded results, or None where the task is over."""
     assert answer.tool_calls is not None
     matcher, step = log.matcher, log.asked(answer)
@@ -266,11 +273,11 @@ def with_inputs(
     stored = [step for key, step in result["inference_log"].items() if key.startswith("step_")]
     sent: list[dict[str, Json]] = []
 
-    async def recall(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+    async def recall(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
         sent.append({"messages": copy.deepcopy(list(messages)), "tools": copy.deepcopy(list(tools))})
         output = stored[len(sent) - 1]["inference_output"]
         extra = output.get("extra") or {}
-        return Answer(output["content"], output["tool_calls"], output["reasoning_content"], extra=extra)
+        return ModelAnswer(output["content"], output["tool_calls"], output["reasoning_content"], extra=extra)
 
     at_once(solve(session, task, recall, sending=sending, tolerant=tolerant))
     log = dict(result["inference_log"])
@@ -320,10 +327,10 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
             return format.request(messages, tools)
         return RenderedRequest(tuple(messages), tuple(tools), raw=False)
 
-    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Answer:
+    async def ask(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
         sent = rendered(messages, tools)
         if sent.refused:
-            return Answer(None, None, refused=sent.refused)
+            return ModelAnswer(None, None, refused=sent.refused)
         clock = time.monotonic()
         if agent:
             reply = (await agent(case, AgentTask(messages, functions=tools))).reply
@@ -335,7 +342,7 @@ async def run_task(case: Case, sending: Sending = ORIGINAL, agent: Agent | None 
             except ModelFault as fault:
                 if not (sent.refusal and fault.cause == "http 400"):
                     raise
-                return Answer(None, None, refused=sent.refusal)
+                return ModelAnswer(None, None, refused=sent.refusal)
         seconds = round(time.monotonic() - clock, 3)
         written.append(reply.words)
         reply = parse_reply(format, reply, tools, tolerant=tolerant) if format else reply
@@ -360,7 +367,7 @@ async def _within(most: int, case: Case, sent: RenderedRequest, usual: Sampling)
 
 def answer_of(
     reply: ChatReply, number: int, *, written: bool = False, tolerant: bool = False, seconds: float = 0.0
-) -> Answer:
+) -> ModelAnswer:
     """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
 
     ``number`` counts a task's replies, to name calls that were ``written`` in a text, which have no ids. ``tolerant``
@@ -378,4 +385,4 @@ def answer_of(
         ]
     reasoning = message.get("reasoning_content")
     used = (usage.prompt_tokens, usage.completion_tokens)
-    return Answer(content, calls, reasoning, seconds, *used, extra=reply.extra)
+    return ModelAnswer(content, calls, reasoning, seconds, *used, extra=reply.extra)

@@ -12,12 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.types import Json, Score, Scoring
+from bench_wild.arguments import check, find_tool
 from bench_wild.data import Session, WildTask
-from bench_wild.explain import explain, explain_softly, labels_of
+from bench_wild.evaluator2025 import (
+    CallsReply,
+    SoftVerdict,
+    explain_softly,
+    judge_softly,
+    wrong_parameters,
+    wrong_types,
+)
 from bench_wild.fixes import Fix, Fixes, fixes_of
-from bench_wild.labels import PSEUDO
-from bench_wild.matching.arguments import check, find_tool
-from bench_wild.matching.structure import TYPE_OF
+from bench_wild.labels import PSEUDO, TYPE_OF
 from bench_wild.metrics import (
     DONE,
     ERROR_CLASSES,
@@ -27,17 +33,15 @@ from bench_wild.metrics import (
     situation_values,
     task_values,
 )
-from bench_wild.prompts import Release, convert_tools
-from bench_wild.release2025.azure import as_asked
-from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly, wrong_parameters, wrong_types
-from bench_wild.steps import CORRECT, ERROR, Call, Step, read_steps
+from bench_wild.prompts import Release, as_asked, convert_tools
+from bench_wild.steps import CORRECT, ERROR, LoggedCall, Step, explain, labels_of, read_steps
 
 BROKEN = "broken"
 """Label of a task without a result, which counts as wrong. Whether a case is broken is the run's to decide."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TurnVerdict:
     """The evaluator's verdict on one task."""
 
     action: str  # "correct" or "error"
@@ -51,7 +55,7 @@ class Verdict:
         return ERROR not in (self.action, self.arguments)
 
 
-FAILED = Verdict(ERROR, None, False, (), "TypeError")
+FAILED = TurnVerdict(ERROR, None, False, (), "TypeError")
 """A task of a session that failed during inference: upstream stops on its result, which is a text."""
 
 
@@ -94,7 +98,7 @@ def situated(score: Score, session: Session, task: WildTask, messages: int) -> S
 
 
 def score_soft(
-    session: Session, task: WildTask, replies: Sequence[Reply], *, action_correct: bool, optimal: bool
+    session: Session, task: WildTask, replies: Sequence[CallsReply], *, action_correct: bool, optimal: bool
 ) -> Score:
     """Score a task's replies by the earlier evaluator."""
     verdict = judge_softly(replies, task.answer_list, session.tools, action_correct=action_correct, optimal=optimal)
@@ -110,7 +114,9 @@ def _score_softly(session: Session, task: WildTask, output: Mapping[str, Json] |
     session = as_asked(session, output)
     steps = read_steps(output["inference_log"])
     correct, optimal = output["action_name_label"] == CORRECT, bool(output["is_optimal"])
-    score = score_soft(session, task, [Reply(step.calls) for step in steps], action_correct=correct, optimal=optimal)
+    score = score_soft(
+        session, task, [CallsReply(step.calls) for step in steps], action_correct=correct, optimal=optimal
+    )
     details = explain(steps, _offered(session))
     first, *rest = score.explanation.split("\n")
     return replace(score, explanation="\n".join([first, details, *rest])) if details else score
@@ -139,7 +145,7 @@ def _soft_values(session: Session, task: WildTask, verdict: SoftVerdict | None) 
     return values | {f"{PARAMETER_TYPE}{name}": float(count) for name, count in types.items()}
 
 
-def _completed(verdict: Verdict, result: Mapping[str, Json] | None, session: Session) -> int:
+def _completed(verdict: TurnVerdict, result: Mapping[str, Json] | None, session: Session) -> int:
     """Gold nodes that were done right, by the paper's definition: steps after a wrong argument are looked at as
     well."""
     if verdict.arguments == ERROR and result is not None:
@@ -155,7 +161,7 @@ def _offered(session: Session) -> Collection[str]:
     return {tool["function"]["name"] for tool in session.tools}
 
 
-def _explanation(verdict: Verdict, offered: Collection[str]) -> str:
+def _explanation(verdict: TurnVerdict, offered: Collection[str]) -> str:
     return "\n".join(filter(None, (explain(verdict.steps, offered), _note(verdict.stops))))
 
 
@@ -163,7 +169,7 @@ def _note(stops: str) -> str:
     return f"the published evaluator stops on this task ({stops}); it counts as wrong" if stops else ""
 
 
-def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> Verdict:
+def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes: Fixes) -> TurnVerdict:
     """Walk the steps of a task result.
 
     Where the published evaluator stops, the task is an action error, and ``stops`` of the verdict has the reason.
@@ -191,10 +197,10 @@ def judge(result: Mapping[str, Json], tools: Sequence[Mapping[str, Any]], fixes:
             steps += [later for later in read_steps(result["inference_log"]) if later.place > step.place]
             break
     if stops:
-        return Verdict(ERROR, None, False, tuple(steps), stops)
+        return TurnVerdict(ERROR, None, False, tuple(steps), stops)
     if action == ERROR:
-        return Verdict(ERROR, arguments if arguments == ERROR else None, False, tuple(steps))
-    return Verdict(action, arguments, bool(result["is_optimal"]) and arguments == CORRECT, tuple(steps))
+        return TurnVerdict(ERROR, arguments if arguments == ERROR else None, False, tuple(steps))
+    return TurnVerdict(action, arguments, bool(result["is_optimal"]) and arguments == CORRECT, tuple(steps))
 
 
 def _is_pseudo(step: Step) -> bool:
@@ -215,7 +221,7 @@ def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) ->
             return step, "KeyError"
         used[name] = convert_tools([tool])[0]  # arguments are held against the schemas that were sent
 
-    def outcome(call: Call, gold: Call) -> str:
+    def outcome(call: LoggedCall, gold: LoggedCall) -> str:
         return check(used[gold.name], call.arguments, json.loads(gold.arguments), fixes)
 
     try:
@@ -229,8 +235,8 @@ def _check_step(step: Step, tools: Sequence[Mapping[str, Any]], fixes: Fixes) ->
 
 
 def _best_order(
-    calls: Sequence[Call], wanted: Sequence[Call], outcome: Callable[[Call, Call], str]
-) -> tuple[Call, ...]:
+    calls: Sequence[LoggedCall], wanted: Sequence[LoggedCall], outcome: Callable[[LoggedCall, LoggedCall], str]
+) -> tuple[LoggedCall, ...]:
     """The calls in an order in which as many as possible are right, each facing a gold call of its name."""
     fits = [
         [place for place, call in enumerate(calls) if call.name == gold.name and outcome(call, gold) == CORRECT]

@@ -36,16 +36,14 @@ from agentgauge.core.index import Index, Row
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
+from bench_wild.check import TOOL_LISTS, lacks, read_tool_lists
 from bench_wild.labels import KINDS
 from bench_wild.layout import ACCEPTED, NOT_VERIFIED
-from bench_wild.leaderboards import CITATION, leaderboards
 from bench_wild.metrics import COLUMNS, ERROR_COLUMNS, PUBLISHED_AS, formula
 from bench_wild.prompts import ORIGINAL, RELEASES, SCHEMAS, VERSIONS, Release, Sending, messages_of
-from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.run import run_task
 from bench_wild.score import score_task, situated
-from bench_wild.tool_lists import FILES as TOOL_LISTS
-from bench_wild.tool_lists import lacks, read_tool_lists
+from bench_wild.tables import CITATION, breakdowns, leaderboards
 
 _HERE = Path(__file__).parent
 
@@ -277,7 +275,7 @@ class Wild(Task, ExternalAgents, OwnOptions, Presentation, PublishedRows, Prompt
         scoring: Scoring,
     ) -> list[str]:
         """Write a row for each task, scored by the run's evaluator, in the order of the data."""
-        from bench_wild.release2025.csv_rows import FILE, write_csv
+        from bench_wild.files import FILE, write_csv
 
         folder.mkdir(parents=True, exist_ok=True)
         finished = sorted(results, key=lambda result: result[0].position)

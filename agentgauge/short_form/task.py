@@ -10,17 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.agent.converse import conversation_of
 from agentgauge.agent.dialects.registry import FAMILIES
-from agentgauge.core.capabilities import (
-    Chosen,
-    Oracle,
-    OwnOptions,
-    Presentation,
-    Prompts,
-    PublishedRows,
-    role_option,
-)
+from agentgauge.agent.loop import conversation_of
+from agentgauge.core.capabilities import Chosen, Oracle, OwnOptions, Presentation, Prompts, PublishedRows, role_option
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.conversation import Conversation

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION
+from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION
 from agentgauge.core.explanations import compared, cut, shown_call, shown_text
 from agentgauge.core.types import Json
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.agent.dialect import Dialect, Past, PastCall, PastResult, PastText, ask
-from agentgauge.agent.dialects.reacting import read_step
-from agentgauge.agent.family import chosen_dialect
 from agentgauge.agent.loop import shown, use_tools
-from agentgauge.agent.react import React
+from agentgauge.agent.native import chosen_dialect
+from agentgauge.agent.react import React, read_step
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Message, Sampling

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from agentgauge.agent.actions import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
+from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
 from agentgauge.core.explanations import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.data import kind_of, user_turns

@@ -1,18 +1,134 @@
-"""Run a program on the inputs of one group of tests, in the sandbox (MMAU spec 6.2, 8)."""
+"""Runs programs in the sandbox, each on the inputs of one group of tests (MMAU spec 6.2, 8): as many at a time as there
+are processors, for any number of concurrent requests.
+
+Each process has one pool, and its programs share the machine's CPU slots with programs of other processes. A program
+that ran out of time beside others can be run again alone: then no other program of ours runs, so that a full machine
+does not turn a right answer into a wrong one.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from agentgauge import sandbox
+from agentgauge.run.thread_pools import cpu_slots, processors, threads
 from agentgauge.sandbox.paths import package_folders
-from bench_mmau.contests.pool import Pool, shared
 from bench_mmau.fixes import PARITY, Fixes
+
+_T = TypeVar("_T")
+
+
+class JobNote:
+    """A running job's note on whether another job ran at the same time, or other work kept the machine busy."""
+
+    def __init__(self) -> None:
+        self.crowded = False
+
+
+class ProgramPool:
+    """Jobs in threads, ``size`` at a time. Safe in any thread; do not wait for a job inside a job."""
+
+    def __init__(self, size: int, executor: Callable[[], ThreadPoolExecutor] | None = None) -> None:
+        """``executor`` is called for each job; without it the pool has threads of its own."""
+        self.size = size
+        self._cpu_slots = cpu_slots(size)
+        self._executor = executor or cache(lambda: ThreadPoolExecutor(size, thread_name_prefix="contest"))
+        self._changed = threading.Condition()
+        self._running: set[JobNote] = set()
+        self._waiting_alone = 0
+        self._alone = False
+
+    def submit(self, job: Callable[[], _T]) -> Future[_T]:
+        """Run a job as soon as a thread is free. The job opens ``beside`` or ``alone`` around what it measures."""
+        return self._executor().submit(job)
+
+    def in_turn(self, jobs: Sequence[Callable[[], _T]], until: Callable[[_T], bool]) -> Future[list[_T]]:
+        """Run jobs one after the other, up to the first result that ``until`` accepts; jobs of other callers may run in
+        between. When the executor has changed, jobs that have not begun are cancelled."""
+        executor, found, whole = self._executor(), list[_T](), Future[list[_T]]()
+
+        def go_on(last: Future[_T] | None = None) -> None:
+            try:
+                if last is not None:
+                    found.append(last.result())
+                if len(found) == len(jobs) or (found and until(found[-1])):
+                    whole.set_result(found)
+                elif self._executor() is executor:
+                    self.submit(jobs[len(found)]).add_done_callback(go_on)
+                else:
+                    whole.set_exception(CancelledError())
+            except BaseException as error:
+                whole.set_exception(error)
+
+        go_on()
+        return whole
+
+    @contextmanager
+    def beside(self) -> Iterator[JobNote]:
+        """Run beside other jobs. Waits while a job runs alone or waits to do so."""
+        place = JobNote()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone and not self._waiting_alone)
+            if self._running:
+                for other in (place, *self._running):
+                    other.crowded = True
+            self._running.add(place)
+        try:
+            with self._cpu_slots.slot() as mine:
+                place.crowded |= self._cpu_slots.crowded(mine)
+                yield place
+                place.crowded |= self._cpu_slots.crowded(mine) or os.getloadavg()[0] > self.size
+        finally:
+            with self._changed:
+                self._running.remove(place)
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Run alone. Call it outside of ``beside``; jobs that wait for it go before other jobs."""
+        with self._changed:
+            self._waiting_alone += 1
+            try:
+                self._changed.wait_for(lambda: not self._alone and not self._running)
+                self._alone = True
+            finally:
+                self._waiting_alone -= 1
+        try:
+            with self._cpu_slots.alone():
+                yield
+        finally:
+            with self._changed:
+                self._alone = False
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Wait for running jobs and drop the others."""
+        self._executor().shutdown(cancel_futures=True)
+
+
+_making = threading.Lock()
+_made: list[ProgramPool] = []
+
+
+def shared_pool() -> ProgramPool:
+    """The pool of this process, made when first asked for."""
+    with _making:
+        if not _made:
+            size = processors()
+            _made.append(
+                ProgramPool(size, lambda: threads("programs", size))
+            )  # which the end of a run cut short knows of
+        return _made[0]
+
 
 _RUNNER = Path(__file__).with_name("runner.py")
 _START = 15.0  # seconds of wall time for building the confinement and starting the interpreter; no program runs in them
@@ -22,7 +138,7 @@ _SWALLOWED = (
 )
 _NOTICED = 0.25  # further seconds that the runner's exception may take until it ends a test
 
-_LIMITS = sandbox.SandboxLimits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
+_LIMITS = sandbox.Limits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
 
 MOST_TEXT = 100_000
 """Characters of a test's output or error that are kept, more where a right output has more."""
@@ -40,7 +156,7 @@ class ExecutionLimits:
         3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
     )
     group_seconds: float = 4.0  # of all tests of a group together, measured likewise
-    resources: sandbox.SandboxLimits = _LIMITS
+    resources: sandbox.Limits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +164,11 @@ class ExecutionSettings:
     """Where programs run. The pool is that of the process unless named."""
 
     limits: ExecutionLimits = ExecutionLimits()
-    pool: Pool = field(default_factory=shared)
+    pool: ProgramPool = field(default_factory=shared_pool)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramOutcome:
     """One test: ``passed`` means that the program ended; ``text`` is then its output, else ``timeout`` or ``failed:
     ...``. ``uncompiled``: it fails alike on every input, since it does not compile. ``too_long``: it ended, and printed
     more than any right output has; ``text`` is the beginning."""
@@ -65,12 +181,12 @@ class Outcome:
 class GroupRun:
     """The outcomes in the order of the inputs; None where the group is lost, ``reason`` then says why."""
 
-    outcomes: tuple[Outcome, ...] | None
+    outcomes: tuple[ProgramOutcome, ...] | None
     late: bool  # a time limit played a part
     reason: str = ""
 
 
-def run_in_pool(pool: Pool, run: Callable[[], GroupRun]) -> GroupRun:
+def run_in_pool(pool: ProgramPool, run: Callable[[], GroupRun]) -> GroupRun:
     """``run``, a call of ``run_group``, concurrently with other programs. A program that ran out of time is run once
     more, alone, and the second run counts.
 
@@ -149,7 +265,7 @@ def _read(result: sandbox.SandboxResult, count: int, most: float | None) -> Grou
     return GroupRun(None, False, "the program ended its process" if result.status in ("ok", "error") else result.reason)
 
 
-def _outcome(answer: sandbox.StepAnswer, most: float | None) -> tuple[Outcome, bool] | None:
+def _outcome(answer: sandbox.Answer, most: float | None) -> tuple[ProgramOutcome, bool] | None:
     """The outcome in an answer, and whether the time was over; None if a program has written something else."""
     try:
         status, text, fired = json.loads(answer.content)
@@ -158,5 +274,5 @@ def _outcome(answer: sandbox.StepAnswer, most: float | None) -> tuple[Outcome, b
     if status not in get_args(Status):
         return None
     if most is not None and answer.busy_seconds > most:
-        return Outcome("timeout", "timeout"), True
-    return Outcome(status, str(text)), bool(fired)
+        return ProgramOutcome("timeout", "timeout"), True
+    return ProgramOutcome(status, str(text)), bool(fired)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentgauge.agent.near_json import values_in
+from agentgauge.agent.model_json import values_in
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import record_id, text_of
+from bench_mmau.replies import NotScorable, StopsOnReply, record_id, text_of
 
 UNREADABLE = "The reply is not a JSON list of notebook cells."
 
@@ -108,7 +107,7 @@ def read_cells(text: str, number: str, *, fixes: Fixes = PARITY) -> tuple[Any, .
     """The cells of a reply, ready to run. Raises NoCells for a text that is no JSON.
 
     Raises StopsOnReply, in parity only, for a JSON number, true, false and null, for JSON that cannot be decoded, and
-    for a code cell whose source is no text and no list of texts.
+    for a code cell whose source is no string and no list of strings.
     """
     try:
         value = decoded(text, number, choose=_chosen) if fixes.any_cells else decoded(without_fences(text), number)
@@ -175,7 +174,7 @@ def _lines(source: Any, number: str, fixes: Fixes) -> Any:
         return [line if line.endswith("\n") else line + "\n" for line in source]
     if fixes.any_cells:
         return source
-    raise StopsOnReply(number, "the source of a code cell is neither a text nor a list of texts")
+    raise StopsOnReply(number, "the source of a code cell is neither a string nor a list of strings")
 
 
 def _list_of(record: Mapping[str, Any], name: str, where: Any) -> list[Any]:

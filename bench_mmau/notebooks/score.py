@@ -1,20 +1,171 @@
-"""Verdicts per turn of the notebook tasks, the same for all of them (MMAU spec 7.5)."""
+"""What follows a notebook's run: one more try for code that failed, by the model of the first one (MMAU spec 7.4), the
+questions about the output (7.3), and the verdict per turn, the same for all notebook tasks (7.5).
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.explanations import compared, shown
-from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
-from bench_mmau.notebooks.qa import image_expected
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import record_id
+from bench_mmau.metrics import RecordVerdict
+from bench_mmau.notebooks.cells import NoCells, Solution, decoded, read_cells, the_same, without_fences
+from bench_mmau.notebooks.execute import Execution, NoFigure, NoPicture, Render, ShownCell, organise
+from bench_mmau.replies import NotScorable, StopsOnReply, record_id, text_of
 
-_KINDS = {str: "a text", dict: "an object", bool: "true or false"}
+QUESTIONS = """The code was run. This is the notebook's last cell that shows something, with its outputs, as JSON:
+
+{cell}
+
+Where an output was a picture, <image_1>, <image_2> and so on stand in its place; the pictures follow this text in \
+that order.
+
+Now answer these multiple-choice questions, given as a JSON list, from what the outputs show:
+
+{questions}
+
+Reply with one JSON list and nothing else: one upper-case letter per question, in the order of the questions, such as \
+["A", "C"]."""
+
+Message = Mapping[str, Any]
+
+
+def question_request(
+    record: Mapping[str, Any],
+    solution: Solution,
+    execution: Execution,
+    *,
+    sees: bool,
+    render: Render | None = None,
+    fixes: Fixes = PARITY,
+) -> list[Message] | None:
+    """The messages for the QA model; None if it is not asked: the code failed, or there is no output.
+
+    The published code sends a model that cannot see (not ``sees``) the conversation without a question where an image
+    is expected [Q29]. Our runs plan no such case. Raises NotScorable for a record without questions and where Plotly
+    figures cannot be drawn here, StopsOnReply for a cell that cannot be shown.
+    """
+    if not execution.success or execution.last_cell is None:
+        return None
+    if image_expected(record) and not sees:
+        return list(solution.messages)
+    try:
+        shown = organise(execution.last_cell, image_expected=image_expected(record), render=render, fixes=fixes)
+    except NoPicture as error:
+        raise NotScorable(record_id(record), str(error)) from error
+    except NoFigure as error:
+        raise StopsOnReply(record_id(record), str(error)) from error
+    try:
+        return [*solution.messages, {"role": "user", "content": _content(record, shown)}]
+    except RecursionError as error:
+        raise StopsOnReply(record_id(record), "the last cell is nested too deeply to be shown") from error
+
+
+def image_expected(record: Mapping[str, Any]) -> bool:
+    """Whether the record expects an image. Raises NotScorable if the record does not say it."""
+    if "image_expected" not in record:
+        raise NotScorable(
+            record_id(record), "the field 'image_expected' is missing; score a response file of the notebook tasks"
+        )
+    return bool(record["image_expected"])
+
+
+def _content(record: Mapping[str, Any], shown: ShownCell) -> str | list[dict[str, Any]]:
+    """Plain text; with images a list of parts, the text first."""
+    if "questions" not in record:
+        raise NotScorable(
+            record_id(record), "the field 'questions' is missing; score a response file of the notebook tasks"
+        )
+    before, _, rest = QUESTIONS.partition("{cell}")
+    between, _, after = rest.partition("{questions}")
+    text = before + json.dumps(shown.cell) + between + json.dumps(record["questions"]) + after
+    if not shown.images:
+        return text
+    return [
+        {"type": "text", "text": text},
+        *({"type": "image_url", "image_url": {"url": image}} for image in shown.images),
+    ]
+
+
+def read_answers(content: str | None, number: str = "", *, questions: int = 0, fixes: Fixes = PARITY) -> Any:
+    """The decoded answers, in any shape; None if the reply is no JSON, which counts as unanswered.
+
+    In parity single quotes count as double ones, and StopsOnReply is raised for a reply without content and for JSON
+    that cannot be decoded. ``questions``: how many there are; 0 if unknown.
+    """
+    text = text_of(content, number, fixes)
+    plain = text if fixes.flat_answers else without_fences(text).replace("'", '"')
+
+    def chosen(values: Sequence[Any]) -> Any:
+        lists = [one for one in values if isinstance(one, list) and {*map(type, one)} == {str}]
+        return the_same([one for one in lists if len(one) == questions] or lists)
+
+    try:
+        return decoded(plain, number, choose=chosen if fixes.flat_answers else None)
+    except ValueError:
+        return None
+
+
+PACKAGES = (
+    "numpy, pandas, scipy, scikit-learn, sympy, statsmodels, matplotlib, seaborn, plotly, wordcloud, the standard"
+    " library"
+)
+
+AGAIN = """Running the notebook with your cells failed:
+
+{error}
+
+Please write your cells again, corrected. They replace your earlier ones; the cells before them stay and run first.
+
+Reply with one JSON list of notebook cells (nbformat 4) and nothing else. Each cell is an object with "cell_type" \
+("code" or "markdown"), "metadata" (an empty object) and "source", a list of lines that each end with a line break. \
+For example:
+
+[{"cell_type": "code", "metadata": {}, "source": ["total = 1 + 1\\n", "print(total)\\n"]}]
+
+The code may use these packages only: {packages}."""
+
+
+def needs_retry(execution: Execution) -> bool:
+    """True if the solution failed; every such one is retried, once."""
+    return not execution.success
+
+
+def retry_request(solution: Solution, execution: Execution) -> list[Mapping[str, Any]]:
+    """The messages of the retry."""
+    text = AGAIN.replace("{packages}", PACKAGES).replace(
+        "{error}", execution.error
+    )  # the error last: it may hold anything
+    return [*solution.messages, {"role": "user", "content": text}]
+
+
+def with_new_cells(
+    solution: Solution,
+    messages: list[Mapping[str, Any]],
+    content: str | None,
+    number: str = "",
+    *,
+    fixes: Fixes = PARITY,
+) -> Solution:
+    """The solution with the cells of the reply to ``messages``; unchanged if the cells cannot be decoded. Run it again
+    in both cases.
+
+    Raises StopsOnReply as ``cells.build``.
+    """
+    text = text_of(content, number, fixes)
+    try:
+        generated = read_cells(text, number, fixes=fixes)
+    except NoCells:
+        return solution
+    turns = (*messages, {"role": "assistant", "content": without_fences(text)})
+    return replace(solution, messages=turns, generated=generated, problem="")
+
+
+_KINDS = {str: "a string", dict: "an object", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +180,7 @@ class AnsweredSolution:
 
 def judge(
     record: Mapping[str, Any], solutions: Sequence[AnsweredSolution], *, without: str = "", fixes: Fixes = PARITY
-) -> Verdict:
+) -> RecordVerdict:
     """A question is answered rightly if any solution does so; a wrong number of answers counts for nothing.
 
     ``passed``: every question is answered rightly, None for a turn without questions. ``values``: ``correct`` (at most
@@ -74,7 +225,7 @@ def judge(
             if not any(isinstance(one, list) and len(one) == len(truth) for one in asked):
                 text += ", because the reply is no list of one answer for each"
             labels, text = ("wrong_answer",), compared(text, shown(truth), " or ".join(map(shown, asked)))
-    return Verdict(passed, values, labels, text)
+    return RecordVerdict(passed, values, labels, text)
 
 
 def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
@@ -96,7 +247,7 @@ def _count(truth: Sequence[Any], asked: Sequence[Any], number: str) -> float:
 
 
 def _count_flat(truth: Sequence[Any], asked: Sequence[Any]) -> float:
-    """Right answers among lists of texts of the right length; nothing else is an answer."""
+    """Right answers among lists of strings of the right length; nothing else is an answer."""
     lists = [
         one
         for one in asked

@@ -1,14 +1,16 @@
-"""The command ``agentgauge generate``."""
+"""The command ``agentgauge generate``, and its report on which sequences are covered."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.command_parser import CommandParser
@@ -21,26 +23,76 @@ from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.estimate import check_dollars
 from bench_wild.check import TASKS as SESSION
-from bench_wild.generate.coverage import coverage, table
-from bench_wild.generate.dialogue.clients import Open, at_endpoint
-from bench_wild.generate.dialogue.dialogue import LANGUAGES
-from bench_wild.generate.dialogue.dialogue_state import Part
-from bench_wild.generate.dialogue.texts import load_texts
-from bench_wild.generate.dialogue.toolset import tool_lists
-from bench_wild.generate.ledger import Ledger
-from bench_wild.generate.outputs import write_outputs
-from bench_wild.generate.runner import INTERRUPTED, generate
-from bench_wild.generate.sequences import chosen_sequences
-from bench_wild.generate.settings import Settings, alone, open_folder, writing
+from bench_wild.generate.folder import GeneratorSettings, Ledger, alone, open_folder, write_outputs, writing
+from bench_wild.generate.play import ModelRole
+from bench_wild.generate.runner import INTERRUPTED, Open, at_endpoint, generate
+from bench_wild.generate.texts import Tasks, chosen_sequences, load_texts, name_of, tool_lists
+from bench_wild.generate.transcript import LANGUAGES
+
+Status = Literal["done", "failed", "missing"]
+
+SHOWN = 16
+"""A table of so many sequences is shown as a whole; of more only what is not done."""
+NAMED = 4
+"""Sequences with the same outcome that are listed by name."""
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """One sequence."""
+
+    sequence: str
+    status: Status  # missing: no attempt came to an end
+    failures: int
+    why: str  # the last failure, or what ended the run before
+
+    def __str__(self) -> str:
+        times = f"failed {self.failures} {'time' if self.failures == 1 else 'times'}"
+        if self.status == "done":
+            return f"done, {times} before" if self.failures else "done"
+        return f"{times if self.status == 'failed' else 'missing'}: {self.why}"
+
+
+def coverage(sequences: Sequence[Tasks], ledger: Ledger, stopped: str) -> list[CoverageRow]:
+    """One row for each sequence, in their order. ``stopped`` says why the run ended early; empty: it did not."""
+    rows = []
+    for name in map(name_of, sequences):
+        failed = ledger.failed.get(name, [])
+        if name in ledger.done:
+            rows.append(CoverageRow(name, "done", len(failed), ""))
+        elif failed:
+            rows.append(CoverageRow(name, "failed", len(failed), failed[-1].message))
+        else:
+            rows.append(CoverageRow(name, "missing", 0, stopped or "not attempted"))
+    return rows
+
+
+def table(rows: Sequence[CoverageRow], *, whole: bool = False) -> str:
+    """The rows as text, and a line of totals. Unless ``whole``, a long table has only the rows that are not done, and
+    joins equal ones."""
+    if whole or len(rows) <= SHOWN:
+        width = max((len(row.sequence) for row in rows), default=0)
+        lines = [f"  {row.sequence:{width}}  {row}" for row in rows]
+    else:
+        alike: dict[str, list[str]] = {}
+        for row in rows:
+            if row.status != "done":
+                alike.setdefault(str(row), []).append(row.sequence)
+        lines = [f"  {_some(names)}  {text}" for text, names in alike.items()]
+    counts = Counter(row.status for row in rows)
+    totals = [f"{counts['done']} of {len(rows)} sequences are covered"]
+    totals += [f"{counts[status]} {status}" for status in ("failed", "missing") if counts[status]]
+    return "\n".join([*lines, ", ".join(totals)])
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
 
 COVERAGE = "coverage.txt"
-RECORD_COMMANDS = {
-    "records": "make the evaluation records of finished dialogues again",
-    "accept": "mark sessions as verified by a person",
-}
-"""Commands of ``bench_wild.generate.evaluation.records``, with help."""
 _FILE, _NAME = {"type": Path, "metavar": "FILE"}, {"metavar": "NAME"}
-PARTS: tuple[Part, ...] = ("planner", "tool", "agent", "checker")
+PARTS: tuple[ModelRole, ...] = ("planner", "tool", "agent", "checker")
 
 
 _OPTIONS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
@@ -101,11 +153,13 @@ def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
     Returns the exit status: 0 every sequence is covered, 1 some are not, 130 interrupted.
     Raises UsageProblem for what the user must fix.
     """
-    if argv and argv[0] in RECORD_COMMANDS:
-        from bench_wild.generate.evaluation.records import main_records
-
-        return main_records(argv)
     options = _parser().parse_args(argv)
+    if options.command == "records":
+        from bench_wild.generate.records import write_records
+
+        with writing(options.out):
+            print(*write_records(options.out).lines(), sep="\n")
+        return 0
     settings = _settings(options)
     prefix = open_folder(settings, datetime.now())
     with alone(settings.out):
@@ -117,7 +171,7 @@ def main(argv: Sequence[str], open_model: Open = at_endpoint) -> int:
             return _report(settings, ledger, write_outputs(settings.out, prefix, ledger), stopped, usage)
 
 
-def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: str, usage: Usage) -> int:
+def _report(settings: GeneratorSettings, ledger: Ledger, files: Sequence[Path], stopped: str, usage: Usage) -> int:
     rows = coverage(settings.sequences, ledger, stopped)
     write_whole(settings.out / COVERAGE, (table(rows, whole=True) + "\n").encode())
     print(table(rows))
@@ -127,7 +181,7 @@ def _report(settings: Settings, ledger: Ledger, files: Sequence[Path], stopped: 
     for file in files:
         print(file)
     if files and len(settings.sequences[0]) == SESSION:
-        from bench_wild.generate.evaluation.records import write_records
+        from bench_wild.generate.records import write_records
 
         print(*write_records(settings.out).lines(), sep="\n")
     if stopped:
@@ -143,7 +197,7 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _settings(options: argparse.Namespace) -> Settings:
+def _settings(options: argparse.Namespace) -> GeneratorSettings:
     for name, low in (("attempts", 1), ("in_flight", 1), ("temperature", 0)):
         value = getattr(options, name)
         if value is not None and not value >= low:
@@ -154,7 +208,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     specs = {} if options.replay else _specs(cast, options.model_url)
     budget = parse_budget(options.budget) if options.budget else None
     check_dollars(budget, list(specs.values()))
-    return Settings(
+    return GeneratorSettings(
         sequences=tuple(chosen_sequences(options.sequences, options.layer_num_total)),
         lists=tool_lists(options.tools, options.language),
         texts=load_texts(options.language, options.prompts),
@@ -165,7 +219,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def _cast(options: argparse.Namespace) -> dict[Part, tuple[str, ...]]:
+def _cast(options: argparse.Namespace) -> dict[ModelRole, tuple[str, ...]]:
     """Who plays what: ``--model`` all parts that have no model of their own, else the first user model."""
     users: list[str] = options.user_model or ([options.model] if options.model else [])
     if not users:
@@ -174,7 +228,7 @@ def _cast(options: argparse.Namespace) -> dict[Part, tuple[str, ...]]:
     return {"user": tuple(users), **{part: (getattr(options, f"{part}_model") or usual,) for part in PARTS}}
 
 
-def _specs(cast: Mapping[Part, tuple[str, ...]], url: str | None) -> dict[str, ModelSpec]:
+def _specs(cast: Mapping[ModelRole, tuple[str, ...]], url: str | None) -> dict[str, ModelSpec]:
     config = load_config(root=Path.cwd())
     specs = {name: resolve(name, url=url, config=config) for names in cast.values() for name in names}
     for name, spec in specs.items():
@@ -191,7 +245,7 @@ def _parser() -> CommandParser:
         description="Write new data for WildToolBench.",
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --sequences ST-MT-CQ-CC",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     wild = commands.add_parser(
         "wild",
         help="write dialogues in the manner of WildToolBench",
@@ -201,8 +255,12 @@ def _parser() -> CommandParser:
         ),
         epilog="example: agentgauge generate wild --out dialogues --model gpt-4o --layer-num-total 2 --budget 5usd",
     )
-    for name, text in RECORD_COMMANDS.items():
-        commands.add_parser(name, help=text, add_help=False)
+    records = commands.add_parser(
+        "records",
+        help="make the evaluation records of finished dialogues again",
+        epilog="example: agentgauge generate records generated",
+    )
+    records.add_argument("out", type=Path, metavar="DIR", help="output folder of `agentgauge generate wild`")
     wild.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write to; an unfinished one is continued"
     )

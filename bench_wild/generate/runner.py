@@ -1,30 +1,130 @@
-"""Dialogues for every sequence: many at a time, failed ones again, until all is covered or a limit is reached."""
+"""Dialogues for every sequence: many at a time, failed ones again, until all is covered or a limit is reached; and the
+models of the roles with their cost."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
 
-from agentgauge.core.errors import Fault, ReplayMiss
+from agentgauge.core.chat import CaseKey, ChatModel, ChatRequest, Message
+from agentgauge.core.errors import Fault, ModelFault, ReplayMiss
 from agentgauge.core.types import Usage
 from agentgauge.run.progress import PLAIN_SECONDS, short_count
-from bench_wild.generate.dialogue.clients import GeneratorClients, Open, Stopped
-from bench_wild.generate.dialogue.dialogue_state import DialogueError, new_state
-from bench_wild.generate.dialogue.flow import play
-from bench_wild.generate.ledger import FAILURES, Failed, Ledger
-from bench_wild.generate.sequences import Tasks, name_of
-from bench_wild.generate.settings import Settings
+from bench_wild.generate.folder import FAILURES, FailedAttempt, GeneratorSettings, Ledger
+from bench_wild.generate.play import Ask, ModelRole, new_state, play
+from bench_wild.generate.texts import Tasks, name_of
+from bench_wild.generate.transcript import DialogueError
+
+if TYPE_CHECKING:
+    from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
+    from agentgauge.model.limits import AdaptiveLimiter
+    from agentgauge.model.spec import ModelSpec
+
+Open = Callable[["ModelSpec", "AdaptiveLimiter"], ChatModel]
+"""Makes a model's client."""
+
+TASK = "wild.generate"
+"""The task's name in a cassette."""
+
+
+class Stopped(Exception):
+    """The run was stopped: the dialogue stays unfinished and counts as not attempted."""
+
+
+def at_endpoint(spec: ModelSpec, limiter: AdaptiveLimiter) -> ChatModel:
+    """A model behind its endpoint."""
+    from agentgauge.model.client import OpenAIModel
+
+    return OpenAIModel(spec, limiter)
+
+
+class GeneratorClients:
+    """The clients of one run, made when they are first needed. Belongs to one event loop."""
+
+    def __init__(self, settings: GeneratorSettings, open_model: Open) -> None:
+        self._settings, self._open_model = settings, open_model
+        self._models: dict[str, ChatModel] = {}
+        self._reader: CassetteReader | None = None
+        self._writer: CassetteWriter | None = None
+        self._begin = time.monotonic()
+        self.usage = Usage()
+        self.running = 0  # requests that have no reply yet
+        self.stopped = ""  # why; empty: goes on
+
+    def stop(self, why: str) -> None:
+        """Stop the run. The first reason counts."""
+        self.stopped = self.stopped or why
+
+    def ask_for(self, sequence: Tasks, attempt: int, replies: list[Mapping[str, str]]) -> Ask:
+        """The function that asks the models for one dialogue, and adds what they reply to ``replies``. It raises
+        Stopped, the Faults of the models, and DialogueError where one refuses."""
+        turns = count()
+
+        async def ask(part: ModelRole, name: str, messages: tuple[Message, ...]) -> str:
+            if self.stopped:
+                raise Stopped(self.stopped)
+            case = CaseKey(TASK, name_of(sequence), attempt, next(turns))
+            request = ChatRequest(messages, temperature=self._settings.temperature, case=case)
+            self.running += 1
+            try:
+                reply = await self._model(name).complete(request)
+            except ModelFault as fault:
+                self.usage += fault.usage
+                raise
+            finally:
+                self.running -= 1
+            replies.append({"part": part, "model": name, "reply": reply.text or reply.refusal or ""})
+            self.usage += reply.usage
+            budget = self._settings.budget
+            if budget and (why := budget.spent(self.usage, time.monotonic() - self._begin)):
+                self.stop(why)
+            if reply.refusal and not reply.text:
+                raise DialogueError("refusal", f"{name} refused: {reply.refusal}")
+            return reply.text
+
+        return ask
+
+    async def close(self) -> None:
+        for model in self._models.values():
+            await model.close()
+        if self._writer:
+            self._writer.close()
+
+    def _model(self, name: str) -> ChatModel:
+        if name not in self._models:
+            self._models[name] = self._make(name)
+        return self._models[name]
+
+    def _make(self, name: str) -> ChatModel:
+        from agentgauge.model.cassette import RecordingModel, ReplayModel
+        from agentgauge.model.cassette_file import CassetteReader, CassetteWriter
+        from agentgauge.model.limits import AdaptiveLimiter
+
+        settings = self._settings
+        if settings.replay:
+            self._reader = self._reader or CassetteReader(settings.replay, {})
+            return ReplayModel(self._reader, name)
+        spec = settings.specs[name]
+        model = self._open_model(spec, AdaptiveLimiter(settings.in_flight, timeout=spec.timeout))
+        if settings.record:
+            self._writer = self._writer or CassetteWriter(settings.record, {})
+            model = RecordingModel(model, self._writer)
+        return model
+
 
 INTERRUPTED = "interrupted"
 
 Tell = Callable[[str], None]
 
 
-async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: Open) -> tuple[str, Usage]:
+async def generate(settings: GeneratorSettings, ledger: Ledger, tell: Tell, open_model: Open) -> tuple[str, Usage]:
     """Attempt every sequence that is not done. Returns why it ended early (a budget, ``interrupted``; empty: it did
     not) and the usage.
 
@@ -33,7 +133,7 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
     clients = GeneratorClients(settings, open_model)
     todo = [sequence for sequence in settings.sequences if name_of(sequence) not in ledger.done]
     queue = iter(todo)
-    progress = _Progress(len(todo), tell, clients)
+    progress = _GeneratorProgress(len(todo), tell, clients)
 
     async def worker() -> None:
         for sequence in queue:
@@ -60,7 +160,11 @@ async def generate(settings: Settings, ledger: Ledger, tell: Tell, open_model: O
 
 
 async def _cover(
-    sequence: Tasks, settings: Settings, ledger: Ledger, clients: GeneratorClients, progress: _Progress
+    sequence: Tasks,
+    settings: GeneratorSettings,
+    ledger: Ledger,
+    clients: GeneratorClients,
+    progress: _GeneratorProgress,
 ) -> None:
     """Attempts for one sequence, until one works."""
     name = name_of(sequence)
@@ -77,10 +181,12 @@ async def _cover(
         except Stopped:
             return
         except ReplayMiss as miss:
-            ledger.note(Failed(name, attempt, miss.cause, str(miss)))  # nothing was tried, so it is not written down
+            ledger.note(
+                FailedAttempt(name, attempt, miss.cause, str(miss))
+            )  # nothing was tried, so it is not written down
             return  # a further attempt cannot be in the cassette either
         except (DialogueError, Fault) as failure:
-            failed = Failed(name, attempt, failure.cause, _on_one_line(str(failure)), tuple(replies))
+            failed = FailedAttempt(name, attempt, failure.cause, _on_one_line(str(failure)), tuple(replies))
             ledger.fail(failed)
             progress.failed(failed)
         else:
@@ -94,7 +200,7 @@ def _on_one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
-class _Progress:
+class _GeneratorProgress:
     """A line for each failure, for a few of each cause, and every ten seconds and at the end one about the whole."""
 
     SHOWN = 5
@@ -117,7 +223,7 @@ class _Progress:
     def done(self) -> None:
         self._count += 1
 
-    def failed(self, failed: Failed) -> None:
+    def failed(self, failed: FailedAttempt) -> None:
         self._causes[failed.cause] += 1
         if self._causes[failed.cause] <= self.SHOWN:
             self._tell(f"{failed.sequence}, attempt {failed.attempt}: {failed.message}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.converse import conversation_of, converse
+from agentgauge.agent.loop import conversation_of, converse
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.conversation import Conversation, ConversationCall, SimulatedUser

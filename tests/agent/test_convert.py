@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.convert import convert
+from agentgauge.agent.dialect import convert
 from agentgauge.core.tools import Parameter, Tool
 
 

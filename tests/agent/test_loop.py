@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.actions import Call, CallError, Finish
+from agentgauge.agent.dialect import Call, CallError, Finish
 from agentgauge.agent.loop import Exchange, use_tools
 from agentgauge.agent.native import Native
 from agentgauge.core.case import Case, CaseSettings

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.actions import Action, Call, CallError, Finish
-from agentgauge.agent.dialect import ActionResult, PastCall, PastResult, PastText
+from agentgauge.agent.dialect import Action, ActionResult, Call, CallError, Finish, PastCall, PastResult, PastText
 from agentgauge.agent.native import Native, function_schema
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.actions import Call, CallError, Finish
-from agentgauge.agent.dialect import PastCall, PastResult, PastText
+from agentgauge.agent.dialect import Call, CallError, Finish, PastCall, PastResult, PastText
 from agentgauge.agent.dialects.format import RenderedRequest
-from agentgauge.agent.dialects.reacting import read_step
-from agentgauge.agent.react import FINISH_ACTION, React, describe, parse
+from agentgauge.agent.react import FINISH_ACTION, React, describe, parse, read_step
 from agentgauge.core.chat import ChatReply, ToolCall
 from agentgauge.core.tools import Parameter, Tool
 from tests.costly import COSTLY

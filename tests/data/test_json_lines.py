@@ -15,9 +15,9 @@ from agentgauge.model.batch.batch import Batch
 from agentgauge.model.batch.journal import Journal
 from agentgauge.model.embedded.view import look
 from bench_mmau.files import _lines as mmau_lines
+from bench_wild.check import read_tool_lists
 from bench_wild.files import _lines as wild_lines
 from bench_wild.layout import sessions
-from bench_wild.tool_lists import read_tool_lists
 
 SIGNS = "\u2028\u2029\x85\x7f"
 """Signs that JSON leaves as they are; ``str.splitlines`` ends a line at most of them."""

@@ -23,9 +23,8 @@ from bench_gta import layout as gta_layout
 from bench_gta.atomic import data as atomic
 from bench_gta.workflow import data as workflow
 from bench_mmau import data as mmau
-from bench_mmau import layout as mmau_layout
-from bench_wild import data as wild
-from bench_wild import layout as wild_layout
+from bench_mmau import data as mmau_layout
+from bench_wild import data, layout
 
 Change = Callable[[Any], Any]
 
@@ -243,7 +242,7 @@ def test_a_workflow_in_another_layout_is_the_same_workflow(change: Change, told:
 
 
 def session() -> dict[str, Any]:
-    first = (Path(wild.__file__).parent / "mini" / "Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    first = (Path(data.__file__).parent / "mini" / "Wild-Tool-Bench.jsonl").read_text(encoding="utf-8").splitlines()[0]
     return dict(json.loads(first))
 
 
@@ -287,10 +286,10 @@ NODE = "english_answer_list.0.0"
 )
 def test_a_session_in_another_layout_is_the_same_session(change: Change, told: str | None, tmp_path: Path) -> None:
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(change(session())), encoding="utf-8")
-    index = wild.index(tmp_path)
+    index = data.index(tmp_path)
     assert index.differences == ((f"1 session, 'wild_tool_bench_0': {told}",) if told else ())
-    assert wild.resolve(wild.load(index, index.rows[0], "t"))[0] == wild.build_session(session())
-    assert wild.load_sessions(tmp_path / "Wild-Tool-Bench.jsonl") == [wild.build_session(session())]
+    assert data.resolve(data.load(index, index.rows[0], "t"))[0] == data.build_session(session())
+    assert data.load_sessions(tmp_path / "Wild-Tool-Bench.jsonl") == [data.build_session(session())]
     assert find_task("wild").data.check(tmp_path)[0] == []
 
 
@@ -310,7 +309,7 @@ def test_a_session_in_another_layout_is_the_same_session(change: Change, told: s
 )
 def test_what_is_odd_about_a_session_is_told(change: Change, told: str, tmp_path: Path) -> None:
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(change(session())), encoding="utf-8")
-    assert [text.partition(": ")[2] for text in wild.index(tmp_path).differences] == [told]
+    assert [text.partition(": ")[2] for text in data.index(tmp_path).differences] == [told]
 
 
 @pytest.mark.parametrize(
@@ -326,17 +325,17 @@ def test_what_is_odd_about_a_session_is_told(change: Change, told: str, tmp_path
 def test_a_session_that_cannot_be_understood_is_refused(change: Change, field: str, tmp_path: Path) -> None:
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(change(session())), encoding="utf-8")
     with pytest.raises(DataProblem, match=f"line 1, session 'wild_tool_bench_0': {field}"):
-        wild.index(tmp_path)
+        data.index(tmp_path)
 
 
 def test_a_list_of_sessions(tmp_path: Path) -> None:
     records = [session(), {**session(), "id": "wild_tool_bench_1"}]
     (tmp_path / "Wild-Tool-Bench.jsonl").write_text(json.dumps(records, indent=1, ensure_ascii=False), encoding="utf-8")
-    index = wild.index(tmp_path)
+    index = data.index(tmp_path)
     assert index.differences == (
         "Wild-Tool-Bench.jsonl holds a list instead of JSON Lines; its entries count as lines",
     )
-    assert [wild.load(index, row, "t").payload["session"] for row in index.rows[::4]] == records
+    assert [data.load(index, row, "t").payload["session"] for row in index.rows[::4]] == records
 
 
 # -- Apple MMAU
@@ -478,7 +477,7 @@ def test_the_bundled_data_is_in_the_official_layout(name: str) -> None:
     [
         (gta_layout.atomic, "bench_gta/atomic/mini/dataset.json"),
         (gta_layout.workflow, "bench_gta/workflow/mini/end.json"),
-        (wild_layout.official, "bench_wild/mini/Wild-Tool-Bench.jsonl"),
+        (layout.official, "bench_wild/mini/Wild-Tool-Bench.jsonl"),
         (mmau_layout.official, "bench_mmau/mini/code_contests_regular_20240712.jsonl"),
     ],
 )
@@ -494,9 +493,7 @@ def test_a_record_in_the_official_layout_is_handed_back_as_it_is(
         assert again is record and ways == []
 
 
-@pytest.mark.parametrize(
-    "official", [gta_layout.atomic, gta_layout.workflow, wild_layout.official, mmau_layout.official]
-)
+@pytest.mark.parametrize("official", [gta_layout.atomic, gta_layout.workflow, layout.official, mmau_layout.official])
 def test_what_is_no_record_is_left_to_the_checks(official: Callable[[Any], tuple[Any, list[str]]]) -> None:
     for value in (
         None,

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgauge.agent.dialects.format import ParsedCall, ParsedReply
-from agentgauge.agent.dialects.frames import tag
-from agentgauge.agent.dialects.lenient import read_leniently
+from agentgauge.agent.dialects.lenient import read_leniently, tag
 from tests.dialects.offers import tools
 
 F, G = ParsedCall("f", '{"a": 1}'), ParsedCall("g", "{}")
@@ -158,9 +157,9 @@ PARTS = [
 ]
 PARTS += ["<think></think>", "a <think>", "`a", "```\n</think>\n```a\n</think>\n"]
 HOSTILE = {
-    **{part: part * (1_000_000 // len(part)) for part in PARTS},
-    "thoughts behind an end": "</think>" + "<think>" * 142_000,
-    "ever shorter fences": "\n</think>\n".join("`" * length for length in range(1_400, 2, -1)),
+    **{part: part * (300_000 // len(part)) for part in PARTS},
+    "thoughts behind an end": "</think>" + "<think>" * 43_000,
+    "ever shorter fences": "\n</think>\n".join("`" * length for length in range(800, 2, -1)),
 }
 
 
@@ -168,7 +167,7 @@ HOSTILE = {
 def test_hostile_text_costs_little(text: str) -> None:
     clock = time.process_time()
     assert read_leniently(text, ON_OFFER).calls == ()
-    assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes hours
+    assert time.process_time() - clock < 5  # seconds; a search that is quadratic in the text takes minutes
 
 
 @pytest.mark.parametrize(

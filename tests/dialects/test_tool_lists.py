@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.dialects.registry import OURS, format_of
+from bench_wild.check import TOOL_LISTS, read_tool_lists
 from bench_wild.prompts import convert_tools
-from bench_wild.tool_lists import FILES, read_tool_lists
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = Path(os.environ.get("AGENTGAUGE_WILD_TOOLS") or ROOT.parent / "shared" / "data" / "wild_tools")
@@ -49,7 +49,7 @@ def lists(name: str) -> list[list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("dialect", ["react", *OURS])
-@pytest.mark.parametrize("name", ["bundled", *FILES])
+@pytest.mark.parametrize("name", ["bundled", *TOOL_LISTS])
 def test_every_list_converts_and_renders(name: str, dialect: str) -> None:
     found = lists(name)
     assert len(found) == (16 if name == "bundled" else 256)

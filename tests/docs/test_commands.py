@@ -47,7 +47,6 @@ ELSEWHERE = ("--benchmark-only", "--figures", "--user-model")
 FRAGMENTS = {
     "compare",
     "fetch",
-    "generate accept",
     "generate wild",
     "launch",
     "merge",

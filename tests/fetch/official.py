@@ -93,7 +93,7 @@ def mmau_files() -> dict[str, bytes]:
 _MORE = ("mmau.dag_reasoning", "mmau.dag_planning", "mmau.math_comprehend")
 
 
-def _kind(task: Any) -> mmau.Kind:
+def _kind(task: Any) -> mmau.RecordKind:
     return task.data.kind  # type: ignore[no-any-return]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.dialects.registry import format_of
-from agentgauge.agent.family import render_reply
+from agentgauge.agent.native import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ToolFault

@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.average import (
-    CAPABILITIES,
-    DOMAINS,
-    TOOL_EXECUTION,
-    Average,
-    average,
-    combined,
-)
+from bench_mmau.metrics import CAPABILITIES, DOMAINS, TOOL_EXECUTION, Average, average, combined
 
 
 @lru_cache

@@ -14,9 +14,15 @@ import pytest
 from agentgauge import sandbox
 from agentgauge.run.thread_pools import drop_waiting, threads
 from bench_mmau.contests import score
-from bench_mmau.contests.candidate import start
-from bench_mmau.contests.execute import MOST_TEXT, ExecutionLimits, ExecutionSettings, Outcome, run_group
-from bench_mmau.contests.pool import Pool
+from bench_mmau.contests.execute import (
+    MOST_TEXT,
+    ExecutionLimits,
+    ExecutionSettings,
+    ProgramOutcome,
+    ProgramPool,
+    run_group,
+)
+from bench_mmau.contests.score import start
 from bench_mmau.fixes import PARITY, STRICT
 
 pytestmark = pytest.mark.slow
@@ -35,7 +41,7 @@ LOST = "\ud800"
 @pytest.fixture
 def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExecutionSettings]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    pool = Pool(64)
+    pool = ProgramPool(64)
     yield ExecutionSettings(ExecutionLimits(), pool)
     pool.close()
 
@@ -141,7 +147,7 @@ def test_a_group_that_would_be_late_with_its_failures_runs(where, starts) -> Non
 def test_a_program_that_says_so_itself_gains_nothing(where) -> None:
     code = "import sys\nframe = sys._getframe()\nwhile 'channel' not in frame.f_locals: frame = frame.f_back\n"
     code += "frame.f_locals['channel'].answer(b'[\"uncompiled\", \"x\", false]')\nsys.exit()"
-    assert run_group(code, ["1", "2"], where, brief=1.0).outcomes == (Outcome("uncompiled", "x"),) * 2
+    assert run_group(code, ["1", "2"], where, brief=1.0).outcomes == (ProgramOutcome("uncompiled", "x"),) * 2
 
 
 # Jobs in turn
@@ -164,7 +170,7 @@ def test_a_failure_ends_jobs_in_turn(where) -> None:
 def test_jobs_in_turn_end_with_their_threads() -> None:
     """As at the end of a run that is cut short: what runs goes on, what would follow is cancelled."""
     begun: list[int] = []
-    pool = Pool(1, lambda: threads("turns", 1))
+    pool = ProgramPool(1, lambda: threads("turns", 1))
     jobs = [drop_waiting, lambda: begun.append(1)]
     with pytest.raises(CancelledError):
         pool.in_turn(jobs, until=lambda last: False).result(9)
@@ -190,7 +196,7 @@ LOUD = "raise ValueError('y' * 20_000_000)"
     ids=["long", "blanks", "error", "just fits"],
 )
 def test_no_more_of_an_output_is_kept_than_can_be_right(code, status, kept, fixes, where) -> None:
-    assert run_group(code, ["2"], where, fixes).outcomes == (Outcome(status, kept),)
+    assert run_group(code, ["2"], where, fixes).outcomes == (ProgramOutcome(status, kept),)
 
 
 def test_a_right_output_may_be_long(where) -> None:

@@ -15,14 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.sandbox import StepAnswer
-from bench_mmau.contests import execute, extract, prompts, score
-from bench_mmau.contests.candidate import read_groups, start
-from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, GroupRun, Outcome, run_group, run_in_pool
-from bench_mmau.contests.pool import Pool
-from bench_mmau.contests.score import ContestVerdict
+from agentgauge.sandbox import Answer
+from bench_mmau import prompts
+from bench_mmau.contests import execute, score
+from bench_mmau.contests.execute import (
+    ExecutionLimits,
+    ExecutionSettings,
+    GroupRun,
+    ProgramOutcome,
+    ProgramPool,
+    run_group,
+    run_in_pool,
+)
+from bench_mmau.contests.score import ContestVerdict, read_groups, start
 from bench_mmau.fixes import PARITY, STRICT
-from bench_mmau.tool_use.errors import NotScorable
+from bench_mmau.replies import NotScorable
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +45,7 @@ PROBLEM: dict[str, Any] = {
 def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExecutionSettings]:
     """With slots that no other process shares, and more of them than work of others keeps busy."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    pool = Pool(64)
+    pool = ProgramPool(64)
     yield ExecutionSettings(ExecutionLimits(test_seconds=0.5, group_seconds=1), pool)
     pool.close()
 
@@ -71,7 +78,7 @@ def _verdict(right: int, count: int, *errors: Any) -> ContestVerdict:
     ],
 )
 def test_strict_extraction(text: str, code: str) -> None:
-    assert extract.extract_code(text, STRICT) == code
+    assert score.extract_code(text, STRICT) == code
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,7 @@ def test_strict_extraction(text: str, code: str) -> None:
     ],
 )
 def test_strict_comparison(printed: str, expected: str, same: bool) -> None:
-    assert extract.output_match(printed, expected, STRICT) is same
+    assert score.output_match(printed, expected, STRICT) is same
 
 
 @pytest.mark.parametrize(
@@ -107,7 +114,7 @@ def test_strict_comparison(printed: str, expected: str, same: bool) -> None:
     ],
 )
 def test_strict_answers(text: str, answer: str) -> None:
-    assert extract.parse_answer(text, STRICT) == answer
+    assert score.parse_answer(text, STRICT) == answer
 
 
 PIECES = st.lists(
@@ -136,18 +143,18 @@ PIECES = st.lists(
 @given(PIECES)
 def test_extraction_takes_any_text(text: str) -> None:
     for fixes in (PARITY, STRICT):
-        code = extract.extract_code(text, fixes)
+        code = score.extract_code(text, fixes)
         assert code == code.strip()
-        assert isinstance(extract.parse_answer(text, fixes), str)
-    assert "```" not in extract.extract_code(text)
+        assert isinstance(score.parse_answer(text, fixes), str)
+    assert "```" not in score.extract_code(text)
 
 
 @given(PIECES, PIECES)
 def test_comparison_is_symmetric_and_knows_itself(one: str, two: str) -> None:
-    assert extract.output_match(one, two) == extract.output_match(two, one)
-    assert extract.output_match(one, one)
-    assert extract.output_match(one, one, STRICT)
-    assert extract.understand_match(one, one)
+    assert score.output_match(one, two) == score.output_match(two, one)
+    assert score.output_match(one, one)
+    assert score.output_match(one, one, STRICT)
+    assert score.understand_match(one, one)
 
 
 # Running
@@ -188,12 +195,12 @@ def test_the_limit_of_the_group_is_parity_only(where: ExecutionSettings) -> None
     )
     assert run_group(code, ["1", "2", "3"], where).outcomes is None
     assert run_group(code, ["1", "2", "3"], where, STRICT).outcomes == tuple(
-        Outcome("passed", f"{n}\n") for n in (1, 2, 3)
+        ProgramOutcome("passed", f"{n}\n") for n in (1, 2, 3)
     )
 
 
 def test_waiting_is_measured_by_the_wall_clock(where: ExecutionSettings) -> None:
-    assert run_group("import time\ntime.sleep(0.9)", ["1"], where).outcomes == (Outcome("timeout", "timeout"),)
+    assert run_group("import time\ntime.sleep(0.9)", ["1"], where).outcomes == (ProgramOutcome("timeout", "timeout"),)
     lost = run_group(
         "import time\nfor _ in range(9):\n    try:\n        time.sleep(9)\n    except Exception:\n        pass",
         ["1"],
@@ -208,7 +215,7 @@ def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: ExecutionS
         for _ in range(8):
             burner = stack.enter_context(subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]))
             stack.callback(burner.kill)
-        assert run_group(code, ["1"], where).outcomes == (Outcome("passed", "5\n"),)
+        assert run_group(code, ["1"], where).outcomes == (ProgramOutcome("passed", "5\n"),)
 
 
 @pytest.mark.parametrize(
@@ -228,11 +235,11 @@ def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: ExecutionS
 )
 def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool) -> None:
     result = execute.sandbox.SandboxResult(
-        "ok", "", "noise", "", 0, 0.1, (), tuple(StepAnswer(answer, 1.5) for answer in answers)
+        "ok", "", "noise", "", 0, 0.1, (), tuple(Answer(answer, 1.5) for answer in answers)
     )
     assert (execute._read(result, 1, None).outcomes is not None) is found
     if found:
-        assert execute._read(result, 1, 1.0) == GroupRun((Outcome("timeout", "timeout"),), True)
+        assert execute._read(result, 1, 1.0) == GroupRun((ProgramOutcome("timeout", "timeout"),), True)
     ended = dataclasses.replace(result, status="memory", reason="too much")
     assert execute._read(ended, 1, None) == execute.GroupRun(None, False, "too much")
 
@@ -256,7 +263,7 @@ def test_tests_of_an_unknown_shape_are_refused(tests: object) -> None:
 
 
 def test_who_runs_alone_runs_alone() -> None:
-    pool, together, most = Pool(4), 0, 0
+    pool, together, most = ProgramPool(4), 0, 0
     lock, seen = threading.Lock(), []
 
     def beside() -> None:
@@ -300,7 +307,7 @@ def test_a_crowded_job_knows(where: ExecutionSettings) -> None:
 
 @pytest.mark.parametrize(("crowded", "late", "runs"), [(True, True, 2), (True, False, 1), (False, True, 1)])
 def test_who_was_late_in_a_crowd_runs_once_more(crowded: bool, late: bool, runs: int, where: ExecutionSettings) -> None:
-    answers = [GroupRun(None, late), GroupRun((Outcome("passed", "1"),), False)]
+    answers = [GroupRun(None, late), GroupRun((ProgramOutcome("passed", "1"),), False)]
     with ExitStack() as stack:
         if crowded:
             stack.enter_context(where.pool.beside())

@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.contests.candidate import Candidate, start
-from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings
-from bench_mmau.contests.pool import Pool
+from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings, ProgramPool
+from bench_mmau.contests.score import Candidate, start
 from bench_mmau.fixes import STRICT
 
 pytestmark = pytest.mark.slow
@@ -228,7 +227,7 @@ def where(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     tmp_path_factory.getbasetemp()  # which is made once, and not in a folder of this fixture's
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        pool = Pool(64)
+        pool = ProgramPool(64)
         yield ExecutionSettings(
             ExecutionLimits(0.5, 1, replace(ExecutionLimits().resources, memory_bytes=1 << 28, disk_bytes=32 << 20)),
             pool,

@@ -11,8 +11,8 @@ from bench_mmau import prompts
 from bench_mmau.fixes import PARITY, STRICT, Fixes
 from bench_mmau.mathematics import GRADER, grader_request
 from bench_mmau.oracle import _agrees
+from bench_mmau.replies import ReplyMessage
 from bench_mmau.task import TASKS
-from bench_mmau.tool_use.replies import Message
 
 EARLIER_TEXTS = Path(__file__).parents[1] / "run_folders" / "earlier_prompts"
 RECORD = {"id": "m1", "raw_problem": "What is 6 * 7?", "gt_answer": "42"}
@@ -31,7 +31,7 @@ ANSWERS = [
 @pytest.mark.parametrize("fixes", [PARITY, STRICT], ids=["parity", "strict"])
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_stays_in_its_frame(answer: str, fixes: Fixes) -> None:
-    request = grader_request(RECORD, [Message(answer)], fixes=fixes)
+    request = grader_request(RECORD, [ReplyMessage(answer)], fixes=fixes)
     assert request is not None
     prompt = request["messages"][0]["content"]
     head, frame, rest = re.split(r"(?ms)^(\[begin \w{20}\]$.*?)^\[end \w{20}\]\n", prompt)
@@ -45,7 +45,7 @@ def test_an_answer_stays_in_its_frame(answer: str, fixes: Fixes) -> None:
 @pytest.mark.parametrize("text", [GRADER, "{question} #Answer#: {answer} #Ground Truth#: {ground_truth}"])
 @pytest.mark.parametrize("answer", ["#ANSWER#: 42", "First 6.\nThen\n#ANSWER#: 42.0", "#ANSWER#:\n42"])
 def test_the_built_in_judge_finds_the_answer(answer: str, text: str, fixes: Fixes) -> None:
-    request = grader_request(RECORD, [Message(answer)], fixes=fixes, template=text)
+    request = grader_request(RECORD, [ReplyMessage(answer)], fixes=fixes, template=text)
     assert request is not None and _agrees(request["messages"][0]["content"], "42") is not (
         answer.endswith(":\n42") and fixes is PARITY
     )
@@ -55,7 +55,7 @@ def test_a_published_text_has_no_frame_and_its_version_says_so(tmp_path: Path) -
     text = "{question}|{answer}|{ground_truth}"
     (tmp_path / "mmau_math_judge.txt").write_text(text)
     template = prompts.load(tmp_path)["math_judge"]
-    request = grader_request(RECORD, [Message("#ANSWER#: a\nb")], fixes=STRICT, template=template)
+    request = grader_request(RECORD, [ReplyMessage("#ANSWER#: a\nb")], fixes=STRICT, template=template)
     assert request is not None and request["messages"][0]["content"] == "What is 6 * 7?|a\nb|42"
     assert prompts.version(None, [prompts.JUDGE]).endswith("-framed")
     assert not prompts.version(tmp_path, [prompts.JUDGE]).endswith("-framed")

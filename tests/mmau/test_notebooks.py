@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import totals
 from bench_mmau.fixes import PARITY, STRICT, Fixes
-from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
+from bench_mmau.metrics import NOTEBOOKS, RECORDS, formula
+from bench_mmau.notebooks import cells, execute, score
 from bench_mmau.notebooks.execute import ExecutionLimits, ExecutionSettings, run_cells
-from bench_mmau.tables import NOTEBOOKS, RECORDS, formula
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
+from bench_mmau.replies import NotScorable, StopsOnReply
 from tests.costly import COSTLY
 
 pytestmark = pytest.mark.slow
@@ -172,7 +172,7 @@ def test_figures_become_pictures() -> None:
 def test_outputs(source: str, expected: list[str]) -> None:
     found = run_cells([code(source)], ExecutionSettings())
     assert found.success, found.error
-    assert kinds(outputs.whole(found.cells[0])) == expected
+    assert kinds(execute.whole(found.cells[0])) == expected
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_cells_run_as_in_a_kernel(sources: list[str], expected: list[str] | str)
         assert not found.success and expected in found.error.splitlines()[-1], found
         return
     assert found.success, found.error
-    printed = [text for cell in map(outputs.whole, found.cells) for text in kinds(cell) if text.endswith("\n")]
+    printed = [text for cell in map(execute.whole, found.cells) for text in kinds(cell) if text.endswith("\n")]
     assert len(printed) == len(expected) and all(map(str.__contains__, printed, expected)), printed
 
 
@@ -516,22 +516,24 @@ def test_plotly_figures_are_drawn() -> None:
     output = {
         "output_type": "display_data",
         "metadata": {},
-        "data": {outputs.PLOTLY: {"data": []}, "text/html": "<b>", "image/png": "AA"},
+        "data": {execute.PLOTLY: {"data": []}, "text/html": "<b>", "image/png": "AA"},
     }
-    shown = outputs.organise(
+    shown = execute.organise(
         {"outputs": [output]}, image_expected=True, render=lambda figure: "QQ" if figure == {"data": []} else ""
     )
     assert shown.images == ("data:image/png;base64,AA", "data:image/png;base64,QQ")
-    assert shown.cell["outputs"][0]["data"] == {outputs.PLOTLY: "<image_2>", "image/png": "<image_1>"}
+    assert shown.cell["outputs"][0]["data"] == {execute.PLOTLY: "<image_2>", "image/png": "<image_1>"}
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     def broken(figure: Any) -> str:
-        raise outputs.NoPicture("no browser")
+        raise execute.NoPicture("no browser")
 
-    shown = execute.Execution(True, {"outputs": [{"data": {outputs.PLOTLY: {}}}]})
+    shown = execute.Execution(True, {"outputs": [{"data": {execute.PLOTLY: {}}}]})
     with pytest.raises(NotScorable, match="no browser"):
-        qa.request(record(image_expected=True), cells.Solution(0, (), (), ()), shown, sees=True, render=broken)
+        score.question_request(
+            record(image_expected=True), cells.Solution(0, (), (), ()), shown, sees=True, render=broken
+        )
 
 
 @pytest.mark.parametrize(
@@ -545,7 +547,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 )
 def test_pictures_that_are_no_text(picture: Any, parity: str, strict: str) -> None:
     for fixes, expected in ((PARITY, parity), (STRICT, strict)):
-        shown = outputs.organise({"outputs": [display(image__png=picture)]}, image_expected=True, fixes=fixes)
+        shown = execute.organise({"outputs": [display(image__png=picture)]}, image_expected=True, fixes=fixes)
         assert shown.images == (f"data:image/png;base64,{expected}",)
 
 
@@ -565,13 +567,13 @@ def test_pictures_that_are_no_text(picture: Any, parity: str, strict: str) -> No
 def test_who_is_asked(success: bool, last: bool, sees: bool, image: bool, expected: str | None) -> None:
     solution = cells.Solution(0, ({"role": "user", "content": "Go on."},), (), ())
     execution = execute.Execution(success, {"outputs": []} if last else None)
-    found = qa.request(record(image_expected=image), solution, execution, sees=sees)
+    found = score.question_request(record(image_expected=image), solution, execution, sees=sees)
     assert {None: None, 1: "bare", 2: "asked"}[found and len(found)] == expected
 
 
 def test_braces_in_cells_and_questions_stay() -> None:
     shown = execute.Execution(True, {"outputs": [], "source": "{questions} {cell}"})
-    found = qa.request(record(questions=["{cell}"]), cells.Solution(0, (), (), ()), shown, sees=True)
+    found = score.question_request(record(questions=["{cell}"]), cells.Solution(0, (), (), ()), shown, sees=True)
     assert found is not None
     assert '"source": "{questions} {cell}"' in found[0]["content"] and '["{cell}"]' in found[0]["content"]
 
@@ -594,8 +596,8 @@ def test_braces_in_cells_and_questions_stay() -> None:
     ],
 )
 def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: Any) -> None:
-    assert qa.read_answers(reply, questions=2, fixes=STRICT) == expected
-    assert qa.read_answers(reply) is None
+    assert score.read_answers(reply, questions=2, fixes=STRICT) == expected
+    assert score.read_answers(reply) is None
 
 
 @pytest.mark.parametrize(
@@ -610,14 +612,14 @@ def test_answers_with_the_mistakes_of_models_under_strict(reply: str, expected: 
     ],
 )
 def test_read_answers(reply: str, expected: Any) -> None:
-    assert qa.read_answers(reply) == expected
+    assert score.read_answers(reply) == expected
 
 
 @pytest.mark.parametrize("reply", [None, "[" * 5_000, "1" * 10_000])
 def test_answers_on_which_the_published_evaluator_stops(reply: str | None) -> None:
     with pytest.raises(StopsOnReply):
-        qa.read_answers(reply)
-    assert qa.read_answers(reply, fixes=STRICT) is None
+        score.read_answers(reply)
+    assert score.read_answers(reply, fixes=STRICT) is None
 
 
 # -- retry
@@ -626,20 +628,22 @@ def test_answers_on_which_the_published_evaluator_stops(reply: str | None) -> No
 def test_retry_keeps_the_error_as_it_is_and_the_cells_before() -> None:
     (solution,) = cells.build(record(), [json.dumps([code("1/0")])])
     failed = execute.Execution(False, error="{packages} {error}")
-    messages = retry.request(solution, failed)
+    messages = score.retry_request(solution, failed)
     assert "{packages} {error}" in messages[-1]["content"] and "wordcloud" in messages[-1]["content"]
-    again = retry.replaced(solution, messages, '```json\n[{"cell_type": "code", "source": ["2"]}]\n```')
+    again = score.with_new_cells(solution, messages, '```json\n[{"cell_type": "code", "source": ["2"]}]\n```')
     assert again.given == solution.given and [cell["source"] for cell in again.generated] == [["2\n"]]
     assert again.messages[-1]["content"] == '[{"cell_type": "code", "source": ["2"]}]'
-    assert retry.replaced(solution, messages, "sorry") == solution
+    assert score.with_new_cells(solution, messages, "sorry") == solution
 
 
 def test_strict_retries_what_could_not_be_read() -> None:
     assert cells.build(record(), ["sorry"]) == ()
     (solution,) = cells.build(record(), ["sorry"], fixes=STRICT)
     failed = execute.run(solution, fixes=STRICT)
-    assert retry.needed(failed) and failed.error == cells.UNREADABLE
-    again = retry.replaced(solution, retry.request(solution, failed), json.dumps([code("print(1)")]), fixes=STRICT)
+    assert score.needs_retry(failed) and failed.error == cells.UNREADABLE
+    again = score.with_new_cells(
+        solution, score.retry_request(solution, failed), json.dumps([code("print(1)")]), fixes=STRICT
+    )
     last = execute.run(again, fixes=STRICT).last_cell
     assert last and [output["text"] for output in last["outputs"]] == ["1\n"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from agentgauge.run.thread_pools import drop_waiting, in_cpu_slot, processors
 from bench_mmau import run
-from bench_mmau.contests import pool
+from bench_mmau.contests import execute as contest_execute
 from bench_mmau.notebooks import execute
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import asyncio, json, sys, time
 from bench_mmau import run
-from bench_mmau.contests import pool
+from bench_mmau.contests import execute as contests
 from bench_mmau.notebooks import execute
 from agentgauge.run import thread_pools
 
-thread_pools.processors = pool.processors = lambda: 2  # whatever this machine has
+thread_pools.processors = contests.processors = lambda: 2  # whatever this machine has
 spans = []
 
 def work(*_, **__):
@@ -62,7 +62,7 @@ def test_three_workers_run_no_more_notebooks_and_conversions_at_a_time_than_ther
 def held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Notebooks, contests and conversions that go on until they are let go."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(pool, "_made", [])
+    monkeypatch.setattr(contest_execute, "_made", [])
     event = threading.Event()
 
     def wait(*args: object, **options: object) -> None:
@@ -101,7 +101,10 @@ def test_at_the_end_of_a_run_that_is_cut_short_what_has_not_begun_is_given_up(he
         wait()
 
     async def scene() -> None:
-        waiting = [asyncio.wrap_future(pool.shared().submit(lambda number=number: job(number))) for number in range(50)]
+        waiting = [
+            asyncio.wrap_future(contest_execute.shared_pool().submit(lambda number=number: job(number)))
+            for number in range(50)
+        ]
         await asyncio.sleep(0.1)
         drop_waiting()
         event.set()

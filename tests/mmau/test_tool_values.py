@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_mmau.fixes import PARITY, STRICT
-from bench_mmau.tool_use import metric as tool_use
-from bench_mmau.tool_use.calls import compare_calls, detailed
-from bench_mmau.tool_use.errors import NotScorable, StopsOnReply
-from bench_mmau.tool_use.replies import Call, Message
-from bench_mmau.tool_use.values import (
+from bench_mmau.replies import NotScorable, ReplyCall, ReplyMessage, StopsOnReply
+from bench_mmau.tool_use import score as tool_use
+from bench_mmau.tool_use.calls import (
     LEVELS,
     STOP_WORDS,
     WHOLE_STOP_WORDS,
     bag_of_words,
+    compare_calls,
     date_match,
     default_match,
+    detailed,
     normalise,
     same_arguments,
     same_value,
@@ -35,8 +35,8 @@ JSON = st.recursive(
 )
 
 
-def call(name: str, arguments: Any) -> Call:
-    return Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+def call(name: str, arguments: Any) -> ReplyCall:
+    return ReplyCall(name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 # -- values
@@ -239,9 +239,9 @@ def test_arguments_that_cannot_be_decoded_do_not_match(arguments: str, stops: bo
     for fixes in (PARITY, STRICT):
         if stops and fixes is PARITY:
             with pytest.raises(StopsOnReply):
-                compare_calls([Call("a", arguments)], [call("a", {})], fixes=fixes)
+                compare_calls([ReplyCall("a", arguments)], [call("a", {})], fixes=fixes)
         else:
-            assert not compare_calls([Call("a", arguments)], [call("a", {})], fixes=fixes)
+            assert not compare_calls([ReplyCall("a", arguments)], [call("a", {})], fixes=fixes)
 
 
 @pytest.mark.parametrize("depth", [200, 900, 100_000])
@@ -293,20 +293,20 @@ PING = {"name": "ping", "arguments": {"h": 1}}
 @pytest.mark.parametrize(
     ("target", "reply", "parity", "strict"),
     [
-        (record("Done.", PING), Message("Done."), True, False),
-        (record("Done.", PING), Message("Done.", (call("pong", {}),)), True, False),
-        (record("Done.", PING), Message("Done.", (call("ping", {"h": 1}),)), True, True),
-        (record("Done.", PING), Message("Other.", (call("ping", {"h": 1}),)), True, True),
-        (record("Done."), Message("Done.", (call("pong", {}),)), True, False),
-        (record("Done."), Message("Done. "), False, True),
-        (record("Done."), Message("Done."), True, True),
-        (record(""), Message(""), False, False),
-        (record("Done."), Message(None), False, False),
+        (record("Done.", PING), ReplyMessage("Done."), True, False),
+        (record("Done.", PING), ReplyMessage("Done.", (call("pong", {}),)), True, False),
+        (record("Done.", PING), ReplyMessage("Done.", (call("ping", {"h": 1}),)), True, True),
+        (record("Done.", PING), ReplyMessage("Other.", (call("ping", {"h": 1}),)), True, True),
+        (record("Done."), ReplyMessage("Done.", (call("pong", {}),)), True, False),
+        (record("Done."), ReplyMessage("Done. "), False, True),
+        (record("Done."), ReplyMessage("Done."), True, True),
+        (record(""), ReplyMessage(""), False, False),
+        (record("Done."), ReplyMessage(None), False, False),
     ],
 )
-def test_text_and_calls(target: dict[str, Any], reply: Message, parity: bool, strict: bool) -> None:
-    assert tool_use.judge(target, [reply]).passed == parity
-    assert tool_use.judge(target, [reply], fixes=STRICT).passed == strict
+def test_text_and_calls(target: dict[str, Any], reply: ReplyMessage, parity: bool, strict: bool) -> None:
+    assert tool_use.judge_calls(target, [reply]).passed == parity
+    assert tool_use.judge_calls(target, [reply], fixes=STRICT).passed == strict
 
 
 @pytest.mark.parametrize(
@@ -314,17 +314,17 @@ def test_text_and_calls(target: dict[str, Any], reply: Message, parity: bool, st
     [
         (record("", PING), None, "parsing_error"),
         (record("", PING), [], "no_reply"),
-        (record("", PING), [Message("")], "no_reply"),
-        (record("", PING), [Message("Hi")], "no_call"),
-        (record("Hello"), [Message("Hi")], "wrong_text"),
-        (record("Hello"), [Message("", (call("ping", {}),))], "needless_call"),
-        (record("", PING, PING), [Message("", (call("ping", {"h": 1}),))], "wrong_number_of_calls"),
-        (record("", PING), [Message("", (call("ping", {"h": 2}),))], "wrong_arguments"),
-        (record("", PING), [Message("", (call("pong", {"h": 1}),))], "wrong_tool"),
+        (record("", PING), [ReplyMessage("")], "no_reply"),
+        (record("", PING), [ReplyMessage("Hi")], "no_call"),
+        (record("Hello"), [ReplyMessage("Hi")], "wrong_text"),
+        (record("Hello"), [ReplyMessage("", (call("ping", {}),))], "needless_call"),
+        (record("", PING, PING), [ReplyMessage("", (call("ping", {"h": 1}),))], "wrong_number_of_calls"),
+        (record("", PING), [ReplyMessage("", (call("ping", {"h": 2}),))], "wrong_arguments"),
+        (record("", PING), [ReplyMessage("", (call("pong", {"h": 1}),))], "wrong_tool"),
     ],
 )
-def test_labels(target: dict[str, Any], messages: list[Message] | None, label: str) -> None:
-    verdict = tool_use.judge(target, messages)
+def test_labels(target: dict[str, Any], messages: list[ReplyMessage] | None, label: str) -> None:
+    verdict = tool_use.judge_calls(target, messages)
     assert (verdict.passed, verdict.labels) == (False, (label,))
     assert "\n  expected: " in verdict.explanation
 
@@ -334,4 +334,4 @@ def test_labels(target: dict[str, Any], messages: list[Message] | None, label: s
 )
 def test_a_record_without_a_proper_target_is_refused(target: Any) -> None:
     with pytest.raises(NotScorable, match="target"):
-        tool_use.judge({"id": "r", "target_message": target}, [Message("x")])
+        tool_use.judge_calls({"id": "r", "target_message": target}, [ReplyMessage("x")])

@@ -1,4 +1,4 @@
-"""The published metrics of Apple MMAU, from what the product makes of verdicts: the columns of ``bench_mmau.tables``
+"""The published metrics of Apple MMAU, from what the product makes of verdicts: the columns of ``bench_mmau.metrics``
 and the counters below them."""
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.estimate import totals
-from bench_mmau import tables
-from bench_mmau.average import Verdict, average
+from bench_mmau import metrics
 from bench_mmau.contests.score import ContestVerdict, needs_retry
-from bench_mmau.judging import retry_values
+from bench_mmau.metrics import RecordVerdict, average
+from bench_mmau.score import retry_values
 
 Row = Mapping[str, float | None]
 
@@ -20,12 +20,12 @@ class NoValue(Exception):
     """There is no value where the original stops: nothing is reported in silence."""
 
 
-def summed(verdicts: Iterable[Verdict]) -> dict[str, float]:
-    return totals({**one.values, tables.RECORDS: 1.0} for one in verdicts)
+def summed(verdicts: Iterable[RecordVerdict]) -> dict[str, float]:
+    return totals({**one.values, metrics.RECORDS: 1.0} for one in verdicts)
 
 
-def row(columns: Sequence[tables.Column], verdicts: Iterable[Verdict]) -> Row:
-    return tables.formula(columns).compute(summed(verdicts))
+def row(columns: Sequence[metrics.TableColumn], verdicts: Iterable[RecordVerdict]) -> Row:
+    return metrics.formula(columns).compute(summed(verdicts))
 
 
 def share(value: float | None) -> float:
@@ -35,9 +35,9 @@ def share(value: float | None) -> float:
     return value / 100
 
 
-def tool_use_execution(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    found, sums = row(tables.TOOLS, verdicts), summed(verdicts)
-    rates = {name: 0.0 if found[name] is None else share(found[name]) for name, _, below in tables.TOOLS if below}
+def tool_use_execution(verdicts: Sequence[RecordVerdict]) -> dict[str, float]:
+    found, sums = row(metrics.TOOLS, verdicts), summed(verdicts)
+    rates = {name: 0.0 if found[name] is None else share(found[name]) for name, _, below in metrics.TOOLS if below}
     if not verdicts:  # another set of keys [Q2]
         return {
             "accuracy": rates["Accuracy"],
@@ -61,8 +61,8 @@ def tool_use_execution(verdicts: Sequence[Verdict]) -> dict[str, float]:
     }
 
 
-def tool_use_plan(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    found = row(tables.PLANS, verdicts)
+def tool_use_plan(verdicts: Sequence[RecordVerdict]) -> dict[str, float]:
+    found = row(metrics.PLANS, verdicts)
     return {
         "accuracy": share(found["Accuracy"]),
         "instruction_following_error": share(found["Format Errors"]),
@@ -70,8 +70,8 @@ def tool_use_plan(verdicts: Sequence[Verdict]) -> dict[str, float]:
     }
 
 
-def math_metric(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    found, sums = row(tables.MATH, verdicts), summed(verdicts)
+def math_metric(verdicts: Sequence[RecordVerdict]) -> dict[str, Any]:
+    found, sums = row(metrics.MATH, verdicts), summed(verdicts)
     return {
         "number_of_examples": len(verdicts),
         "accuracy": 0.0 if found["Accuracy"] is None else share(found["Accuracy"]),
@@ -84,7 +84,7 @@ def math_metric(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 def code_contests(verdicts: Sequence[ContestVerdict], ids: Sequence[str], *, debug: bool) -> dict[str, Any]:
     """``ids``: those of the verdicts' records."""
-    found = row(tables.CONTESTS, verdicts)
+    found = row(metrics.CONTESTS, verdicts)
     result: dict[str, Any] = {
         "pass_rate": share(found["Pass Rate"]),
         "average_score": share(found["Average Score"]),
@@ -116,7 +116,7 @@ def code_contests_retry(
         raise NoValue
     tries = iter(retried)
     values = [retry_values(one.values["solved"], next(tries) if needs_retry(one) else None) for one in first]
-    found = tables.formula(tables.RETRY).compute(totals(values))
+    found = metrics.formula(metrics.RETRY).compute(totals(values))
     return {
         **code_contests(retried, ids, debug=True),
         "pass_rate": share(found["Pass Rate"]),
@@ -125,8 +125,8 @@ def code_contests_retry(
     }
 
 
-def code_contests_understand(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    found = row(tables.PARSING, verdicts)
+def code_contests_understand(verdicts: Sequence[RecordVerdict]) -> dict[str, float]:
+    found = row(metrics.PARSING, verdicts)
     return {
         "accuracy": share(found["Accuracy"]),
         "valid_ans_rate": share(found["Valid Answers"]),
@@ -134,9 +134,9 @@ def code_contests_understand(verdicts: Sequence[Verdict]) -> dict[str, float]:
     }
 
 
-def code_kaggle(verdicts: Sequence[Verdict]) -> dict[str, float]:
+def code_kaggle(verdicts: Sequence[RecordVerdict]) -> dict[str, float]:
     """The original has NaN where ours has no value, and where a turn has no questions [Q31]."""
-    found, sums = row(tables.NOTEBOOKS, verdicts), summed(verdicts)
+    found, sums = row(metrics.NOTEBOOKS, verdicts), summed(verdicts)
     parts = {
         "": verdicts,
         "text_": [one for one in verdicts if not one.values["image"]],
@@ -158,10 +158,10 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else share(value)
 
 
-def _per_response(verdicts: Sequence[Verdict]) -> float:
+def _per_response(verdicts: Sequence[RecordVerdict]) -> float:
     if not all(one.values["questions"] for one in verdicts):
         return math.nan
-    return _or_nan(row(tables.NOTEBOOKS, verdicts)["Per Response"])
+    return _or_nan(row(metrics.NOTEBOOKS, verdicts)["Per Response"])
 
 
 def aggregate(metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import Client, Message, Unreadable, read
+from bench_mmau.replies import Client, NotScorable, ReplyMessage, Unreadable, read
 from tests.parity.mmau_metrics import NoValue
 
 EXACT = 1e-9
@@ -34,7 +33,7 @@ class Canned:
         self._replies: Iterator[str] = iter(described.get("replies", []))
         self.asked: list[Sequence[Mapping[str, Any]]] = []
 
-    def answer(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    def answer(self, messages: Sequence[Mapping[str, Any]]) -> list[ReplyMessage]:
         self.asked.append(messages)
         return read(next(self._replies), self.client)
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from agentgauge.agent.convert import convert
+from agentgauge.agent.dialect import convert
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Tool
 from tests.every import every

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.actions import CallError, Finish
+from agentgauge.agent.dialect import CallError, Finish
 from agentgauge.agent.react import React, parse
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest

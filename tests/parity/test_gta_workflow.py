@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.agent.actions import Action, Call, CallError, Finish
+from agentgauge.agent.dialect import Action, Call, CallError, Finish
 from agentgauge.agent.loop import Exchange
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import object_entries

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.contests import candidate, extract, prompts, score
+from bench_mmau import prompts
+from bench_mmau.contests import score
 from bench_mmau.contests.execute import ExecutionLimits, ExecutionSettings
-from bench_mmau.tool_use.replies import Client, contents, read
+from bench_mmau.replies import Client, contents, read
 from tests.every import every
 from tests.parity.golden import cases, listed, met, needs
 from tests.parity.mmau_metrics import code_contests, code_contests_retry, code_contests_understand
@@ -124,7 +125,7 @@ def _whole(case: dict[str, Any], where: ExecutionSettings) -> None:
 
 
 def _run(args: Mapping[str, Any], where: ExecutionSettings) -> dict[str, Any]:
-    found = candidate.start(args["code"], args["problem"], where)()
+    found = score.start(args["code"], args["problem"], where)()
     return {"passed": found.passed, "score": found.score, "errors": found.errors}
 
 
@@ -146,10 +147,10 @@ def test_endless_programs_under_the_limits_of_the_reference() -> None:
 
 
 _OPS = {
-    "contests.extract_code": lambda args: extract.extract_code(args["text"]),
-    "contests.parse_answer": lambda args: extract.parse_answer(args["text"]),
-    "contests.output_match": lambda args: extract.output_match(args["pred"], args["expected"]),
-    "contests.understand_match": lambda args: extract.understand_match(args["pred"], args["expected"]),
+    "contests.extract_code": lambda args: score.extract_code(args["text"]),
+    "contests.parse_answer": lambda args: score.parse_answer(args["text"]),
+    "contests.output_match": lambda args: score.output_match(args["pred"], args["expected"]),
+    "contests.understand_match": lambda args: score.understand_match(args["pred"], args["expected"]),
 }
 
 

@@ -16,15 +16,8 @@ from agentgauge.core.errors import DataProblem
 from bench_mmau import data
 from bench_mmau.data import CONTESTS
 from bench_mmau.fixes import STRICT
+from bench_mmau.replies import Client, ReplyMessage, Unreadable, format_target, parse, read
 from bench_mmau.run import response_records
-from bench_mmau.tool_use.replies import (
-    Client,
-    Message,
-    Unreadable,
-    format_target,
-    parse,
-    read,
-)
 from tests.costly import COSTLY
 from tests.every import every
 from tests.parity.golden import cases, met, needs
@@ -40,7 +33,7 @@ CLIENTS: Mapping[str, Client] = {
 }
 
 
-def shown(message: Message) -> dict[str, Any]:
+def shown(message: ReplyMessage) -> dict[str, Any]:
     calls = (
         None if message.calls is None else [{"name": call.name, "arguments": call.arguments} for call in message.calls]
     )
@@ -123,7 +116,7 @@ def test_a_response_that_is_no_json_object_is_unreadable(stored: Any, client: Cl
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "gemini"])
 def test_a_stored_error_is_an_empty_message(client: Client) -> None:
-    assert read('{"error": "Exceed max retries of rate limiting error"}', client) == [Message("")]
+    assert read('{"error": "Exceed max retries of rate limiting error"}', client) == [ReplyMessage("")]
 
 
 @pytest.mark.parametrize(
@@ -174,4 +167,4 @@ def keyed(inner: Any) -> Any:
 def test_whatever_is_stored_is_read_or_unreadable(value: Any) -> None:
     for client in get_args(Client):
         with suppress(Unreadable):
-            assert all(isinstance(message, Message) for message in parse(value, client))
+            assert all(isinstance(message, ReplyMessage) for message in parse(value, client))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.notebooks import cells, execute, outputs, qa, retry, score
-from bench_mmau.tool_use.replies import Client, read, record_id
+from bench_mmau.notebooks import cells, execute, score
+from bench_mmau.replies import Client, read, record_id
 from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import code_kaggle
@@ -40,9 +40,9 @@ def _executed(case: Mapping[str, Any], generator: Canned) -> list[_Pairs]:
     if case["metric"] == "code_kaggle_retry":
         for pairs in found:
             for place, (solution, execution) in enumerate(pairs):
-                if retry.needed(execution):
-                    messages = retry.request(solution, execution)
-                    again = retry.replaced(solution, messages, generator.text(messages))
+                if score.needs_retry(execution):
+                    messages = score.retry_request(solution, execution)
+                    again = score.with_new_cells(solution, messages, generator.text(messages))
                     pairs[place] = (again, execute.run(again))
     return found
 
@@ -57,8 +57,8 @@ def _metric(case: Mapping[str, Any], generator: Canned, grader: Canned) -> dict[
     for record, pairs in zip(case["input"]["responses"], _executed(case, generator), strict=True):
         answered = []
         for solution, execution in pairs:
-            messages = qa.request(record, solution, execution, sees=_is_multimodal(grader.name))
-            answers = None if messages is None else qa.read_answers(grader.text(messages), record_id(record))
+            messages = score.question_request(record, solution, execution, sees=_is_multimodal(grader.name))
+            answers = None if messages is None else score.read_answers(grader.text(messages), record_id(record))
             answered.append(score.AnsweredSolution(execution.success, answers))
         verdicts.append(score.judge(record, answered))
     return code_kaggle(verdicts)
@@ -111,7 +111,7 @@ def _without_id(cell: Any) -> Any:
 
 
 def _organise(cell: Any, image_expected: bool) -> dict[str, Any]:
-    shown = outputs.organise(cell, image_expected=image_expected)
+    shown = execute.organise(cell, image_expected=image_expected)
     return {"cell": shown.cell, "images": list(shown.images), "image_part_types": ["image_url"] * len(shown.images)}
 
 

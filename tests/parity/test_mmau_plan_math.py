@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from bench_mmau import mathematics as math_task
-from bench_mmau import plans as plan
-from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, STRICT, Fixes
-from bench_mmau.tool_use.errors import NotScorable
-from bench_mmau.tool_use.replies import Message, read
+from bench_mmau.metrics import RecordVerdict
+from bench_mmau.replies import NotScorable, ReplyMessage, read
+from bench_mmau.tool_use import score as plan
 from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import math_metric, tool_use_plan
@@ -27,7 +26,7 @@ pytestmark = needs("mmau")
 
 def plan_metric(case: Mapping[str, Any]) -> dict[str, float]:
     return tool_use_plan(
-        [plan.judge(record, read(record["response"], client(case))) for record in case["input"]["responses"]]
+        [plan.judge_plan(record, read(record["response"], client(case))) for record in case["input"]["responses"]]
     )
 
 
@@ -52,17 +51,17 @@ def test_spellings_of_the_choice(text: str, parity: int | None, strict: int | No
 
 
 def test_plan_under_strict() -> None:
-    assert plan.judge({"target_plan_number": "3"}, [Message("Chosen Plan: 3")], fixes=STRICT).passed
-    assert plan.judge({"target_plan_number": 3}, [Message(None)], fixes=STRICT).labels == ("format_error",)
+    assert plan.judge_plan({"target_plan_number": "3"}, [ReplyMessage("Chosen Plan: 3")], fixes=STRICT).passed
+    assert plan.judge_plan({"target_plan_number": 3}, [ReplyMessage(None)], fixes=STRICT).labels == ("format_error",)
     for record in ({}, {"target_plan_number": "three"}):
         with pytest.raises(NotScorable, match="whole number"):
-            plan.judge(record, [Message("Chosen Plan: 3")], fixes=STRICT)
+            plan.judge_plan(record, [ReplyMessage("Chosen Plan: 3")], fixes=STRICT)
 
 
 @pytest.mark.parametrize("fixes", [PARITY, STRICT])
 def test_a_plan_number_of_too_many_digits_is_one_format_error(fixes: Fixes) -> None:
     """Python converts no number of more than 4,300 digits."""
-    found = plan.judge({"target_plan_number": 3}, [Message("Chosen Plan: " + "3" * 5000)], fixes=fixes)
+    found = plan.judge_plan({"target_plan_number": 3}, [ReplyMessage("Chosen Plan: " + "3" * 5000)], fixes=fixes)
     assert (found.values, found.labels) == ({"right": 0, "format_error": 1}, ("format_error",))
 
 
@@ -75,12 +74,14 @@ def test_plan(case: Mapping[str, Any]) -> None:
 # -- mathematics
 
 
-def graded(record: Mapping[str, Any], messages: Sequence[Message], grader: Callable[[Any], str | None]) -> Verdict:
+def graded(
+    record: Mapping[str, Any], messages: Sequence[ReplyMessage], grader: Callable[[Any], str | None]
+) -> RecordVerdict:
     request = math_task.grader_request(record, messages)
     return math_task.graded(record, grader(request["messages"]) or "") if request else math_task.unanswered()
 
 
-def judged(case: Mapping[str, Any], grader: Canned) -> list[Verdict]:
+def judged(case: Mapping[str, Any], grader: Canned) -> list[RecordVerdict]:
     records = case["input"]["responses"]
     return [graded(record, read(record["response"], client(case)), grader.text) for record in records]
 
@@ -151,7 +152,7 @@ RECORD: dict[str, Any] = {"id": "m", "raw_problem": "1+1? {answer}", "gt_answer"
 )
 def test_the_grader_sees_the_plain_answer_under_strict(text: str, answer: str) -> None:
     request = math_task.grader_request(
-        RECORD, [Message(text)], fixes=STRICT, template="{question}|{answer}|{ground_truth}"
+        RECORD, [ReplyMessage(text)], fixes=STRICT, template="{question}|{answer}|{ground_truth}"
     )
     assert request == {
         "id": "m",
@@ -198,11 +199,11 @@ def test_an_unanswered_problem_is_wrong_under_strict_and_an_ungradable_one_leave
 
 @pytest.mark.parametrize("text", ["no answer", None])
 def test_an_answer_without_the_marker_is_not_sent_to_the_grader(text: str | None) -> None:
-    assert math_task.grader_request(RECORD, [Message(text)], fixes=STRICT) is None
+    assert math_task.grader_request(RECORD, [ReplyMessage(text)], fixes=STRICT) is None
 
 
 @pytest.mark.parametrize("field", ["raw_problem", "gt_answer"])
 def test_a_record_without_problem_or_answer_is_refused(field: str) -> None:
     record = {name: value for name, value in RECORD.items() if name != field}
     with pytest.raises(NotScorable, match=field):
-        math_task.grader_request(record, [Message("#ANSWER#: 2")])
+        math_task.grader_request(record, [ReplyMessage("#ANSWER#: 2")])

@@ -8,11 +8,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from bench_mmau.average import Verdict
-from bench_mmau.tool_use import metric as tool_use
-from bench_mmau.tool_use.calls import compare_calls, detailed
-from bench_mmau.tool_use.replies import Call, Client, Message, Unreadable, read
-from bench_mmau.tool_use.values import LEVELS, bag_of_words, date_match, default_match, normalise, same_arguments, trim
+from bench_mmau.metrics import RecordVerdict
+from bench_mmau.replies import Client, ReplyCall, ReplyMessage, Unreadable, read
+from bench_mmau.tool_use import score as tool_use
+from bench_mmau.tool_use.calls import (
+    LEVELS,
+    bag_of_words,
+    compare_calls,
+    date_match,
+    default_match,
+    detailed,
+    normalise,
+    same_arguments,
+    trim,
+)
 from tests.every import every
 from tests.parity.golden import cases, met, needs
 from tests.parity.mmau_metrics import tool_use_execution
@@ -21,11 +30,11 @@ from tests.parity.mmau_vectors import EXACT, REFUSED, client
 pytestmark = needs("mmau")
 
 
-def verdicts(case: Mapping[str, Any]) -> list[Verdict]:
-    return [tool_use.judge(record, messages(record, client(case))) for record in case["input"]["responses"]]
+def verdicts(case: Mapping[str, Any]) -> list[RecordVerdict]:
+    return [tool_use.judge_calls(record, messages(record, client(case))) for record in case["input"]["responses"]]
 
 
-def messages(record: Mapping[str, Any], client: Client) -> list[Message] | None:
+def messages(record: Mapping[str, Any], client: Client) -> list[ReplyMessage] | None:
     with suppress(Unreadable):
         return read(record["response"], client)
     return None
@@ -40,8 +49,10 @@ def test_metric(case: Mapping[str, Any]) -> None:
         assert all(bool(one.labels) == bool(one.explanation) == (not one.passed) for one in found)
 
 
-def calls(given: Sequence[Mapping[str, Any]]) -> list[Call]:
-    return [Call(one["name"], text if isinstance(text := one["arguments"], str) else json.dumps(text)) for one in given]
+def calls(given: Sequence[Mapping[str, Any]]) -> list[ReplyCall]:
+    return [
+        ReplyCall(one["name"], text if isinstance(text := one["arguments"], str) else json.dumps(text)) for one in given
+    ]
 
 
 def building_block(op: str, args: Mapping[str, Any]) -> Any:

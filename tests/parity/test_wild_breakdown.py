@@ -7,8 +7,8 @@ from typing import Any
 
 from agentgauge.core.capabilities import Breakdown
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
-from bench_wild.release2025.breakdown import breakdowns
 from bench_wild.score import score_task
+from bench_wild.tables import breakdowns
 from tests.parity.golden import listed, load, needs
 from tests.parity.test_wild_score import result_of, sessions
 from tests.parity.wild_runs import RUNS

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_wild.data import Session, build_session, gold_nodes
-from bench_wild.matching.graph import Graph
-from bench_wild.matching.matcher import GraphMatcher
+from bench_wild.graph import Graph, GraphMatcher
 from bench_wild.prompts import convert_tools
-from bench_wild.run import FAILED, Answer, solve, with_inputs
+from bench_wild.run import FAILED, ModelAnswer, solve, with_inputs
 from tests.every import every
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters, vector
 from tests.parity.wild_runs import RUNS
@@ -67,13 +66,13 @@ class Script:
         self.requests: list[list[dict[str, Any]]] = []
         self.tools: Any = None
 
-    async def ask(self, messages: Any, tools: Any) -> Answer:
+    async def ask(self, messages: Any, tools: Any) -> ModelAnswer:
         self.requests.append(copy.deepcopy(list(messages)))
         self.tools = tools
         reply = self.replies[len(self.requests) - 1]
         if "raise" in reply:
             raise RuntimeError(reply["raise"])
-        return Answer(reply["content"], reply["tool_calls"], reply["reasoning_content"], 0.5, 100, 10)
+        return ModelAnswer(reply["content"], reply["tool_calls"], reply["reasoning_content"], 0.5, 100, 10)
 
 
 def play(session: Session, position: int, replies: Sequence[Mapping[str, Any]], **options: Any) -> tuple[Any, Script]:

@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 from agentgauge.core.estimate import estimate, totals
+from bench_wild.arguments import check, check_schema, edit_ratio, find_tool, is_chinese, rouge_l, same_text, segmented
 from bench_wild.data import RecordProblem, Session, build_session
+from bench_wild.evaluator2025 import CallsReply, SoftVerdict, judge_softly
 from bench_wild.files import reference_stop, score_files, write_result_lines
 from bench_wild.fixes import PARITY
 from bench_wild.labels import MIXED, PARALLEL, SEQUENTIAL
-from bench_wild.matching.arguments import check, check_schema, find_tool
-from bench_wild.matching.strings import edit_ratio, is_chinese, rouge_l, same_text, segmented
 from bench_wild.metrics import STRUCTURED, formula, official, session_values, task_values
-from bench_wild.release2025.evaluator import Reply, SoftVerdict, judge_softly
-from bench_wild.score import Verdict, judge, score_task
+from bench_wild.score import TurnVerdict, judge, score_task
 from bench_wild.steps import read_steps
 from tests.every import every
 from tests.parity.golden import WHOLE, cases, listed, load, needs, parameters, vector
@@ -61,7 +60,7 @@ def results() -> list[dict[str, Any]]:
 
 @every("case", cases("wild", "string_cases.json", WHOLE))
 def test_text(case: Mapping[str, Any]) -> None:
-    from bench_wild.matching.strings import compare_text
+    from bench_wild.arguments import compare_text
 
     predicted, gold = case["predicted"], case["gold"]
     assert compare_text(predicted, gold, "p") == case["result"]
@@ -92,7 +91,7 @@ def test_arguments(case: Mapping[str, Any]) -> None:
 # -- expected_results.json, expected_metrics.json, record_shapes.json
 
 
-def as_expected(verdict: Verdict) -> dict[str, Any]:
+def as_expected(verdict: TurnVerdict) -> dict[str, Any]:
     """A verdict in the words of expected_results.json."""
     steps = {}
     for step in verdict.steps:
@@ -323,7 +322,7 @@ def run_session_of(session: Session, script: Any) -> Any:
 def soft(id: str, position: int) -> SoftVerdict:
     session, result = sessions()[id], result_of(id, position)
     return judge_softly(
-        [Reply(step.calls) for step in read_steps(result["inference_log"])],
+        [CallsReply(step.calls) for step in read_steps(result["inference_log"])],
         session.tasks[position].answer_list,
         session.tools,
         action_correct=result["action_name_label"] == "correct",

@@ -8,9 +8,9 @@ from typing import Any
 
 from bench_wild.data import Session, WildTask
 from bench_wild.fixes import PARITY
-from bench_wild.run import Answer, solve
-from bench_wild.score import Verdict, judge
-from bench_wild.steps import CORRECT, ERROR, Call
+from bench_wild.run import ModelAnswer, solve
+from bench_wild.score import TurnVerdict, judge
+from bench_wild.steps import CORRECT, ERROR, LoggedCall
 
 RUNS = ("sessions.json", "model_scripts.json")
 """The sessions and the replies that the other files' results come from."""
@@ -30,12 +30,12 @@ def run_scripted(
     sent: list[list[Any]] = []
     replies: Iterator[Mapping[str, Any]] = iter(script)
 
-    async def ask(messages: Sequence[Any], tools: Sequence[Mapping[str, Any]]) -> Answer:
+    async def ask(messages: Sequence[Any], tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
         sent.append(copy.deepcopy(list(messages)))
         reply = next(replies)
         if "raise" in reply:
             raise RequestFails(reply["raise"])
-        return Answer(
+        return ModelAnswer(
             reply["content"], reply["tool_calls"], reply["reasoning_content"], SECONDS, PROMPT_TOKENS, COMPLETION_TOKENS
         )
 
@@ -70,7 +70,7 @@ def score_line(session: Session, line: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
+def _with_labels(result: Mapping[str, Any], verdict: TurnVerdict) -> dict[str, Any]:
     log = {key: value for key, value in result["inference_log"].items() if not key.startswith("step_")}
     for step in verdict.steps:
         entry = dict(result["inference_log"][step.key])
@@ -94,5 +94,5 @@ def _with_labels(result: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
     return {**labels, **rest, "is_optimal": verdict.optimal, "inference_log": log}
 
 
-def _call(call: Mapping[str, Any]) -> Call:
-    return Call(call["function"]["name"], call["function"]["arguments"])
+def _call(call: Mapping[str, Any]) -> LoggedCall:
+    return LoggedCall(call["function"]["name"], call["function"]["arguments"])

@@ -234,7 +234,7 @@ def test_a_judge_that_sends_nothing_is_at_fault(tmp_path):
 BAD = [
     ("math_standard", ["{broken"], "damaged in line 1"),
     ("math_standard", [[1]], "line 1: must be a JSON object"),
-    ("math_standard", [{**made.mathematics(1), "id": ""}], "id (or deliverable_id) must be a text, not ''"),
+    ("math_standard", [{**made.mathematics(1), "id": ""}], "id (or deliverable_id) must be a string, not ''"),
     ("math_standard", [made.mathematics(1), made.mathematics(1)], "the id 'm1' occurs twice"),
     (
         "math_standard",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench_mmau.average import CAPABILITIES, DOMAINS, TOOL_EXECUTION, average
+from bench_mmau.metrics import CAPABILITIES, DOMAINS, TOOL_EXECUTION, average
 from tests.reports.test_footnotes import FILES
 
 Finding = tuple[str, str, str]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import combinations, groupby
 
 from bench_wild.data import GoldNode
+from bench_wild.graph import Group
 from bench_wild.labels import ASK, PREPARE
-from bench_wild.matching.graph import Group
 
 
 def gold(*actions: str) -> list[GoldNode]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench_wild.data import Session, build_session
-from bench_wild.run import Answer, solve
+from bench_wild.run import ModelAnswer, solve
 
 ANSWER = "It is done."
 
@@ -84,15 +84,15 @@ def run(position: int, *replies: str | Sequence[tuple[str, Any]] | None, id: str
     """The result of a task, from replies that are texts or lists of calls."""
     given = iter(replies)
 
-    async def asked(messages: Any, tools: Any) -> Answer:
+    async def asked(messages: Any, tools: Any) -> ModelAnswer:
         reply = next(given)
         if reply is None or isinstance(reply, str):
-            return Answer(reply, None)
+            return ModelAnswer(reply, None)
         calls = [
             {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": text}}
             for place, (name, text) in enumerate(reply)
         ]
-        return Answer(None, calls)
+        return ModelAnswer(None, calls)
 
     one = session(id)
     try:

@@ -1,17 +1,129 @@
-"""Arguments against the schema and the gold: what strict does otherwise, and what hostile arguments do. The rules
-themselves are held against the original in tests/parity."""
+"""Checking a call's arguments against schema and gold, comparing texts, and whatever a model or a data set gives
+instead: everything gets a verdict.
+"""
 
 from __future__ import annotations
 
 import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bench_wild
+from agentgauge.core.types import Json, Score
+from bench_wild import data
+from bench_wild.arguments import (
+    DEEPEST,
+    INVALID_JSON,
+    check,
+    check_schema,
+    compare_text,
+    find_tool,
+    longest_common,
+    rouge_l,
+    same_text,
+    words,
+)
+from bench_wild.evaluator2025 import CallsReply
 from bench_wild.fixes import PARITY, STRICT, Fix
-from bench_wild.matching.arguments import INVALID_JSON, check, check_schema, find_tool
+from bench_wild.oracle import answers, play
+from bench_wild.prompts import RELEASES
+from bench_wild.score import score_soft, score_task
+from bench_wild.steps import LoggedCall
+from bench_wild.task import WildData
+from tests.wild.scoring import ANSWER, call, run, session
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("predicted", "gold", "outcome"),
+    [
+        ("north bed", "north bed", "correct"),
+        ("North  Bed\n", "northbed", "correct"),
+        ("B2", "B1", "error_match: string similarity too low at 'bed' (edit score: 0.50)"),
+        # close enough by letters, but then words are compared as well
+        ("tomatos", "tomatoes", "error_match: string similarity too low at 'bed' (rouge score: 0.00)"),
+        ("water the beds every morning", "water the beds each morning", "correct"),
+        ("...", "water the beds", "error_match: rouge calculation failed at 'bed'"),
+    ],
+)
+def test_outcomes(predicted: str, gold: str, outcome: str) -> None:
+    assert compare_text(predicted, gold, "bed") == outcome
+
+
+@pytest.mark.slow
+def test_no_path_no_place_in_the_message() -> None:
+    assert compare_text("x", "y", "") == "error_match: string similarity too low (edit score: 0.00)"
+
+
+@pytest.mark.slow
+def test_long_texts_fail_as_upstream_unless_any_length_is_asked_for() -> None:
+    gold = " ".join(f"w{number}" for number in range(DEEPEST + 1))
+    assert compare_text(f"{gold} more", gold, "p") == "error_match: rouge calculation failed at 'p'"
+    assert compare_text(f"{gold} more", gold, "p", any_length=True) == "correct"
+    beside = " ".join(f"x{number}" for number in range(DEEPEST - 2))
+    assert compare_text(beside, f"{beside} y z", "p") == "correct"
+    # a long way back through a text that shares nothing but its first word
+    assert compare_text(f"same {gold}", "same and then another text", "p").startswith(
+        "error_match: rouge calculation failed"
+    )
+
+
+@pytest.mark.slow
+def test_same_text_ignores_whitespace_and_case() -> None:
+    assert same_text("A b\tC", "abc")
+    assert not same_text("naïve", "naive")
+
+
+@pytest.mark.slow
+def test_longest_common() -> None:
+    assert longest_common(list("abcd"), list("bxd")) == 2
+    assert longest_common([], ["a"]) == 0
+
+
+@pytest.mark.slow
+def test_words_keep_blanks_and_punctuation() -> None:
+    assert words("种植 番茄！") == ["种植", " ", "番茄", "！"]
+
+
+texts = st.lists(st.sampled_from(["a", "b", "c", "a.", "b. ", "...", "  ", "\t"]), max_size=12).map(" ".join)
+
+
+@pytest.mark.slow
+@given(texts, texts)
+@settings(deadline=None)
+def test_rouge_is_the_package_s_to_the_bit(predicted: str, gold: str) -> None:
+    rouge = pytest.importorskip("rouge")
+    try:
+        expected = rouge.Rouge(metrics=["rouge-l"]).get_scores(predicted, gold)[0]["rouge-l"]["f"]
+    except (ValueError, LookupError):
+        with pytest.raises(ValueError, match="sentence"):
+            rouge_l(predicted, gold)
+    else:
+        assert rouge_l(predicted, gold) == expected
+
+
+@pytest.mark.slow
+def test_jieba_and_rouge_are_not_imported_before_a_comparison_needs_them() -> None:
+    code = """
+import sys
+import bench_wild.score, bench_wild.files
+from bench_wild.arguments import compare_text
+compare_text("water the beds every morning", "water the beds each morning", "p")
+assert not {"jieba", "rouge", "rouge_score"} & set(sys.modules)
+compare_text("种番茄", "种番茄吧", "p")
+assert "jieba" in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
 
 NOTHING = object()
 
@@ -294,3 +406,121 @@ def test_every_value_gets_an_outcome_and_what_passes_equals_its_own_gold(
 @given(st.text() | st.binary().map(repr))
 def test_hostile_text_is_an_error(text: str) -> None:
     assert check(tool(a={"type": "string"}), text, {"a": "x"}, PARITY).startswith("error")
+
+
+SESSION = (Path(bench_wild.__file__).parent / "mini" / "Wild-Tool-Bench.jsonl").read_bytes().partition(b"\n")[0]
+ODD = [
+    *(True, False, None, 3, "text", [], {}, [1, "a"], {"anyOf": []}, {"anyOf": [True]}, {"anyOf": {}}),
+    *({"$ref": "#"}, {"$ref": "#/properties"}, {"$ref": 3}, {"enum": 3}, {"enum": "abc"}, {"type": {}}),
+    *(
+        {"type": ["string", "null"]},
+        {"type": "array", "items": [{"type": "integer"}]},
+        {"type": "array", "items": False},
+    ),
+    *({"type": "object", "required": [[1]]}, {"type": "object", "required": True, "properties": None}),
+    *({"type": "object", "properties": [1]}, {"type": "object", "additionalProperties": {"type": "string"}}),
+]
+
+
+def places(value: Json, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield above
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*above, key))  # type: ignore[call-overload, index]
+
+
+def damaged(seed: int) -> bytes:
+    chance, record = random.Random(seed), json.loads(SESSION)
+    for twin in ("", "english_"):
+        for tool in record.get(f"{twin}tools", ()):
+            inside = [place for place in places(tool["function"], ("function",)) if "parameters" in place]
+            *above, last = chance.choice(inside)
+            inner = tool
+            for key in above:
+                inner = inner[key]
+            inner[last] = json.loads(json.dumps(chance.choice(ODD)))
+    return json.dumps(record).encode()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_odd_schemas_are_checked_and_scored(seed: int, tmp_path: Path) -> None:
+    file = tmp_path / "Wild-Tool-Bench.jsonl"
+    file.write_bytes(damaged(seed))
+    for language in data.LANGUAGES:
+        problems, strange = WildData(language).check(tmp_path)
+        assert problems or strange
+        for found in data.read_sessions(file, language):
+            for task in found.tasks if isinstance(found, data.Session) else ():
+                result = play(found, task, answers(task))
+                for evaluator in RELEASES if not isinstance(result, str) else ():
+                    for scoring in ("parity", "strict"):
+                        score_task(found, task, json.loads(json.dumps(result)), scoring, evaluator)
+
+
+LONG = "1" * 10_000
+
+
+@pytest.mark.parametrize("evaluator", RELEASES)
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+@pytest.mark.parametrize(
+    ("arguments", "stops", "label"),
+    [
+        ("", "", "invalid_json"),
+        ("42", "", "wrong_type"),
+        (LONG, "ValueError", "invalid_json"),
+        (f'{{"bed": {LONG}}}', "ValueError", "invalid_json"),
+        ("[" * 100_000, "RecursionError", "invalid_json"),
+        (f'{{"bed": {"[" * 100_000}', "RecursionError", "invalid_json"),
+        ('{"bed": NaN}', "", "wrong_type"),
+        ('{"bed": -Infinity}', "", "wrong_type"),
+        ('{"bed": 1e999}', "", "wrong_type"),
+        (f'{{"bed": 1{"0" * 400}}}', "", "wrong_type"),  # no float
+        ('{"bed": "\\ud800"}', "", "wrong_value"),
+        ('{"bed": "\ud800"}', "", "wrong_value"),
+        ('["bed"]', "", "wrong_type"),
+        ('"bed"', "", "wrong_type"),
+        ("null", "", "wrong_type"),
+        (None, "TypeError", "invalid_json"),
+        (["bed"], "TypeError", "invalid_json"),
+        (42, "TypeError", "invalid_json"),
+        ({"bed": {"B1": []}}, "TypeError", "wrong_type"),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_hostile_arguments_are_scored(arguments: Any, stops: str, label: str, scoring: Any, evaluator: Any) -> None:
+    """``stops`` and ``label`` are those of 2026, under parity and under strict; the earlier evaluator stops on none."""
+    one = session()
+    result = run(0, [("read", "{}")], ANSWER)
+    result["inference_log"]["step_0"]["inference_output"]["tool_calls"][0]["function"]["arguments"] = arguments
+    score = score_task(one, one.tasks[0], result, scoring, evaluator)
+    assert not score.passed
+    assert score.labels
+    if evaluator == "2026":
+        assert score.stops == (stops if scoring == "parity" else "")
+        assert stops if score.labels == ("unscorable",) else score.labels == (label,)
+    else:
+        assert score.stops == ""
+
+
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+def test_five_thousand_brackets_are_wrong(scoring: Any) -> None:
+    one = session()
+    for arguments in ("[" * 5_000, "[" * 5_000 + "]" * 5_000, '{"bed": ' + '{"a": ' * 5_000 + "1" + "}" * 5_001):
+        result = run(1, [call("read", arguments), call("read", bed="B2")], [call("plant", arguments)], ANSWER)
+        for evaluator in RELEASES:
+            assert not score_task(one, one.tasks[1], result, scoring, evaluator).passed
+
+
+@pytest.mark.parametrize("name", ["", "no such tool", "\ud800", 7, None, ["read"], {"read": 1}], ids=repr)
+@pytest.mark.parametrize("correct", [True, False])
+def test_the_earlier_evaluator_scores_calls_of_any_name(name: Any, correct: bool) -> None:
+    one = session()
+    score = score_soft(
+        one,
+        one.tasks[0],
+        [CallsReply((LoggedCall(name, "{}"),)), CallsReply()],
+        action_correct=correct,
+        optimal=correct,
+    )
+    assert isinstance(score, Score)
+    assert (score.passed, score.labels) == (False, ("function_name_hallucination",))
+    json.dumps([score.values, score.explanation])

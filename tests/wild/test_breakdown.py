@@ -8,6 +8,7 @@ import pytest
 
 from agentgauge.core.capabilities import Breakdown
 from agentgauge.core.types import Score
+from bench_wild.evaluator2025 import CallsReply, judge_softly, signature, wrong_types
 from bench_wild.labels import (
     CHAT,
     CLARIFY,
@@ -21,10 +22,9 @@ from bench_wild.labels import (
 )
 from bench_wild.metrics import ACTION, situation_values, task_values
 from bench_wild.prompts import messages_of
-from bench_wild.release2025.breakdown import breakdowns
-from bench_wild.release2025.evaluator import Reply, judge_softly, signature, wrong_types
 from bench_wild.score import score_task
-from bench_wild.steps import Call
+from bench_wild.steps import LoggedCall
+from bench_wild.tables import breakdowns
 from tests.wild.scoring import ANSWER, TOOLS, call, run, session
 
 pytestmark = pytest.mark.slow
@@ -191,8 +191,8 @@ def test_parameters_are_those_that_are_wrong_against_the_counterpart_tried_last(
     beds = [("plant", {"bed": "B1", "rows": 1.0}), ("plant", {"bed": "zzz", "rows": 9.0})]
     gold = session().tasks[1].answer_list
     nodes = [type(gold[0])(place, name, arguments, None, ()) for place, (name, arguments) in enumerate(beds)]
-    calls = (Call("plant", '{"bed": "B1", "rows": 5}'), Call("plant", '{"bed": "zzz", "rows": 9}'))
-    verdict = judge_softly([Reply(calls)], nodes, TOOLS, action_correct=True, optimal=True)
+    calls = (LoggedCall("plant", '{"bed": "B1", "rows": 5}'), LoggedCall("plant", '{"bed": "zzz", "rows": 9}'))
+    verdict = judge_softly([CallsReply(calls)], nodes, TOOLS, action_correct=True, optimal=True)
     assert [(one.parameters, one.tried_last) for one in verdict.bad] == [(("rows",), ("bed", "rows"))]
     assert wrong_types(verdict, TOOLS) == {'["string"]': 1, '["float"]': 1}
 

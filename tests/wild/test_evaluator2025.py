@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from bench_wild.data import GoldNode
-from bench_wild.labels import ASK, PREPARE
-from bench_wild.release2025.evaluator import (
-    Reply,
+from bench_wild.evaluator2025 import (
+    CallsReply,
     SoftVerdict,
     action_class,
     judge_softly,
     parameter_kind,
     wrong_parameters,
 )
-from bench_wild.steps import Call, read_calls
+from bench_wild.labels import ASK, PREPARE
+from bench_wild.steps import LoggedCall, read_calls
 from tests.wild.scoring import tool
 
 
@@ -28,15 +28,16 @@ def gold(*nodes: tuple[str, dict[str, Any]]) -> list[GoldNode]:
     ]
 
 
-def reply(*calls: tuple[str, Any]) -> Reply:
-    return Reply(
+def reply(*calls: tuple[str, Any]) -> CallsReply:
+    return CallsReply(
         tuple(
-            Call(name, arguments if isinstance(arguments, str) else json.dumps(arguments)) for name, arguments in calls
+            LoggedCall(name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+            for name, arguments in calls
         )
     )
 
 
-TEXT = Reply()
+TEXT = CallsReply()
 
 
 def scored(schema: dict[str, Any], predicted: Any, wanted: Any, *, more: dict[str, Any] | None = None) -> SoftVerdict:
@@ -200,7 +201,7 @@ def test_a_description_is_read_without_regard_to_case(description: str, value: A
 )
 def test_arguments_on_which_the_original_raises_are_an_action_error(arguments: Any) -> None:
     tools = [tool("f", x=NUMBER, y={"type": "object"})]
-    made = Reply((Call("f", arguments),))
+    made = CallsReply((LoggedCall("f", arguments),))
     verdict = judge_softly([made, TEXT], gold(("f", {"x": 1, "y": {}})), tools, action_correct=True, optimal=True)
     assert (verdict.correct, verdict.scores) == (False, None)
     assert verdict.error == "redundant tool calling"
@@ -288,7 +289,7 @@ ASKING = [GoldNode(0, ASK, {}, None, ()), GoldNode(1, "f", {}, None, (0,)), Gold
             gold(("f", {})),
             "function name hallucination",
         ),  # the last one
-        ([Reply((Call({"f": 1}, "{}"),))], gold(("f", {})), "function name hallucination"),  # type: ignore[arg-type]
+        ([CallsReply((LoggedCall({"f": 1}, "{}"),))], gold(("f", {})), "function name hallucination"),  # type: ignore[arg-type]
         ([reply(("f", {}))], ASKING, "missing information in tool calling"),
         ([reply(("f", {})), reply(("f", {}))], gold(("f", {})), "redundant tool calling"),
         ([reply(("g", {}))], gold(("f", {}), ("f", {})), "call the wrong function"),
@@ -297,7 +298,7 @@ ASKING = [GoldNode(0, ASK, {}, None, ()), GoldNode(1, "f", {}, None, (0,)), Gold
         ([reply(("f", {})), TEXT], gold(("f", {}), ("g", {})), "call the wrong function"),  # a text is a question
     ],
 )
-def test_classes_of_action_errors(replies: list[Reply], wanted: list[GoldNode], expected: str) -> None:
+def test_classes_of_action_errors(replies: list[CallsReply], wanted: list[GoldNode], expected: str) -> None:
     tools = [tool("f"), tool("g")]
     assert action_class(replies, wanted, {"f", "g"}) == expected
     assert judge_softly(replies, wanted, tools, action_correct=False, optimal=False).error == expected
@@ -408,7 +409,7 @@ NAMELESS = {"function": {"arguments": "{}"}}
 )
 def test_a_call_without_a_name(replies: list[Any], error: str, stops: str) -> None:
     """As upstream: the class reads a reply whose first call has no name as a text, and stops at a later one."""
-    made = [Reply(tuple(read_calls(calls))) for calls in replies]
+    made = [CallsReply(tuple(read_calls(calls))) for calls in replies]
     verdict = judge_softly(made, gold(("get", {})), GET, action_correct=False, optimal=False)
     assert (verdict.correct, verdict.error, verdict.stops) == (False, error, stops)
 
@@ -424,6 +425,6 @@ def test_a_call_without_a_name(replies: list[Any], error: str, stops: str) -> No
     ],
 )
 def test_where_no_call_is_wanted_only_a_single_reply_is_looked_at(replies: list[Any], error: str, stops: str) -> None:
-    made = [Reply(tuple(read_calls(calls))) for calls in replies]
+    made = [CallsReply(tuple(read_calls(calls))) for calls in replies]
     verdict = judge_softly(made, gold(), GET, action_correct=False, optimal=False)
     assert (verdict.correct, verdict.error, verdict.stops) == (False, error, stops)

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_wild.data import GoldNode
+from bench_wild.graph import LISTED_GROUPS, START, Graph, GraphMatcher, Group, State
 from bench_wild.labels import ASK, PREPARE
-from bench_wild.matching.graph import START, Graph, Group, State
-from bench_wild.matching.matcher import LISTED_GROUPS, GraphMatcher
 from tests.wild.graphs import distinct, enumerate_paths, gold, with_final
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,9 @@ from agentgauge.model.replay import fitted
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import read_reply
 from bench_wild.data import resolve
+from bench_wild.files import row
 from bench_wild.labels import NOT_EXPECTED
 from bench_wild.prompts import Release, Sending
-from bench_wild.release2025.csv_rows import row
 from bench_wild.run import FAILED, run_task
 from bench_wild.task import Wild
 from tests.wild.test_run import Scripted, sample

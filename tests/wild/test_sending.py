@@ -10,8 +10,7 @@ import pytest
 
 from bench_wild.data import Session, build_session
 from bench_wild.files import RESULTS, write_result_lines
-from bench_wild.prompts import Sending, convert_tools, offered_tools, opening
-from bench_wild.release2025.azure import normalised
+from bench_wild.prompts import Sending, convert_tools, normalised, offered_tools, opening
 from bench_wild.run import with_inputs
 from bench_wild.task import Wild
 from tests.wild.scoring import GOLD, TOOLS, perfect, record, tool

@@ -10,7 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from agentgauge.agent.convert import convert
+from agentgauge.agent.dialect import convert
 from agentgauge.agent.native import function_schema
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import SchemaTool, Tool, ToolOutput

@@ -8,20 +8,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
+from agentgauge.agent.dialects.format import (
+    Format,
+    ParsedCall,
+    ParsedReply,
+    PublishedDialogue,
+    PublishedTurn,
+    RenderedRequest,
     Turn,
+    as_json,
     date_to_last_user,
+    dated_once,
     fill,
     functions,
+    named,
+    named_list,
     named_results,
     prompted,
     split_question,
+    unnamed,
     using,
 )
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json
-from agentgauge.agent.dialects.frames import GORILLA_MARK, JSON, PYTHON_LINE, PYTHON_LIST
-from agentgauge.agent.dialects.lenient import read_leniently
-from agentgauge.agent.dialects.published import Dialogue, Told, dated_once, named, named_list, unnamed
+from agentgauge.agent.dialects.lenient import GORILLA_MARK, JSON, PYTHON_LINE, PYTHON_LIST, read_leniently
 from agentgauge.agent.dialects.pycalls import first_call, parse, render, render_history, render_published
 from agentgauge.core.chat import Message
 
@@ -63,12 +71,12 @@ class ToolAce(Format):
         message, which held only the date there; other system text is kept after the prompt."""
         return prompted(fill(self.prompt, tools=repr(functions(tools))), date_to_last_user(messages), self._turn)
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date is behind the session's first words, in later tasks, too."""
         system = {"role": "system", "content": fill(self.prompt, tools=repr(functions(tools)))}
-        return _unless_null(system, dated_once(dialogue, dialogue.language), self._told)
+        return _unless_null(system, dated_once(dialogue, dialogue.language), self._rendered)
 
-    def _told(self, told: Told) -> Iterator[Message]:
+    def _rendered(self, told: PublishedTurn) -> Iterator[Message]:
         if told.results:
             yield {"role": "tool", "content": as_json(named_list(told))}
 
@@ -110,14 +118,14 @@ class Watt(ToolAce):
         """The conversation's system messages, which include the date, come after the prompt."""
         return prompted(fill(self.prompt, tools=repr(functions(tools))), messages, self._turn)
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The date follows the prompt, and is an argument of the template, too."""
         prompt = fill(self.prompt, tools=repr(functions(tools)))
         system = {"role": "system", "content": f"{prompt}\n\n{dialogue.dated}"}
         told = [replace(one, text=unnamed(one.text, dialogue.language)) for one in dialogue.told]
-        return replace(_unless_null(system, told, self._told), template={"date_string": dialogue.date})
+        return replace(_unless_null(system, told, self._rendered), template={"date_string": dialogue.date})
 
-    def _told(self, told: Told) -> Iterator[Message]:
+    def _rendered(self, told: PublishedTurn) -> Iterator[Message]:
         if told.written is not None:
             yield from named(told)
         else:
@@ -130,7 +138,7 @@ class Watt(ToolAce):
 
 
 def _unless_null(
-    system: Message, told: Sequence[Told], results: Callable[[Told], Iterator[Message]]
+    system: Message, told: Sequence[PublishedTurn], results: Callable[[PublishedTurn], Iterator[Message]]
 ) -> RenderedRequest:
     """The request of ToolACE and watt-tool; a call of the history that the published code cannot write ends the
     task."""
@@ -174,7 +182,7 @@ class Gorilla(Format):
         )
         return RenderedRequest(({"role": "user", "content": content},))
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The history has a mark and the question, too. Gold calls are lost, speakers keep their names, and non-ASCII
         of the tools is escaped."""
         lines: list[tuple[str, str]] = []

@@ -10,24 +10,23 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from pathlib import Path
 
-from agentgauge.agent.dialects.format import Format
-from agentgauge.agent.dialects.published import Published
+from agentgauge.agent.dialects.format import Format, Published
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.text_files import read_text
 
 _FAMILIES = {
-    "qwen": "templated.Qwen",
-    "llama": "templated.Llama",
-    "xlam": "xlam.Xlam",
-    "xlam2": "xlam.Xlam2",
-    "toolace": "pythonic.ToolAce",
-    "watt": "pythonic.Watt",
-    "hammer": "templated.Hammer",
-    "gorilla": "pythonic.Gorilla",
-    "glm4": "glm4.Glm4",
-    "functionary": "templated.Functionary",
-    "deepseek": "deepseek.DeepSeek",
-    "prompt": "prompt.PromptOnly",
+    "qwen": "dialects.templated.Qwen",
+    "llama": "dialects.templated.Llama",
+    "xlam": "dialects.json_prompts.Xlam",
+    "xlam2": "dialects.json_prompts.Xlam2",
+    "toolace": "dialects.pythonic.ToolAce",
+    "watt": "dialects.pythonic.Watt",
+    "hammer": "dialects.templated.Hammer",
+    "gorilla": "dialects.pythonic.Gorilla",
+    "glm4": "dialects.json_prompts.Glm4",
+    "functionary": "dialects.templated.Functionary",
+    "deepseek": "dialects.templated.DeepSeek",
+    "prompt": "dialects.json_prompts.PromptOnly",
 }  # module and class: a run uses one of them
 
 OURS = tuple(_FAMILIES)
@@ -72,8 +71,8 @@ def format_of(name: str, prompts: Path | None = None, *, judged: bool = False) -
 
 
 def _ours(name: str) -> Format:
-    module, _, family = {**_FAMILIES, "react": "reacting.Reacting"}[name].partition(".")
-    made: Format = getattr(import_module(f"agentgauge.agent.dialects.{module}"), family)()
+    module, _, family = {**_FAMILIES, "react": "react.Reacting"}[name].rpartition(".")
+    made: Format = getattr(import_module(f"agentgauge.agent.{module}"), family)()
     return made
 
 

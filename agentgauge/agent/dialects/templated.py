@@ -1,6 +1,9 @@
-"""The families whose chat template describes the tools: Qwen, functionary, Llama and Hammer (wild spec 8).
+"""The families whose chat template describes the tools: Qwen, functionary, Llama, Hammer and DeepSeek (wild spec 8).
 
 The published runs of Llama and Hammer gave the template bare function objects; servers take only OpenAI's wrapped ones.
+
+DeepSeek-Coder-V2-Lite and its kin write calls in DeepSeek's tokens. WildToolBench's first release runs the model with
+its chat template, and has no reader for its replies: how a reply is read is ours.
 """
 
 from __future__ import annotations
@@ -12,19 +15,39 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from agentgauge.agent.dialects.conversation import (
+from agentgauge.agent.dialects.format import (
+    Format,
+    ParsedCall,
+    ParsedReply,
+    PublishedDialogue,
+    PublishedTurn,
+    RenderedRequest,
+    as_json,
     call_objects,
     call_of,
+    calling,
+    listed,
+    named,
+    named_list,
     result_of,
     split_date,
     text_of,
     tool_messages,
+    unnamed,
+    value_of,
     with_results,
 )
-from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply, RenderedRequest, as_json, value_of
-from agentgauge.agent.dialects.frames import FUNCTION, JSON, JSON_LIST, JSON_TYPED, PYTHON_LIST, PYTHON_TAG, tag
-from agentgauge.agent.dialects.lenient import read_leniently
-from agentgauge.agent.dialects.published import Dialogue, Told, calling, listed, named, named_list, unnamed
+from agentgauge.agent.dialects.lenient import (
+    DEEPSEEK_TOKEN,
+    FUNCTION,
+    JSON,
+    JSON_LIST,
+    JSON_TYPED,
+    PYTHON_LIST,
+    PYTHON_TAG,
+    read_leniently,
+    tag,
+)
 from agentgauge.core.chat import Message
 
 _QWEN_BLOCK = re.compile(r"<tool_call>\n(.*)\n</tool_call>")
@@ -58,7 +81,7 @@ class Qwen(Format):
         """The chat template has the tools; the date stays at the end of the system message."""
         return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """The sentence loses its last sign. In Chinese each request of a task has two more line breaks before the
         date."""
         breaks = "\n\n" * (1 if dialogue.language == "en" else dialogue.asked + 1)
@@ -103,7 +126,7 @@ class Functionary(Format):
         """The chat template has the tools; tool messages carry the name of their function."""
         return RenderedRequest(tuple(tool_messages(_without_written(messages, (_OPEN,)))), tuple(tools))
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """What the model wrote goes back as text."""
         system = {"role": "system", "content": dialogue.dated}
         sent = _as_template(dialogue, lambda one: {"role": "assistant", "content": one.written or ""})
@@ -139,7 +162,7 @@ def _without_written(messages: Iterable[Message], words: Sequence[str]) -> Itera
         yield {**message, "content": None} if is_written else message
 
 
-def _as_template(dialogue: Dialogue, call: Callable[[Told], Message]) -> Iterator[Message]:
+def _as_template(dialogue: PublishedDialogue, call: Callable[[PublishedTurn], Message]) -> Iterator[Message]:
     """The dialogue of a chat template with tools. ``call``: how the running task's own calls go back."""
     for one in dialogue.history:
         yield calling(one) if one.calls else _text(one, dialogue)
@@ -153,7 +176,7 @@ def _as_template(dialogue: Dialogue, call: Callable[[Told], Message]) -> Iterato
             yield from named(one)
 
 
-def _text(one: Told, dialogue: Dialogue) -> Message:
+def _text(one: PublishedTurn, dialogue: PublishedDialogue) -> Message:
     return {"role": one.role, "content": unnamed(one.text, dialogue.language)}
 
 
@@ -171,7 +194,7 @@ class Llama(Format):
         sent = tuple(_one_by_one(tool_messages(_without_written(kept, _LLAMA_WORDS))))
         return RenderedRequest(sent, tuple(tools), {"date_string": date} if date else {})
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """There is no system message. The server refused two messages of one role in a row: the results of parallel
         calls, and the user's reply to a text that has the words of a call, since such a text was left out. The chat
         template refuses parallel calls of earlier tasks."""
@@ -258,7 +281,7 @@ class Hammer(Format):
                 sent.append({"role": "tool" if left else "user", "content": json.dumps(named)})
         return RenderedRequest(tuple(sent), tuple(tools))
 
-    def published(self, dialogue: Dialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+    def published(self, dialogue: PublishedDialogue, tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
         """Gold calls are fenced text, and what the model wrote goes back as it was, but for a broken list of calls,
         which was left out. The running task's results are the user's, with non-ASCII escaped."""
         sent: list[Message] = [{"role": "system", "content": dialogue.dated}]
@@ -295,3 +318,31 @@ class Hammer(Format):
 
 def _fenced(calls: Iterable[ParsedCall]) -> str:
     return f"```\n{as_json(call_objects(calls))}\n```"
+
+
+_FORMS = (DEEPSEEK_TOKEN, JSON)
+
+
+@dataclass(frozen=True, slots=True)
+class DeepSeek(Format):
+    """A block of tokens for each call."""
+
+    max_tokens: ClassVar[int | None] = 512
+    refusal: ClassVar[str] = "a reply that DeepSeek's syntax cannot hold"
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> RenderedRequest:
+        """The chat template has the tools. That of DeepSeek-Coder-V2-Lite shows neither them nor results."""
+        return RenderedRequest(tuple(tool_messages(messages)), tuple(tools))
+
+    def read(self, text: str, *, tolerant: bool, tools: Sequence[Mapping[str, Any]] = ()) -> ParsedReply:
+        """Calls in the tokens, and bare ones of tools on offer, under both scorings."""
+        return read_leniently(text, tools, _FORMS)
+
+    def written(self, reply: ParsedReply) -> str:
+        calls = "\n".join(
+            f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{call.name}\n"
+            f"```json\n{as_json(value_of(call.arguments))}\n```<｜tool▁call▁end｜>"
+            for call in reply.calls
+        )
+        said = reply.text or ""
+        return f"{said}<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜>" if calls else said

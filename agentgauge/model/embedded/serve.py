@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 from agentgauge.agent.dialects.format import Format, ParsedCall, ParsedReply
 from agentgauge.agent.dialects.registry import FAMILIES, format_of
-from agentgauge.agent.family import render_reply
+from agentgauge.agent.native import render_reply
 from agentgauge.core.announcement.module_file import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.command_parser import CommandParser

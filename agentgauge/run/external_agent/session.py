@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agentgauge.agent.actions import INVALID_ACTION, CallError, read_call
+from agentgauge.agent.dialect import INVALID_ACTION, CallError, read_call
 from agentgauge.core.capabilities import AgentTask, ToolUse
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply

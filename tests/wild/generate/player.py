@@ -20,17 +20,8 @@ from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.types import Usage
-from bench_wild.generate.dialogue.dialogue import (
-    LANGUAGES,
-    MARKS,
-    SWITCH,
-    TYPES,
-    fence,
-    fenced_json,
-    speaker,
-    without_mark,
-)
-from bench_wild.generate.dialogue.texts import FIRST_TASKS, Texts, load_texts
+from bench_wild.generate.texts import FIRST_TASKS, Texts, load_texts
+from bench_wild.generate.transcript import LANGUAGES, MARKS, SWITCH, TYPES, fence, fenced_json, speaker, without_mark
 from bench_wild.labels import ASK, PREPARE, PSEUDO
 
 _TEXTS = {language: load_texts(language) for language in LANGUAGES}

@@ -7,10 +7,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from bench_wild.generate.dialogue.dialogue import Language, TaskType, fence
-from bench_wild.generate.dialogue.dialogue_state import DialogueState, Part, new_state
-from bench_wild.generate.dialogue.flow import play
-from bench_wild.generate.dialogue.texts import load_texts
+from bench_wild.generate.play import DialogueState, ModelRole, new_state, play
+from bench_wild.generate.texts import load_texts
+from bench_wild.generate.transcript import Language, TaskType, fence
 from bench_wild.labels import ASK, PREPARE
 
 TIDE = {
@@ -56,7 +55,7 @@ class Stage:
     ) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[str, str, list[dict[str, Any]]]] = []  # part, model, messages
-        cast: dict[Part, tuple[str, ...]] = {
+        cast: dict[ModelRole, tuple[str, ...]] = {
             "user": users,
             "planner": ("p",),
             "tool": ("t",),

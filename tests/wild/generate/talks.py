@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench_wild.generate.dialogue.dialogue import MARKS, SWITCH, Dialogue, Group, Language, TaskType, Turn, fence
+from bench_wild.generate.transcript import (
+    MARKS,
+    SWITCH,
+    GeneratedDialogue,
+    GeneratedTurn,
+    Group,
+    Language,
+    TaskType,
+    fence,
+)
 from bench_wild.labels import ASK, PREPARE
 
 Call = tuple[str, dict[str, Any], Any]
@@ -70,9 +79,9 @@ def _action(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def dialogue(
     *tasks: Task, language: Language = "en", seed: int = 7, tools: Sequence[dict[str, Any]] = TOOLS
-) -> Dialogue:
+) -> GeneratedDialogue:
     messages: list[dict[str, str]] = []
-    turns: list[Turn] = []
+    turns: list[GeneratedTurn] = []
     for number, task in enumerate(tasks):
         start = len(messages)
         if number:
@@ -106,9 +115,11 @@ def dialogue(
             else:
                 _speak(messages, language, who, what)
         first: tuple[str, Group] = ("first", "first")
-        turns.append(Turn(task.meant, *(first if number == 0 else (task.kind, task.group)), start, len(messages)))
+        turns.append(
+            GeneratedTurn(task.meant, *(first if number == 0 else (task.kind, task.group)), start, len(messages))
+        )
     sequence = tuple(task.meant for task in tasks)
-    return Dialogue(sequence, language, seed, list(tools), ENV[language], messages, tuple(turns))
+    return GeneratedDialogue(sequence, language, seed, list(tools), ENV[language], messages, tuple(turns))
 
 
 def _add(messages: list[dict[str, str]], role: str, content: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench_wild.generate.dialogue.checker import Verdict, check_plan, needs_judge, read_judgement
-from bench_wild.generate.dialogue.dialogue import fence
-from bench_wild.generate.dialogue.replies import check_results
-from bench_wild.generate.dialogue.toolset import pseudo_tools
+from bench_wild.generate.checker import PlanVerdict, check_plan, needs_judge, read_judgement
+from bench_wild.generate.play import check_results
+from bench_wild.generate.texts import pseudo_tools
+from bench_wild.generate.transcript import fence
 from bench_wild.labels import ASK, PREPARE
 
 
@@ -154,7 +154,7 @@ DEFECTS: dict[str, tuple[str, str, str]] = {  # plan, part of the verdict, a wor
 @pytest.mark.parametrize("content", SOUND.values(), ids=SOUND)
 @pytest.mark.parametrize("after_tool", [False, True])
 def test_a_sound_plan_is_accepted(content: str, after_tool: bool) -> None:
-    assert check_plan(content, TOOLS, after_tool=after_tool) == Verdict()
+    assert check_plan(content, TOOLS, after_tool=after_tool) == PlanVerdict()
 
 
 @pytest.mark.parametrize(("content", "part", "word"), DEFECTS.values(), ids=DEFECTS)

@@ -1,5 +1,6 @@
 """``agentgauge generate wild`` as its user runs it: a real endpoint on loopback, kills, budgets, cassettes, refused
-options."""
+options; and each sequence of task types, over bundled and published tool lists.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,17 @@ from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.types import Usage
 from bench_wild.generate.command import COVERAGE, main
-from bench_wild.generate.dialogue.dialogue import DIALOGUES, read_dialogues
-from bench_wild.generate.ledger import FAILURES
-from bench_wild.generate.sequences import name_of
+from bench_wild.generate.folder import FAILURES, alone
+from bench_wild.generate.texts import all_sequences, name_of, tool_lists
+from bench_wild.generate.transcript import (
+    DIALOGUES,
+    LANGUAGES,
+    TYPES,
+    is_switch,
+    kept_messages,
+    read_dialogues,
+    speaker,
+)
 from tests.plugin.project import Project, prepared
 from tests.wild.generate.player import ClumsyModel, PlayerModel, PlayerServer
 
@@ -399,3 +408,196 @@ def test_the_replies_of_a_failed_attempt_are_kept_whole(tmp_path: Path) -> None:
     assert [one["reply"] for one in failed["replies"]] == ["no tasks: " + "x" * 500]
     assert {*failed["replies"][0]} == {"part", "model", "reply"}
     assert generate(tmp_path / "out", "--sequences", "ST-ST", "--attempts", "1", model=PlayerModel) == 0
+
+
+def attempt(out: Path, *more: str) -> int:
+    return main(
+        [
+            "wild",
+            "--out",
+            str(out),
+            "--model",
+            "p",
+            "--model-url",
+            "http://127.0.0.1:9/v1",
+            "--layer-num-total",
+            "2",
+            *more,
+        ],
+        PlayerModel,
+    )
+
+
+def test_a_folder_that_was_begun_refuses_other_settings_by_name(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert attempt(out, "--sequences", "CC-CC") == 0
+    for more, name in (
+        (["--seed", "1"], "--seed"),
+        (["--language", "zh"], "--language"),
+        (["--layer-num-total", "3"], "--layer-num-total"),
+        (["--checker-model", "c"], "--checker-model"),
+        (["--temperature", "0"], "--temperature"),
+        (["--user-model", "a", "b"], "--user-model"),
+    ):
+        with pytest.raises(UsageProblem, match=f"was begun with another {name};"):
+            attempt(out, *more)
+    assert attempt(out, "--sequences", "CC-CC,CC-ST", "--attempts", "9", "--in-flight", "1") == 0, (
+        "what shapes no dialogue may change"
+    )
+
+
+def test_a_folder_that_was_begun_refuses_other_settings_of_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = Path("agentgauge.toml")
+    words = ["wild", "--out", "out", "--model", "p", "--layer-num-total", "2", "--sequences", "CC-CC"]
+    table.write_text('[models.p]\nurl = "http://127.0.0.1:9/v1"\nmodel = "p"\n')
+    assert main(words, PlayerModel) == 0
+    table.write_text('[models.p]\nurl = "http://127.0.0.1:9/v1"\nmodel = "q"\n')
+    with pytest.raises(UsageProblem, match=r"was begun with another \[models\.p\] table;"):
+        main(words, PlayerModel)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--sequences", "ST-XX"], "'ST-XX' is not a sequence of task types"),
+        (["--sequences", "ST"], "ST has 1 task, and --layer-num-total is 2"),
+        (["--layer-num-total", "0"], "--layer-num-total is 0"),
+        (["--layer-num-total", "9"], "1 to 8"),
+        (["--attempts", "0"], "--attempts is 0; it must be 1 or more"),
+        (["--in-flight", "0"], "--in-flight is 0"),
+        (["--temperature", "-1"], "--temperature is -1"),
+        (["--budget", "much"], "--budget 'much' cannot be read"),
+        (["--budget", "5usd"], "--budget 5usd needs the prices of p"),
+        (["--tools", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["--prompts", "nowhere"], "there is no folder nowhere"),
+        (["--record", "a", "--replay", "b"], "do not go together"),
+        (["--replay", "nowhere"], "nowhere cannot be read"),
+        (["--model", "oracle", "--user-model", "u"], "built in and served by the run itself"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_sentence_before_anything_is_written(
+    more: list[str], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageProblem) as problem:
+        attempt(tmp_path / "out", *more)
+    assert words in str(problem.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_built_in_model_and_no_model_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="cannot write dialogues"):
+        main(["wild", "--out", str(tmp_path / "out"), "--model", "baseline"])
+    with pytest.raises(UsageProblem, match="no model is named"):
+        main(["wild", "--out", str(tmp_path / "out")])
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    assert attempt(tmp_path / "out", "--sequences", "CC-CC") == 0
+    with alone(tmp_path / "out"), pytest.raises(UsageProblem, match="another run writes to"):
+        attempt(tmp_path / "out", "--sequences", "CC-CC")
+    assert attempt(tmp_path / "out", "--sequences", "CC-CC") == 0
+
+
+def test_a_folder_of_something_else_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageProblem, match="holds other files"):
+        attempt(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
+
+
+@pytest.mark.parametrize(
+    ("language", "length", "lists"),
+    [
+        ("en", 2, "published"),
+        ("en", 3, "bundled"),
+        pytest.param("en", 4, "bundled", marks=pytest.mark.faults),
+        ("zh", 2, "bundled"),
+        ("zh", 3, "published"),
+        *(pytest.param(language, 4, "published", marks=pytest.mark.faults) for language in LANGUAGES),
+    ],
+)
+def test_every_sequence_is_covered_by_one_dialogue_each(
+    language: str, length: int, lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = [
+        "wild",
+        "--out",
+        str(tmp_path / "out"),
+        "--model",
+        "p",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "--language",
+        language,
+    ]
+    argv += ["--layer-num-total", str(length)]
+    file = PUBLISHED / f"tools_{language}.jsonl" if lists == "published" else None
+    if file and not file.is_file():
+        file = None  # the bundled ones again
+    assert main([*argv, "--tools", str(file)] if file else argv, ClumsyModel) == 0
+    assert f"{4**length} of {4**length} sequences are covered" in capsys.readouterr().out
+    known = tool_lists(file, language)  # type: ignore[arg-type]
+    dialogues = list(read_dialogues(tmp_path / "out" / DIALOGUES))
+    assert [dialogue.sequence for dialogue in dialogues] == all_sequences(length)
+    for dialogue in dialogues:
+        assert dialogue.language == language
+        assert [turn.type for turn in dialogue.turns] == list(dialogue.sequence)
+        assert dialogue.tools[:-2] in known
+        edges = [0, *(turn.end for turn in dialogue.turns)]
+        assert [turn.start for turn in dialogue.turns] == edges[:-1] and edges[-1] == len(dialogue.messages)
+        kept, ranges = kept_messages(dialogue)
+        assert all(speaker(message["content"]) in ("user", "planner", "tool", "agent") for message in kept)
+        for turn, (start, end) in zip(dialogue.turns, ranges, strict=True):
+            said = [speaker(message["content"]) for message in kept[start:end]]
+            assert said[0] == "user" and said[-1] == "agent" and said[1] == "planner"
+            assert ("tool" in said) == (turn.type != "CC")
+    refused = [
+        message for dialogue in dialogues for message in dialogue.messages if '"correct": "no"' in message["content"]
+    ]
+    assert refused, "a clumsy player is refused at times"
+    assert {kind for dialogue in dialogues for kind in dialogue.sequence} == set(TYPES)
+
+
+def test_the_three_files_hold_what_the_original_writes(tmp_path: Path) -> None:
+    argv = [
+        "wild",
+        "--out",
+        str(tmp_path / "out"),
+        "--model",
+        "p",
+        "--model-url",
+        "http://127.0.0.1:9/v1",
+        "--sequences",
+        "ST-MT-CQ-CC",
+    ]
+    assert main(argv, ClumsyModel) == 0
+    (dialogue,) = read_dialogues(tmp_path / "out" / DIALOGUES)
+    files = {path.name[len("2026-01-01_00:00:00") :]: path for path in (tmp_path / "out").glob("*_train*.jsonl")}
+    assert sorted(files) == ["_train.jsonl", "_train_fetch_data.jsonl", "_train_origin.jsonl"]
+    (origin,) = map(json.loads, files["_train_origin.jsonl"].read_text("utf-8").splitlines())
+    assert origin == {"tools": dialogue.tools, "env_info": dialogue.env_info, "messages": dialogue.messages}
+    (clean,) = map(json.loads, files["_train.jsonl"].read_text("utf-8").splitlines())
+    assert clean["messages"] == kept_messages(dialogue)[0]
+    requests = [json.loads(line) for line in files["_train_fetch_data.jsonl"].read_text("utf-8").splitlines()]
+    assert {request["task"] for request in requests} >= {
+        "user_single_tool",
+        "user_continue_question",
+        "planner",
+        "tool",
+        "agent_answer",
+    }
+    for request in requests:
+        assert list(request) == ["task", "tools", "env_info", "messages", "answer"]
+        if len(request["messages"]) > 1:
+            assert is_switch(request["messages"][-1]["content"])
+            assert request["messages"][1:-1] == dialogue.messages[: len(request["messages"]) - 2]
+    answers = [request["answer"] for request in requests if request["task"] in ("planner", "tool")]
+    assert answers == [
+        message["content"] for message in clean["messages"] if speaker(message["content"]) in ("planner", "tool")
+    ]

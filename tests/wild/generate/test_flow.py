@@ -1,16 +1,38 @@
-"""Who speaks after whom, and what ends a task or a dialogue (wild spec 9.4)."""
+"""One dialogue: the order of the speakers, the files as both releases write them, and whatever words models write."""
 
 from __future__ import annotations
 
+import json
+import random
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from bench_wild.generate.dialogue.dialogue import fence, is_switch, kept_messages, speaker, without_mark
-from bench_wild.generate.dialogue.dialogue_state import DialogueError
-from bench_wild.generate.dialogue.texts import KINDS
-from bench_wild.labels import ASK
+from bench_wild.generate.folder import ENDINGS, Ledger, write_outputs
+from bench_wild.generate.records import record_of, write_records
+from bench_wild.generate.texts import KINDS
+from bench_wild.generate.transcript import (
+    DIALOGUES,
+    MARKS,
+    SWITCH,
+    TYPES,
+    DialogueError,
+    GeneratedDialogue,
+    Language,
+    fence,
+    is_switch,
+    kept_messages,
+    speaker,
+    without_mark,
+)
+from bench_wild.labels import ASK, PREPARE
+from tests.costly import COSTLY
+from tests.wild.generate import talks
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, Stage, judge, plan, result, tasks
 
 ANSWERED = "Agent: 4 metres."
@@ -276,3 +298,232 @@ def test_one_of_several_user_models_is_drawn_for_each_use_and_one_name_is_one_mo
         stage.play("CC", "CC")
         seen.update(name for part, name, _ in stage.asked if part == "user")
     assert set(seen) == {"u", "v"} and min(seen.values()) > 40
+
+
+BAD_PLAN = plan({"name": "getMoon", "arguments": {}})
+
+ROLES = {
+    "first task": "user",
+    "switch": "user",
+    "planner": "assistant",
+    "checker_planner": "assistant",
+    "tool": "user",
+    "checker_tool": "assistant",
+    "agent": "assistant",
+    "user": "assistant",  # replies and follow-up tasks
+}
+
+
+def everything(language: Language = "en", **how: Any) -> Stage:
+    """A stage with a dialogue in which everybody speaks, and each checker refuses once."""
+    return Stage(
+        [
+            *(
+                tasks(),
+                plan(ASKS),
+                "Agent: Where?",
+                "User: Brest",
+                BAD_PLAN,
+                plan(CALL),
+                result(0),
+                result(),
+                plan(DONE),
+            ),
+            *("Agent: 4 metres.", "User: And Roscoff?", plan(CALL, CALL), judge("no"), plan(CALL, CALL), judge("yes")),
+            *(result(2), plan(DONE), "Agent: 5 metres."),
+        ],
+        language=language,
+        **how,
+    )
+
+
+@pytest.mark.parametrize(("language", "begins"), [("en", "Switch"), ("zh", "切换角色为")])
+def test_tools_are_stored_as_user_and_all_words_after_the_first_task_as_assistant(
+    language: Language, begins: str
+) -> None:
+    dialogue = everything(language).play("CQ", "MT")
+    seen = set()
+    for place, message in enumerate(dialogue.messages):
+        content = message["content"]
+        who = "first task" if place == 0 else "switch" if content.startswith(begins) else str(speaker(content))
+        assert message["role"] == ROLES[who]
+        assert (who == "switch") is (place % 2 == 1)
+        seen.add(who)
+    assert seen == set(ROLES)
+    kept, _ = kept_messages(dialogue)
+    assert [message["role"] for message in kept] == [
+        *("user", "assistant", "assistant", "assistant", "assistant", "user", "assistant", "assistant"),
+        *("assistant", "assistant", "user", "assistant", "assistant"),
+    ]
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Current Time："), ("zh", "当前时间：")])
+def test_time_and_checkers_have_a_full_width_colon_in_either_language(language: Language, label: str) -> None:
+    dialogue = everything(language).play("CQ", "MT")
+    assert dialogue.env_info.startswith(f"{label}2024-")
+    checkers = [message["content"] for message in dialogue.messages if message["content"].startswith("Checker")]
+    assert [text.partition("\n")[0] for text in checkers] == [
+        "Checker_Planner：",
+        "Checker_Tool：",
+        "Checker_Planner：",
+    ]
+
+
+def test_the_first_task_has_no_time_and_the_judge_comes_before_the_plan_that_it_accepts(tmp_path: Path) -> None:
+    rows = requests(everything(), tmp_path, "CQ", "MT")
+    assert [(row["task"], row["env_info"] is None) for row in rows[:3]] == [
+        ("user_ask", True),
+        ("planner", False),
+        ("agent_ask", False),
+    ]
+    assert rows[3]["task"] in ("user_answer_ask", "user_vague_answer_ask")
+    assert [row["task"] for row in rows[4:]] == [
+        *("planner", "tool", "planner", "agent_answer", "user_continue_question"),
+        *("llm_parallel_checker", "llm_parallel_checker", "planner", "tool", "planner", "agent_answer"),
+    ]
+    assert list(rows[0]) == ["task", "tools", "env_info", "messages", "answer"]
+    assert [row["messages"][0]["role"] for row in rows[:3]] == ["user", "user", "system"]
+    judged, planned = rows[10:12]
+    assert judged["messages"][:-3] == [judged["messages"][0], *planned["messages"][1:-1]]
+    assert (judged["messages"][-2]["content"], judged["answer"]) == (planned["answer"], judge("yes"))
+
+
+def test_small_talk_is_stored_as_user_ask_without_the_pseudo_tools(tmp_path: Path) -> None:
+    first, *others = requests(Stage([tasks(), plan(CHAT), "```markdown\nAgent: Yes.\n```"]), tmp_path, "CC")
+    assert first["task"] == "user_ask"
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["getTide"]
+    assert [len(row["tools"]) for row in others] == [3, 3]
+    assert others[-1]["answer"] == "Agent: Yes."
+
+
+def requests(stage: Stage, folder: Path, *sequence: Any) -> list[dict[str, Any]]:
+    dialogue = stage.play(*sequence)
+    Ledger(folder).add(dialogue, stage.state.kept)
+    file = write_outputs(folder, "now", Ledger(folder))[2]
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+# -- dialogues of earlier versions
+
+OLD: dict[Language, str] = {"en": "Now switch the role to ", "zh": "现在切换角色为"}
+
+
+def in_the_old_form(dialogue: GeneratedDialogue) -> GeneratedDialogue:
+    """Everybody but the user was ``assistant``, switches began otherwise, and a plan needed no fence."""
+    messages = []
+    for message in dialogue.messages:
+        content = message["content"].replace(SWITCH[dialogue.language], OLD[dialogue.language])
+        if speaker(content) == "planner":
+            content = content.replace("```json\n", "").removesuffix("\n```")
+        mine = content.startswith(OLD[dialogue.language]) or speaker(content) == "user"
+        messages.append({"role": "user" if mine else "assistant", "content": content})
+    return replace(dialogue, messages=messages)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_dialogue_of_an_earlier_version_gives_the_same_record(language: Language) -> None:
+    new = talks.dialogue(talks.clarify(rejected=True), talks.mixed(), talks.chat(), talks.parallel(), language=language)
+    old = in_the_old_form(new)
+    assert old.messages != new.messages
+    assert kept_messages(old)[1] == kept_messages(new)[1]
+    assert record_of(old, 3) == record_of(new, 3)
+
+
+def test_a_folder_of_an_earlier_version_is_continued_and_keeps_its_dialogues(tmp_path: Path) -> None:
+    sound = talks.clarify(), talks.mixed(), talks.chat(), talks.parallel()
+    old = in_the_old_form(talks.dialogue(*sound))
+    new = talks.dialogue(talks.single(), *sound[1:])
+    Ledger(tmp_path).add(old, [])
+    before = (tmp_path / DIALOGUES).read_bytes()
+    Ledger(tmp_path).add(new, [])
+    write_outputs(tmp_path, "now", Ledger(tmp_path))
+    assert before in (tmp_path / DIALOGUES).read_bytes()
+    origin = (tmp_path / f"now{ENDINGS[0]}").read_text("utf-8").splitlines()
+    assert [json.loads(line)["messages"] for line in origin] == [new.messages, old.messages]
+    made = write_records(tmp_path)
+    assert (made.sessions, made.left_out) == (2, ())
+
+
+ODD: tuple[Any, ...] = (
+    None,
+    [],
+    {},
+    "",
+    "tool",
+    ["port"],
+    {"port": ["port"]},
+    7,
+    True,
+    "getTide",
+    ASK,
+    PREPARE,
+    1e999,
+    "\u2028|`<b>",
+)
+
+SOUND = {
+    "user": (tasks(), "User: the tide at Brest?", "User: Brest"),
+    "planner": (plan(CALL), plan(CALL, CALL), plan(ASKS), plan(DONE), plan(CHAT)),
+    "tool": (result(), result(2)),
+    "agent": ("Agent: 4 metres.", "```markdown\nAgent: Where?\n```"),
+    "checker": (judge("yes"), judge("no")),
+}
+
+
+@some.composite
+def actions(draw: some.DrawFn) -> Any:
+    odd = some.sampled_from(ODD)
+    name = draw(some.sampled_from(["getTide", ASK, PREPARE]) | odd)
+    keys = some.sampled_from(["port", "tool_name", "missing_required_parameters", "answer_type"])
+    return draw(some.just({"name": name, "arguments": draw(some.dictionaries(keys, odd, max_size=3) | odd)}) | odd)
+
+
+WORDS = (
+    some.builds(lambda listed: plan(*listed), some.lists(actions(), max_size=3))
+    | some.builds(
+        lambda listed: "Tool: " + fence({"Observation_List": listed}), some.lists(some.sampled_from(ODD), max_size=2)
+    )
+    | some.builds(lambda found: fence({"Task 1": found}), some.sampled_from(ODD))
+    | some.builds(
+        lambda mark, text: f"{mark} {text}",
+        some.sampled_from([*MARKS["en"].values(), *MARKS["zh"].values(), *SWITCH.values(), "<think>", "```", ""]),
+        some.sampled_from(
+            ["", "hm", fence({"correct": "no"}), fence({"correct": "yes"}), fence(7), "</think>", "\x00\ud800"]
+        ),
+    )
+)
+
+
+class AnyWords(Stage):
+    """At times what is not wanted; else what can be."""
+
+    def __init__(self, odd: list[str], seed: int) -> None:
+        super().__init__([], seed=seed)
+        self._odd, self._chance = odd, random.Random(seed)
+
+    async def _ask(self, part: str, name: str, messages: Any) -> str:
+        if self._odd and self._chance.random() < 0.3:
+            return self._odd.pop()
+        return self._chance.choice(SOUND[part])
+
+
+@pytest.mark.slow
+@given(odd=some.lists(WORDS, max_size=12), seed=some.integers(0, 10_000))
+@COSTLY
+def test_any_words_end_or_fail_a_dialogue_and_nothing_else(tmp_path_factory: Any, odd: list[str], seed: int) -> None:
+    stage = AnyWords(odd, seed)
+    try:
+        dialogue = stage.play(*TYPES)
+    except DialogueError:
+        return
+    out: Path = tmp_path_factory.mktemp("out")
+    Ledger(out).add(dialogue, stage.state.kept)
+    write_outputs(out, "now", Ledger(out))
+    (clean,) = map(
+        json.loads, (out / f"now{ENDINGS[1]}").read_bytes().splitlines()
+    )  # of a text, U+2028 ends a line too
+    said = sum(speaker(message["content"]) == "user" for message in clean["messages"])
+    assert said >= len(TYPES), "no word of the user is lost"
+    made = write_records(out)
+    assert made.sessions + len(made.left_out) == 1
+    assert (out / DIALOGUES).is_file()

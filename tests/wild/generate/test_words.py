@@ -15,13 +15,26 @@ from hypothesis import strategies as st
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from bench_wild.generate.command import main
-from bench_wild.generate.dialogue.dialogue import (
+from bench_wild.generate.play import draw_time, without_fence
+from bench_wild.generate.texts import (
+    CONTINUE,
+    KINDS,
+    PROMPTS,
+    SLOTS,
+    all_sequences,
+    chosen_sequences,
+    load_texts,
+    name_of,
+    pseudo_tools,
+    tool_lists,
+)
+from bench_wild.generate.transcript import (
     LANGUAGES,
     MARKS,
     SWITCH,
     TYPES,
-    Dialogue,
-    Turn,
+    GeneratedDialogue,
+    GeneratedTurn,
     fence,
     fenced_json,
     is_switch,
@@ -31,11 +44,6 @@ from bench_wild.generate.dialogue.dialogue import (
     strict_json,
     without_mark,
 )
-from bench_wild.generate.dialogue.dialogue_state import draw_time
-from bench_wild.generate.dialogue.replies import without_fence
-from bench_wild.generate.dialogue.texts import CONTINUE, KINDS, PROMPTS, SLOTS, load_texts
-from bench_wild.generate.dialogue.toolset import pseudo_tools, tool_lists
-from bench_wild.generate.sequences import all_sequences, chosen_sequences, name_of
 from tests.wild.generate.player import PlayerModel
 from tests.wild.generate.stage import ASKS, CALL, CHAT, DONE, TIDE, Stage, judge, plan, result, tasks
 
@@ -141,16 +149,16 @@ def test_a_markdown_fence_around_an_answer_goes_and_others_stay(text: str, shown
 
 
 def test_a_dialogue_is_read_back_as_it_was_and_damaged_lines_are_named(tmp_path: Path) -> None:
-    dialogue = Dialogue(
+    dialogue = GeneratedDialogue(
         ("ST", "CC"),
         "zh",
         7,
         pseudo_tools("zh"),
         "当前时间：2024-01-01 00:00:00 星期一",
         [{"role": "user", "content": "用户：\ud83d"}],
-        (Turn("ST", "first", "first", 0, 1), Turn("CC", "follow_more", "follow_up", 1, 1)),
+        (GeneratedTurn("ST", "first", "first", 0, 1), GeneratedTurn("CC", "follow_more", "follow_up", 1, 1)),
     )
-    assert Dialogue.from_json(json.loads(json.dumps(dialogue.to_json()))) == dialogue
+    assert GeneratedDialogue.from_json(json.loads(json.dumps(dialogue.to_json()))) == dialogue
     file = tmp_path / "dialogues.jsonl"
     assert list(read_dialogues(file)) == []
     line = json.dumps(dialogue.to_json()) + "\n"
@@ -175,8 +183,8 @@ def test_cleaning_keeps_the_ranges_of_tasks() -> None:
     yes = "Checker_Tool: " + fence({"correct": "yes"})
     said += ["Now switch the role to User", "User: c", "Agent: d", "Now switch the role to Checker_Tool", yes]
     messages = [{"role": "user", "content": content} for content in said]
-    turns = (Turn("CC", "first", "first", 0, 7), Turn("CC", "follow_more", "follow_up", 7, 12))
-    kept, ranges = kept_messages(Dialogue(("CC", "CC"), "en", 0, [], "", messages, turns))
+    turns = (GeneratedTurn("CC", "first", "first", 0, 7), GeneratedTurn("CC", "follow_more", "follow_up", 7, 12))
+    kept, ranges = kept_messages(GeneratedDialogue(("CC", "CC"), "en", 0, [], "", messages, turns))
     assert [message["content"] for message in kept] == ["User: a", "Planner: 2", "Agent: b", "User: c", "Agent: d"]
     assert ranges == [(0, 3), (3, 5)]
 
