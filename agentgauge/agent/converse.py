@@ -15,7 +15,7 @@ from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, Message, Sampling, completed
 from agentgauge.core.conversation import Conversation, ConversationCall, Ended, SimulatedUser
 from agentgauge.core.errors import ModelFault
-from agentgauge.core.function_tools.functions import Function, FunctionBox, as_json, tools_of
+from agentgauge.core.function_tools import Function, FunctionBox, as_json, tools_of
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json
 

@@ -1,10 +1,12 @@
 """Plain data from files, settings and servers, checked against pydantic models, and the one sentence that says what is
 wrong with it.
 
-A model of ours derives from ``Checked``: it is immutable, refuses unknown fields and converts nothing (an integer may
-stand for a number). Validators of fields raise ``ValueError`` with what is accepted, which goes on after "must be":
-``raise ValueError("the name of an environment variable")``. A field with ``Field(repr=False)`` may hold a secret, so no
-message shows its value; one with ``Field(examples=[...])`` gets its first example into messages.
+A model derives from ``Checked``: it is immutable, refuses unknown fields and converts nothing (an integer may stand for
+a number). A frozen dataclass with ``__pydantic_config__ = STRICT`` does the same where code makes instances, too; its
+data must be what JSON can hold. Validators
+of fields raise ``ValueError`` with what is accepted, which goes on after "must be": ``raise ValueError("the name of an
+environment variable")``. A field with ``Field(repr=False)`` may hold a secret, so no message shows its value; one with
+``Field(examples=[...])`` gets its first example into messages.
 
 Importing this module loads pydantic, which costs 0.2 s: import it in the function that reads, where pytest without a
 benchmark would load it too.
@@ -14,11 +16,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from typing_extensions import is_typeddict
 
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.redaction import redact
@@ -29,10 +33,13 @@ SHOWN = 60
 """Characters of a refused value that a message has."""
 
 
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
 class Checked(BaseModel):
     """Base of models whose data people write."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = STRICT | ConfigDict(frozen=True)
 
 
 def read(model: type[T], value: Any, what: str, *, error: type[AgentGaugeError] = UsageProblem) -> T:
@@ -48,11 +55,14 @@ def read(model: type[T], value: Any, what: str, *, error: type[AgentGaugeError] 
 
 def validate(model: type[T], value: Any) -> T:
     """As ``read``. Raises ValueError, whose text has no subject: ``seconds is "ten" and must be a number``."""
+    adapter: TypeAdapter[T] = _adapter(model)  # type: ignore[arg-type]
     try:
-        found: T = _adapter(model).validate_python(value)
+        if is_dataclass(model) and hasattr(model, "__pydantic_config__"):
+            # strictly, pydantic takes objects for dataclasses and lists for tuples from JSON alone
+            return adapter.validate_json(json.dumps(value, default=str))
+        return adapter.validate_python(value)
     except ValidationError as error:
         raise ValueError(reason(error, value, model)) from None
-    return found
 
 
 def reason(error: ValidationError, data: Any, model: Any = None) -> str:
@@ -60,19 +70,21 @@ def reason(error: ValidationError, data: Any, model: Any = None) -> str:
     first, *more = error.errors(include_url=False)
     place, value = _followed(data, first["loc"])
     name = ".".join(place)[:200]
-    fields = [*_fields(model, first["loc"])] if model is not None else []
+    known = [*_fields(model, first["loc"])] if model is not None else []
     if first["type"] == "missing":
-        described = f" ({fields[-1].description})" if fields and fields[-1] and fields[-1].description else ""
-        return f"it has no {'.'.join([*place, str(first['loc'][-1])])[:200]}{described}; add it"
-    if first["type"] == "extra_forbidden":
-        known = _names(model, first["loc"][:-1])
-        accepted = f"; accepted are {', '.join(known)}{did_you_mean(place[-1], known)}" if known else ""
-        return f"there is no {name!r}{accepted}"
-    same = [_accepted(one) for one in (first, *more) if _followed(data, one["loc"])[0] == place]
-    wanted = f"must be {' or '.join(dict.fromkeys(same))}"
-    if fields and fields[-1] and fields[-1].examples:
-        wanted += f", for example {fields[-1].examples[0]}"
-    if any(field is not None and not field.repr for field in fields):
+        described = f" ({known[-1].description})" if known and known[-1] and known[-1].description else ""
+        return f"it has no {'.'.join([*place, str(first['loc'][-1])])[:200]}{described}"
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        names = _names(model, first["loc"][:-1])
+        accepted = f"; accepted are {', '.join(names)}{did_you_mean(place[-1], names)}" if names else ""
+        return f"{'.'.join(place[:-1])[:200] or 'it'} has no {place[-1][:200]!r}{accepted}"
+    same = dict.fromkeys(_accepted(one) for one in (first, *more) if _followed(data, one["loc"])[0] == place)
+    if {"a number", "a finite number"} & same.keys():
+        same.pop("an integer", None)
+    wanted = f"must be {' or '.join(same)}"
+    if known and known[-1] and known[-1].examples:
+        wanted += f", for example {known[-1].examples[0]}"
+    if any(field is not None and not field.repr for field in known):
         return f"{name or 'it'} {wanted}"
     return f"{name or 'it'} is {shown(value)} and {wanted}"
 
@@ -112,11 +124,15 @@ _KINDS = {
 
 def _accepted(error: Any) -> str:
     """What one error of pydantic says is accepted."""
-    context = {key: f"{value:g}" if isinstance(value, float) else value for key, value in error.get("ctx", {}).items()}
+    context = {key: _number(value) for key, value in error.get("ctx", {}).items()}
     if (words := _KINDS.get(error["type"])) is not None:
         return words.format(**context)
     text: str = error["msg"]
     return text.removeprefix("Value error, ").removeprefix("Input should be ")
+
+
+def _number(value: Any) -> Any:
+    return f"{value:g}" if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 10**9) else value
 
 
 def _followed(data: Any, way: Sequence[int | str]) -> tuple[list[str], Any]:
@@ -127,7 +143,7 @@ def _followed(data: Any, way: Sequence[int | str]) -> tuple[list[str], Any]:
         if (isinstance(data, dict) and part in data) or (
             isinstance(data, list | tuple) and isinstance(part, int) and part < len(data)
         ):
-            data = data[part]
+            data = data[part]  # type: ignore[index]
             place.append(str(part) or '""')
         else:
             break
@@ -137,7 +153,7 @@ def _followed(data: Any, way: Sequence[int | str]) -> tuple[list[str], Any]:
 def _fields(model: Any, way: Sequence[int | str]) -> Iterator[FieldInfo | None]:
     """The field of each part of a way; None for what is no field: an index, a key."""
     for part in way:
-        field = _field(model, part)
+        field = _known(model).get(str(part))
         yield field
         model = field.annotation if field is not None else _inner(model)
 
@@ -145,28 +161,32 @@ def _fields(model: Any, way: Sequence[int | str]) -> Iterator[FieldInfo | None]:
 def _names(model: Any, way: Sequence[int | str]) -> list[str]:
     """The fields of the model at a place."""
     for part in way:
-        field = _field(model, part)
+        field = _known(model).get(str(part))
         model = field.annotation if field is not None else _inner(model)
-    return [one.alias or name for name, one in owner.model_fields.items()] if (owner := _model(model)) else []
+    return [*_known(model)]
 
 
-def _field(model: Any, part: int | str) -> FieldInfo | None:
-    named = owner.model_fields.items() if (owner := _model(model)) else ()
-    return next((field for name, field in named if part in (name, field.alias)), None)
-
-
-def _model(kind: Any) -> type[BaseModel] | None:
-    """The model in a type such as ``Model | None``."""
+def _known(kind: Any) -> Mapping[str, FieldInfo]:
+    """The fields, by their names in the data, of the model in a type such as ``Model | None``."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind
-    if get_origin(kind) in (dict, list, tuple):
-        return None
-    return next(filter(None, map(_model, get_args(kind))), None)
+        return {field.alias or name: field for name, field in kind.model_fields.items()}
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        return {each.name: FieldInfo.from_annotation(hints[each.name]) for each in fields(kind) if each.init}
+    if is_typeddict(kind):
+        hints = get_type_hints(kind)  # without Required, NotRequired and what Annotated adds
+        return {name: FieldInfo.from_annotation(hint) for name, hint in hints.items()}
+    if get_origin(kind) in _CONTAINERS:
+        return {}
+    return next(filter(None, map(_known, get_args(kind))), {})
+
+
+_CONTAINERS = (dict, list, tuple, Mapping, Sequence)
 
 
 def _inner(kind: Any) -> Any:
     """The type of the values of a list or dict."""
-    if get_origin(kind) in (dict, list, tuple):
+    if get_origin(kind) in _CONTAINERS:
         return next((one for one in reversed(get_args(kind)) if one is not ...), None)
     return next(filter(None, map(_inner, get_args(kind))), None)
 

@@ -27,7 +27,7 @@ from agentgauge.core.conversation import Conversation
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.explanations import shown_call
-from agentgauge.core.function_tools.functions import Function, as_json, tools_of
+from agentgauge.core.function_tools import Function, as_json, tools_of
 from agentgauge.core.parsing import parse_json
 from agentgauge.core.task import Task
 from agentgauge.core.text_files import read_text

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from agentgauge.core.errors import ToolError, ToolFault, UsageProblem
-from agentgauge.core.function_tools.functions import FunctionBox, as_json, function_tool, tools_of
+from agentgauge.core.function_tools import FunctionBox, as_json, function_tool, tools_of
 
 Size = Enum("Size", {"SMALL": "small", "LARGE": "large"})
 
@@ -105,20 +105,19 @@ def test_a_type_becomes_a_schema_and_a_value_of_it_an_argument(kind, schema, val
 @pytest.mark.parametrize(
     ("kind", "value", "sentence"),
     [
-        (str, 1, "value must be a text, not 1"),
-        (int, "1", 'value must be a whole number, not "1"'),
-        (int, True, "value must be a whole number, not true"),
-        (int, 1.5, "value must be a whole number, not 1.5"),
-        (float, "1", 'value must be a number, not "1"'),
-        (bool, 0, "value must be true or false, not 0"),
-        (list[int], [1, "a"], 'value[1] must be a whole number, not "a"'),
-        (dict[str, int], [], "value must be an object, not []"),
-        (Literal[1], True, "value must be one of 1, not true"),
-        (Size, "tiny", 'value must be one of "small", "large", not "tiny"'),
-        (int | None, "x", 'value must be a whole number or null, not "x"'),
-        (Line | None, {"count": 1}, "missing of value: item"),
-        (Line, {"item": "tea", "colour": "red"}, "unknown of value: 'colour'; there are item, count"),
-        (list[Line], [{"item": 1}], "value[0].item must be a text, not 1"),
+        (str, 1, "value is 1 and must be a string"),
+        (int, "1", 'value is "1" and must be an integer'),
+        (int, True, "value is true and must be an integer"),
+        (int, 1.5, "value is 1.5 and must be an integer"),
+        (float, "1", 'value is "1" and must be a number'),
+        (bool, 0, "value is 0 and must be true or false"),
+        (list[int], [1, "a"], 'value.1 is "a" and must be an integer'),
+        (dict[str, int], [], "value is a list and must be an object"),
+        (Size, "tiny", "value is \"tiny\" and must be 'small' or 'large'"),
+        (int | None, "x", 'value is "x" and must be an integer'),
+        (Line | None, {"count": 1}, "it has no value.item"),
+        (Line, {"item": "tea", "colour": "red"}, "value has no 'colour'; accepted are item, count"),
+        (list[Line], [{"item": 1}], "value.0.item is 1 and must be a string"),
     ],
 )
 def test_a_value_of_another_type_is_refused_by_its_place(kind, value, sentence) -> None:
@@ -126,7 +125,7 @@ def test_a_value_of_another_type_is_refused_by_its_place(kind, value, sentence) 
     with pytest.raises(ValueError, match=r".") as refused:
         tool.check({"value": value})
     assert str(refused.value) == sentence
-    assert not jsonschema.Draft202012Validator(dict(tool.schema)).is_valid({"value": value}) or "unknown" in sentence
+    assert not jsonschema.Draft202012Validator(dict(tool.schema)).is_valid({"value": value}) or "accepted are" in sentence
 
 
 def test_defaults_make_optional_and_the_state_is_no_argument() -> None:
@@ -141,9 +140,9 @@ def test_defaults_make_optional_and_the_state_is_no_argument() -> None:
     assert tool.schema["required"] == ["item"]
     assert tool.schema["properties"]["count"] == {"type": "integer", "default": 1}
     assert run(order, Shop({"a": "b"}), item="tea") == "1 tea 1 None"
-    with pytest.raises(ValueError, match="missing: item"):
+    with pytest.raises(ValueError, match="it has no item"):
         tool.check({})
-    with pytest.raises(ValueError, match="unknown: 'state'; there are item, count, note"):
+    with pytest.raises(ValueError, match="it has no 'state'; accepted are item, count, note"):
         tool.check({"item": "a", "state": {}})
 
 
@@ -177,9 +176,7 @@ def strange(a: Nowhere) -> None:  # noqa: F821
         (untyped, "the tool untyped: its parameter a lacks a type"),
         (stars, "the tool stars: a model gives arguments by name, so \\*a: 'int' cannot be a parameter"),
         (strange, "the tool strange: its annotations cannot be read \\(name 'Nowhere' is not defined"),
-        (takes(set[str]), "its parameter value has the type set\\[str\\], which has no JSON schema; use str, int"),
-        (takes(dict[int, str]), "has the type dict\\[int, str\\], which has no JSON schema"),
-        (takes(list[Path]), "has the type Path, which has no JSON schema"),
+        (takes(list[FunctionBox]), "parameter value has the type list\\[.*FunctionBox\\], which has no JSON schema; use str"),
         (takes(Tree), "its parameter value.branches has the type Tree, which has no JSON schema"),
     ],
 )

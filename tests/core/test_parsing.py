@@ -81,11 +81,11 @@ SETTINGS = [
     ("[models.m]\nmax_tokens = " + "9" * 4301, "a number of more than 4300 digits"),
     ("[models.m]\nmax_tokens = " + "9" * 4299, "a number of more than 300 digits"),
     ("[models.m]\nextra_body = { top_k = " + "9" * 4299 + " }", "a number of more than 300 digits"),
-    ("[models.m]\nmax_tokens = " + "9" * 200, "max_tokens must be a number up to 1e+12"),
-    ("[models.m]\ntimeout = nan", "timeout must be a number up to 1e+12"),
-    ("[models.m]\ntimeout = inf", "timeout must be a number up to 1e+12"),
-    ("[models.m]\nprices = { prompt = inf }", "prompt must be a number up to 1e+12"),
-    ("[agent]\nmemory_mb = " + "9" * 100, "memory_mb must be a number up to 1e+12"),
+    ("[models.m]\nmax_tokens = " + "9" * 200, "and must be 1e+12 or less"),
+    ("[models.m]\ntimeout = nan", "and must be a finite number"),
+    ("[models.m]\ntimeout = inf", "and must be a finite number"),
+    ("[models.m]\nprices = { prompt = inf }", "and must be a finite number"),
+    ("[agent]\nmemory_mb = " + "9" * 100, "and must be 1e+12 or less"),
 ]
 
 

@@ -12,14 +12,19 @@ import dataclasses
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from typing_extensions import TypedDict, is_typeddict
+
+from agentgauge.core.checking import STRICT, reason
 from agentgauge.core.errors import AgentGaugeError, ToolFault, UsageProblem
-from agentgauge.core.function_tools.typed_schema import Shape, hints_of, object_schema, read_object, shape_of
 from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput
 from agentgauge.core.tracebacks import place_of
 from agentgauge.core.types import Json
@@ -39,14 +44,20 @@ class FunctionTool(SchemaTool):
 
     function: Function = print
     takes_state: bool = False
-    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    arguments: Any = Any
+    """A type that pydantic knows."""
 
     def check(self, arguments: Mapping[str, Json]) -> None:
         self.converted(arguments)
 
     def converted(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
         """The arguments in the types of the function. Raises ValueError for what does not fit."""
-        return read_object(self.shapes, self.schema["required"], dict(arguments))
+        given = _with_integers(dict(arguments))
+        try:
+            found: dict[str, Any] = TypeAdapter(self.arguments).validate_json(json.dumps(given))
+        except ValidationError as error:
+            raise ValueError(reason(error, given, self.arguments)) from None
+        return found
 
 
 def function_tool(function: Function) -> FunctionTool:
@@ -64,18 +75,129 @@ def function_tool(function: Function) -> FunctionTool:
     takes_state = first in _STATE
     if takes_state:
         del parameters[first]
-    hints = hints_of(function, title)
+    hints = _hints_of(function, title)
     for each in parameters.values():
         if each.kind in _STARS:
             raise UsageProblem(f"{title}: a model gives arguments by name, so {each} cannot be a parameter; name it")
         if each.name not in hints:
             raise UsageProblem(f"{title}: its parameter {each.name} lacks a type, so it has no JSON schema; write one")
-    shapes = {each: shape_of(hints[each], f"{title}: its parameter {each}") for each in parameters}
-    schema = object_schema(shapes, [each.name for each in parameters.values() if each.default is each.empty])
+    required = [each.name for each in parameters.values() if each.default is each.empty]
+    kinds = {each: _prepared(hints[each], f"{title}: its parameter {each}") for each in parameters}
+    arguments = _object("arguments", kinds, required)
+    schema = {"required": [], **_schema_of(arguments, kinds, title)}
     for each in parameters.values():
         if each.default is not each.empty and each.default is not None:
             schema["properties"][each.name]["default"] = as_json(each.default)
-    return FunctionTool(name, description, schema=schema, function=function, takes_state=takes_state, shapes=shapes)
+    return FunctionTool(
+        name, description, schema=schema, function=function, takes_state=takes_state, arguments=arguments
+    )
+
+
+ACCEPTED = "str, int, float, bool, None, list[...], dict[str, ...], Literal, Enum, Optional, a dataclass or a TypedDict"
+
+
+def _prepared(kind: Any, where: str, outer: tuple[Any, ...] = ()) -> Any:
+    """The type as pydantic reads it: the first text of ``Annotated`` describes it, and dataclasses and TypedDicts
+    refuse unknown fields. ``where`` names it in messages; ``outer``: the objects that it is part of."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        text = next((each for each in inner[1:] if isinstance(each, str)), None)
+        notes = (*(each for each in inner[1:] if not isinstance(each, str)), Field(description=text))
+        return Annotated[(_prepared(inner[0], where, outer), *notes)]
+    if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or is_typeddict(kind)):
+        if kind in outer:
+            raise _no_schema(where, kind)
+        hints = {name: _bare(hint) for name, hint in _hints_of(kind, where).items()}
+        fields = {name: _prepared(hints[name], f"{where}.{name}", (*outer, kind)) for name in _fields_of(kind, hints)}
+        made = _object(kind.__name__, fields, _required_of(kind))
+        return Annotated[made, AfterValidator(lambda given: kind(**given))] if dataclasses.is_dataclass(kind) else made
+    if not inner or origin is Literal:
+        return kind
+    parts = tuple(_prepared(each, where, outer) for each in inner)
+    return Union[parts] if origin in (Union, UnionType) else origin[parts]  # noqa: UP007 - of a tuple
+
+
+def _object(name: str, kinds: Mapping[str, Any], required: Container[str]) -> Any:
+    """A type for JSON objects without further fields."""
+    fields = {each: Required[kind] if each in required else NotRequired[kind] for each, kind in kinds.items()}
+    made: Any = TypedDict(name, fields)  # type: ignore[misc]
+    made.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+    return made
+
+
+def _fields_of(kind: Any, hints: Mapping[str, Any]) -> list[str]:
+    return [each.name for each in dataclasses.fields(kind) if each.init] if dataclasses.is_dataclass(kind) else [*hints]
+
+
+def _required_of(kind: Any) -> list[str]:
+    if dataclasses.is_dataclass(kind):
+        bare = (dataclasses.MISSING, dataclasses.MISSING)
+        return [each.name for each in dataclasses.fields(kind) if (each.default, each.default_factory) == bare]
+    # in text, as annotations of the future are, __required_keys__ overlooks NotRequired
+    named = {name: get_origin(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+    return [
+        name
+        for name, origin in named.items()
+        if origin is Required or (origin is not NotRequired and name in kind.__required_keys__)
+    ]
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
+
+
+def _hints_of(owner: Any, where: str) -> dict[str, Any]:
+    """The annotations of a function or class as types. Raises UsageProblem for one that names nothing."""
+    try:
+        return get_type_hints(owner, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise UsageProblem(f"{where}: its annotations cannot be read ({error}); name types of its module") from None
+
+
+def _schema_of(arguments: Any, kinds: Mapping[str, Any], title: str) -> dict[str, Json]:
+    """The JSON schema as endpoints take it: without titles and references."""
+    for name, kind in kinds.items():
+        try:
+            TypeAdapter(kind).json_schema()
+        except (PydanticUserError, TypeError):
+            raise _no_schema(f"{title}: its parameter {name}", kind) from None
+    schema = TypeAdapter(arguments).json_schema()
+    try:
+        return _plain_schema(schema, schema.get("$defs", {}))
+    except RecursionError:
+        raise UsageProblem(f"{title}: a parameter has a type that holds itself, which has no JSON schema") from None
+
+
+def _plain_schema(node: Mapping[str, Json], defined: Mapping[str, Json]) -> dict[str, Json]:
+    if "$ref" in node:
+        node = {**defined[node["$ref"].rpartition("/")[2]], **{name: node[name] for name in node if name != "$ref"}}
+    found: dict[str, Json] = {"type": node["type"]} if "type" in node else {}
+    for name, value in node.items():
+        if name == "properties":
+            found[name] = {each: _plain_schema(one, defined) for each, one in value.items()}
+        elif name == "const":
+            found["enum"] = [value]
+        elif name in ("items", "additionalProperties") and isinstance(value, Mapping):
+            found[name] = _plain_schema(value, defined)
+        elif name in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            found[name] = [_plain_schema(one, defined) for one in value]
+        elif name not in ("title", "$defs", "additionalProperties"):
+            found[name] = value
+    return found
+
+
+def _no_schema(where: str, kind: Any) -> UsageProblem:
+    shown = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+    return UsageProblem(f"{where} has the type {shown}, which has no JSON schema; use {ACCEPTED}")
+
+
+def _with_integers(value: Json) -> Json:
+    """Whole numbers as integers: JSON does not tell 3.0 from 3."""
+    if isinstance(value, dict):
+        return {name: _with_integers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def tools_of(tools: Iterable[Function | Mapping[str, Json] | Tool]) -> dict[str, Tool]:
@@ -170,7 +292,7 @@ def as_json(value: Any) -> Json:
             return sorted((as_json(one) for one in value), key=lambda one: json.dumps(one, sort_keys=True))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: as_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    raise TypeError(f"{type(value).__name__} is not plain data; use dataclasses, dicts, lists, texts and numbers")
+    raise TypeError(f"{type(value).__name__} is not plain data; use dataclasses, dicts, lists, strings and numbers")
 
 
 def _key(name: Any) -> str:
