@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences
 from bench_mmau import layout

@@ -12,7 +12,7 @@ from typing import Any
 from agentgauge.agent.dialects.conversation import fill
 from agentgauge.agent.framing import FRAMED
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from bench_mmau.contests.prompts import SOLVER
 from bench_mmau.mathematics import GRADER, has_frame
 

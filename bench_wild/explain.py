@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from agentgauge.core.explanations import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
+from agentgauge.core.text import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
 from bench_wild.labels import ASK, EMPTY, PREPARE
 from bench_wild.release2025.evaluator import BadCall

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.schemas import target_of
-from agentgauge.core.text_files import json_lines
+from agentgauge.core.text import json_lines, parse_json
+from agentgauge.core.tools import target_of
 from agentgauge.core.types import Json
 
 FILES = ("tools_en.jsonl", "tools_zh.jsonl")

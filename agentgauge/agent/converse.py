@@ -12,8 +12,16 @@ from agentgauge.agent.loop import Exchange, LoopResult, text_of, use_tools
 from agentgauge.agent.model_json import read_json
 from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message, Sampling, completed
-from agentgauge.core.conversation import Conversation, ConversationCall, Ended, SimulatedUser
+from agentgauge.core.chat import (
+    ChatReply,
+    Conversation,
+    ConversationCall,
+    Ended,
+    Message,
+    Sampling,
+    SimulatedUser,
+    completed,
+)
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.function_tools import Function, FunctionBox, as_json, tools_of
 from agentgauge.core.tools import Tool

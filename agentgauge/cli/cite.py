@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
+from agentgauge.core.announcement import own_version
 from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.metadata import own_version
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import known_tasks
 

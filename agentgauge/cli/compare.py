@@ -7,10 +7,10 @@ from pathlib import Path
 
 from agentgauge_reports.comparison.compare import comparison
 
-from agentgauge.core.atomic_write import advice
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.safe_text import clean_json, show
+from agentgauge.core.files import advice
+from agentgauge.core.processes import CommandParser
+from agentgauge.core.text import clean_json, show
 
 
 def main(argv: Sequence[str]) -> int:

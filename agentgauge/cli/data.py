@@ -10,8 +10,8 @@ from pathlib import Path
 from agentgauge.cli import weights
 from agentgauge.cli.fetch import DIR_HELP, data_folder, shown
 from agentgauge.cli.task_options import add_task_options, configure
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import DataSet, known_data_sets, served, shortened
 from agentgauge.data.fetch.lock import FIRST_USE, PUBLISHED, Marker, read_marker

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.run.launch_settings import LaunchOptions
 
 

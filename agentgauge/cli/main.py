@@ -13,15 +13,12 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentgauge.core.announcement.module_file import import_file
-from agentgauge.core.atomic_write import refusal
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.core.announcement import announced, import_file, own_version
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
-from agentgauge.core.metadata import announced, own_version
+from agentgauge.core.files import home_variables, refusal
+from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
-from agentgauge.core.safe_text import show
-from agentgauge.core.standard_streams import Output, drop, lost_output, open_closed_streams
-from agentgauge.core.user_home import home_variables
+from agentgauge.core.text import show
 
 COMMANDS = {
     "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),

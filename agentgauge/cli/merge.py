@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentgauge_reports.merge import merge
 
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.core.processes import CommandParser
 
 
 def main(argv: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from agentgauge.core.announcement.module_file import import_file
+from agentgauge.core.announcement import import_file
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from agentgauge import sandbox
 from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.capabilities import PredictionFiles, Similarity
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import cut
-from agentgauge.core.safe_text import show
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.core.text_files import odd_kind
+from agentgauge.core.text import cut, odd_kind, show
 
 
 def main(argv: Sequence[str]) -> int:

@@ -12,11 +12,11 @@ from agentgauge_reports.several.end import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
 
 from agentgauge.cli.project_tasks import import_tasks
-from agentgauge.core.atomic_write import advice
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import advice
+from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
-from agentgauge.core.standard_streams import Output, lost_output
 from agentgauge.run.budget import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher

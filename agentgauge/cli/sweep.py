@@ -9,8 +9,8 @@ from pathlib import Path
 from agentgauge_reports.text import aligned
 
 from agentgauge.cli.several import run_members
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.run.several.matrix import read_sweep
 from agentgauge.run.several.parent import (
     RunGroup,

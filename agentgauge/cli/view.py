@@ -10,8 +10,8 @@ from pathlib import Path
 
 from agentgauge_reports.view.server import Viewer
 
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.web_server import bind, served
 
 

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from agentgauge.core.checking import STRICT, read
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import read_toml
+from agentgauge.core.text import read_toml
 from agentgauge.core.types import Usage
 
 CONFIG_NAME = "agentgauge.toml"

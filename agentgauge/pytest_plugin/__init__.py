@@ -69,7 +69,7 @@ def pytest_load_initial_conftests(
     try:
         refuse_paths_elsewhere(early_config, args)
     except OSError as error:  # a folder that this user may not look into
-        from agentgauge.core.atomic_write import refusal
+        from agentgauge.core.files import refusal
 
         raise pytest.UsageError(refusal(error)) from None
     yield
@@ -84,9 +84,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge.cli.several_models import run_several_models
-        from agentgauge.core.atomic_write import refusal
         from agentgauge.core.errors import UsageProblem
-        from agentgauge.core.open_files import require_files
+        from agentgauge.core.files import refusal, require_files
         from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
 
         try:
@@ -167,13 +166,13 @@ def _prepare_capture(config: pytest.Config) -> None:
     except FileNotFoundError as error:
         raise pytest.UsageError(f"{error.strerror}; set TMPDIR to a folder that can be written") from None
     if sys.stdout is None or sys.stderr is None:
-        from agentgauge.core.standard_streams import open_closed_streams
+        from agentgauge.core.processes import open_closed_streams
 
         open_closed_streams()
 
     def drop_lost() -> None:
         if LOST_OUTPUT in config.stash:
-            from agentgauge.core.standard_streams import drop
+            from agentgauge.core.processes import drop
 
             drop(sys.stdout)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import refusal
+from agentgauge.core.processes import end_with
 from agentgauge.core.redaction import redact_logs
-from agentgauge.core.service_process import end_with
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.tracebacks import with_mistake
 from agentgauge.pytest_plugin.collection import Collection

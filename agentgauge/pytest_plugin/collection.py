@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.files import cannot_write
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks

@@ -29,7 +29,7 @@ def import_named(config: pytest.Config) -> None:
     reports any other error."""
     if not (paths := named_files(config)):
         return
-    from agentgauge.core.announcement.module_file import import_file
+    from agentgauge.core.announcement import import_file
     from agentgauge.core.errors import UsageProblem
     from agentgauge.core.tracebacks import with_mistake
 

@@ -162,7 +162,7 @@ def names_benchmarks(config: pytest.Config) -> bool:
     """Whether ``--pyargs`` names the package of an announced benchmark."""
     if not config.option.pyargs:
         return False
-    from agentgauge.core.metadata import announced
+    from agentgauge.core.announcement import announced
 
     packages = {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}
     return any(word.partition("::")[0].partition(".")[0] in packages for word in config.args)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.redaction import redact
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.pytest_plugin.own_tests import KEPT
 from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
 from agentgauge.pytest_plugin.run_state import RunState

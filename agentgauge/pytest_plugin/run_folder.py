@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import refusal
 from agentgauge.pytest_plugin.options import given, only_looks
 from agentgauge.run.crashes import note_earlier_death
 from agentgauge.run.options import destination

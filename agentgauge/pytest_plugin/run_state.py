@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import cannot_write
 from agentgauge.core.task_registry import find_task
 from agentgauge.pytest_plugin.options import given
 from agentgauge.pytest_plugin.run_folder import is_asked_for, selection

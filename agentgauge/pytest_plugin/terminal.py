@@ -10,8 +10,8 @@ from typing import Any, TextIO, cast
 
 import pytest
 
+from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import Printed, redact
-from agentgauge.core.standard_streams import Output, lost_output
 from agentgauge.pytest_plugin.keys import LOST_OUTPUT
 
 _ERRORS = pytest.StashKey[int]()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import cut
+from agentgauge.core.text import cut
 from agentgauge.core.types import Usage
 
 Unit = Literal["usd", "tok", "s"]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
+from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.run.coordination.slots import FILE as SLOTS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentgauge.core.capabilities import SAME, RealTools
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox

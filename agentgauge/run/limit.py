@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.index import Row
+from agentgauge.core.task import DataSource
 
 SEED = "agentgauge"
 """Decides which groups come first. Another seed gives other parts of the same shares."""

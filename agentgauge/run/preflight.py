@@ -13,7 +13,7 @@ from agentgauge.core.errors import AgentGaugeError, Fault, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.core.tool_devices import united, without_devices
+from agentgauge.core.tools import united, without_devices
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.batch.journal import FILE as JOURNAL
 from agentgauge.model.batch.journal import Journal

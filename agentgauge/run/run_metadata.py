@@ -12,14 +12,13 @@ from importlib.metadata import version
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
+from agentgauge.core.announcement import own_version
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_options
-from agentgauge.core.tool_devices import by_device, devices_of, without_devices
-from agentgauge.core.tools import by_state, not_ready
+from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
 from agentgauge.data.find import difference_notes, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE

@@ -17,16 +17,16 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.addresses import checked_address
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import cut
+from agentgauge.core.processes import checked_address
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
-from agentgauge.core.tool_devices import table_without_devices
+from agentgauge.core.text import cut
+from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.batch.providers import check_batches, with_batch_prices

@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import register
-from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from agentgauge.run.settings import Settings
 
 

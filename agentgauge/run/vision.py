@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.atomic_write import encoded
 from agentgauge.core.capabilities import SAME, Pictures, options_of
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.core.files import encoded
 from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.spec import ModelSpec

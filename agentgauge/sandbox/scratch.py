@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentgauge.core.own_folder import OwnFolder, remove_tree
+from agentgauge.core.files import OwnFolder, remove_tree
 
 
 @contextlib.contextmanager

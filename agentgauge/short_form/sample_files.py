@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry, Index, Row, build_index, first_line, line_entries, list_entries, object_entries
+from agentgauge.core.task import DataSource
 from agentgauge.core.types import Json, Sample
 
 csv.field_size_limit(256 << 20)  # else a cell may have 131,072 characters

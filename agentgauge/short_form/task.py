@@ -22,15 +22,12 @@ from agentgauge.core.capabilities import (
     role_option,
 )
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation
+from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ToolCall
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.explanations import shown_call
 from agentgauge.core.function_tools import Function, as_json, tools_of
-from agentgauge.core.parsing import parse_json
 from agentgauge.core.task import Task
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import parse_json, read_text, shown_call
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.short_form.metrics import DEFAULT, Metric, Metrics
 from agentgauge.short_form.sample_files import SampleFiles

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from agentgauge.core.atomic_write import append_whole, is_disk_full
+from agentgauge.core.files import append_whole, is_disk_full
 from agentgauge.core.types import Record, Usage
 from agentgauge.store.jsonl import Line, encoded_line, outlined
 

@@ -85,7 +85,7 @@ class UnseenTools(_Open):
 
 
 class ObservedPart(_Open):
-    """See agentgauge.core.observations.count_observed."""
+    """See agentgauge.core.reply_ends.count_observed."""
 
     estimated: NotRequired[Count]
     instead: NotRequired[str]  # with ``estimated``

@@ -24,9 +24,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
 
-from agentgauge.core import bounded
-from agentgauge.core.atomic_write import encoded, remove_left, write_whole
+from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import encoded, remove_left, write_whole
 from agentgauge.core.types import Usage
 from agentgauge.store.appender import Appender
 from agentgauge.store.folder_names import sample_name
@@ -210,7 +210,7 @@ class RunFolder:
         """Raises UsageProblem where one of the files of records is no file, or cannot be read."""
         for file in (self.path / "records.jsonl", *worker_files(self.path)):
             with contextlib.suppress(FileNotFoundError):
-                bounded.open_plain(file).close()
+                files.open_plain(file).close()
 
     def read_json(self, name: str) -> Any:
         """What a JSON file holds, checked: see agentgauge.store.checked. Raises UsageProblem where the file is
@@ -219,7 +219,7 @@ class RunFolder:
 
         with self._open(name) as stream:
             try:
-                return checked.json_file(name, bounded.whole(stream))
+                return checked.json_file(name, files.whole(stream))
             except ValueError as error:
                 raise UsageProblem(
                     f"{self.path / name} cannot be read: {error}; restore what the run wrote, or start a new run"
@@ -228,7 +228,7 @@ class RunFolder:
     def _open(self, name: str) -> BinaryIO:
         """Raises UsageProblem."""
         try:
-            return bounded.open_plain(self.path / name)
+            return files.open_plain(self.path / name)
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
@@ -277,13 +277,13 @@ class RunFolder:
         """
         file = self.path / "records.jsonl"
         try:
-            stream = bounded.open_plain(file)
+            stream = files.open_plain(file)
         except FileNotFoundError:
             raise UsageProblem(
                 f"{file} does not exist; the run was never finished: continue with --resume={self.path}"
             ) from None
         with stream:
-            for line in bounded.lines(stream):
+            for line in files.lines(stream):
                 try:
                     data = outlined(line.content)
                 except ValueError as error:
@@ -301,12 +301,12 @@ def _planned(stream: BinaryIO) -> Iterator[tuple[str, str, int, str]]:
 
     if stream.readline(3) == b"[\n":
         with contextlib.suppress(ValueError):
-            for line in bounded.lines(stream, 2):
+            for line in files.lines(stream, 2):
                 if line.kept != b"]\n":
                     yield checked.planned(checked.decoded(line.content.rstrip(b",\n")))
             return
     stream.seek(0)
-    rows = checked.decoded(bounded.whole(stream))
+    rows = checked.decoded(files.whole(stream))
     if not isinstance(rows, list):
         raise ValueError("it holds no list")
     yield from map(checked.planned, rows)

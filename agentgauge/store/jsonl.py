@@ -2,7 +2,7 @@
 
 ``transcript`` is the last field of a line, and ``output`` and ``events`` are the last fields of it. So all else can be
 read without decoding these two, which are most of a line; ``replies`` and ``observed`` of the transcript count what the
-events say of the model's replies and of their endpoints (agentgauge.core.reply_ends, agentgauge.core.observations).
+events say of the model's replies and of their endpoints (agentgauge.core.reply_ends, agentgauge.core.reply_ends).
 Where they are long they are compressed and replaced by ``zstd``, the base64 of a Zstandard frame of
 ``{"output", "events"}``. Lines of another layout, which older versions wrote, are decoded in full.
 """
@@ -18,10 +18,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from agentgauge.core.bounded import LONGEST, TOO_LONG
-from agentgauge.core.observations import count_observed
+from agentgauge.core.files import LONGEST, TOO_LONG
 from agentgauge.core.redaction import dumps
-from agentgauge.core.reply_ends import count_replies
+from agentgauge.core.reply_ends import count_observed, count_replies
 from agentgauge.core.types import Json, Record, Status, Usage
 
 LONG = 4096

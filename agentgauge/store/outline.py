@@ -32,7 +32,7 @@ class CaseOutline:
     seconds: float
     finished: float  # seconds since the epoch; 0 for a case that is missing
     replies: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.reply_ends.count_replies
-    observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.observations.count_observed
+    observed: Mapping[str, Any] = field(default_factory=dict)  # see agentgauge.core.reply_ends.count_observed
     error: str | None = None
     cause: str | None = None
     packed_times: bytes = b""  # ``times``, in a third of their memory

@@ -7,7 +7,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
-from agentgauge.core import bounded
+from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store.jsonl import CaseId, Line, outlined
 from agentgauge.store.outline import CaseOutline
@@ -55,15 +55,15 @@ def best_records(
     return ordered | {case: best[case] for case in sorted(best)}
 
 
-def _whole_lines(run: Path) -> Iterator[tuple[Path, bounded.TextLine]]:
+def _whole_lines(run: Path) -> Iterator[tuple[Path, files.TextLine]]:
     """The order of files matters only between copies of one record. Raises UsageProblem for what is no file."""
     for file in (run / "records.jsonl", *worker_files(run)):
         try:
-            stream = bounded.open_plain(file)
+            stream = files.open_plain(file)
         except FileNotFoundError:  # none is merged yet
             continue
         with stream:
-            yield from ((file, line) for line in bounded.lines(stream) if line.is_whole)
+            yield from ((file, line) for line in files.lines(stream) if line.is_whole)
 
 
 def _configs(run: Path) -> Mapping[str, str]:
@@ -71,8 +71,8 @@ def _configs(run: Path) -> Mapping[str, str]:
     from agentgauge.store import checked
 
     try:
-        with bounded.open_plain(run / "run.json") as stream:
-            configs: Mapping[str, str] = checked.json_file("run.json", bounded.whole(stream))["configs"]
+        with files.open_plain(run / "run.json") as stream:
+            configs: Mapping[str, str] = checked.json_file("run.json", files.whole(stream))["configs"]
     except (FileNotFoundError, UsageProblem, ValueError):
         return {}
     return configs

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core import bounded
 from agentgauge.core.errors import UsageProblem
 from agentgauge.store.jsonl import outlined
 
@@ -23,7 +22,7 @@ class RecordTail:
         size in bytes. A file that cannot be read and a damaged line are skipped: the end of the run reports them."""
         for file in files:
             try:
-                stream = bounded.open_plain(file)
+                stream = files.open_plain(file)
             except (FileNotFoundError, UsageProblem):  # the run may just have ended: its records are merged
                 self._offsets.pop(file, None)
                 continue
@@ -31,7 +30,7 @@ class RecordTail:
                 start = self._offsets.get(file, 0)
                 if stream.seek(0, 2) < start:
                     start = 0
-                for line in bounded.lines(stream, start):
+                for line in files.lines(stream, start):
                     if not line.is_whole and line.kept is not None:
                         break  # still being written
                     self._offsets[file] = line.start + line.size

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.core.atomic_write import encoded, write_whole
-from agentgauge.core.path_placeholders import with_placeholders
+from agentgauge.core.checkpoint import with_placeholders
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from bench_gta.atomic.data import DATASET, TOOLMETA, in_data_set, index
 from bench_gta.atomic.files import PREDICTIONS

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.data import DATASET, references
 

@@ -20,9 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree, write_whole
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json
 from agentgauge.run.external_agent.command import Command

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.types import Json
 
 

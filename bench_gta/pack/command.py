@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.core.processes import CommandParser
 from bench_gta.pack.verb_score import score
 from bench_gta.pack.verbs import check_pack, create_pack, print_table, run_agent
 from bench_gta.workflow.judging.cache import USER

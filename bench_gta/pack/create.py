@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json
 from bench_gta.pack.file_selection import escaped, plain_files, problem_of
 from bench_gta.pack.format import Pack, PackTask

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 from bench_gta.pack.create import Outcome, is_task
 from bench_gta.pack.file_selection import escaped, plain_files
 from bench_gta.pack.tasks import SetTask

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from bench_gta.pack.atomic_write import write_json
 

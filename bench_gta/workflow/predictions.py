@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import object_entries
 from agentgauge.core.types import Json
 from bench_gta.atomic.data import user_turns

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.explanations import compared, cut, shown_text
+from agentgauge.core.text import compared, cut, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.contests.candidate import Candidate, ErrorLog, start
 from bench_mmau.contests.execute import ExecutionSettings

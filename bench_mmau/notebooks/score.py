@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import compared, shown
+from agentgauge.core.text import compared, shown
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.notebooks.qa import image_expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.explanations import cut
+from agentgauge.core.text import cut
 
 
 class NotScorable(DataProblem):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.explanations import compared, looks_like_call, shown_call, shown_text
+from agentgauge.core.text import compared, looks_like_call, shown_call, shown_text
 from bench_mmau.average import Verdict
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.tool_use.calls import compare_calls, detailed, unreadable_arguments

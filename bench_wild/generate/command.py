@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import write_whole
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.presets import resolve

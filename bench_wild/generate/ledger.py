@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import append_whole, encoded, write_whole
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import append_whole, encoded, write_whole
+from agentgauge.core.text import parse_json
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, Dialogue
 from bench_wild.generate.dialogue.dialogue_state import KeptRequest
 from bench_wild.generate.sequences import name_of

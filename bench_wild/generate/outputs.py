@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from agentgauge.core.atomic_write import encoded
+from agentgauge.core.files import encoded
 from agentgauge.core.types import Json
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, TYPES, Dialogue, kept_messages
 from bench_wild.generate.dialogue.dialogue_state import KeptRequest

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from agentgauge.core.atomic_write import advice, encoded, write_whole
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import advice, encoded, write_whole
+from agentgauge.core.text import parse_json
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.spec import ModelSpec
 from agentgauge.run.budget import Budget

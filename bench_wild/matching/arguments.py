@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.schemas import EVERY_VALUE, NO_VALUE, item_schema, resolved
+from agentgauge.core.tools import EVERY_VALUE, NO_VALUE, item_schema, resolved
 from agentgauge.core.types import Json
 from bench_wild.fixes import Fix, Fixes
 from bench_wild.matching.strings import CORRECT, compare_text

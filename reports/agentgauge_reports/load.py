@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.bounded import open_plain
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import open_plain
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder

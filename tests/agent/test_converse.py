@@ -11,8 +11,7 @@ import pytest
 
 from agentgauge.agent.converse import conversation_of, converse
 from agentgauge.core.case import Case, CaseSettings
-from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation, ConversationCall, SimulatedUser
+from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ConversationCall, SimulatedUser, ToolCall
 from agentgauge.core.errors import ModelFault, ToolError, ToolFault
 from agentgauge.core.types import Sample
 

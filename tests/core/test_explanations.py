@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.explanations import compared, shown_call, shown_text
+from agentgauge.core.text import compared, shown_call, shown_text
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,9 @@ def test_a_value_of_another_type_is_refused_by_its_place(kind, value, sentence) 
     with pytest.raises(ValueError, match=r".") as refused:
         tool.check({"value": value})
     assert str(refused.value) == sentence
-    assert not jsonschema.Draft202012Validator(dict(tool.schema)).is_valid({"value": value}) or "accepted are" in sentence
+    assert (
+        not jsonschema.Draft202012Validator(dict(tool.schema)).is_valid({"value": value}) or "accepted are" in sentence
+    )
 
 
 def test_defaults_make_optional_and_the_state_is_no_argument() -> None:
@@ -176,7 +178,7 @@ def strange(a: Nowhere) -> None:  # noqa: F821
         (untyped, "the tool untyped: its parameter a lacks a type"),
         (stars, "the tool stars: a model gives arguments by name, so \\*a: 'int' cannot be a parameter"),
         (strange, "the tool strange: its annotations cannot be read \\(name 'Nowhere' is not defined"),
-        (takes(list[FunctionBox]), "parameter value has the type list\\[.*FunctionBox\\], which has no JSON schema; use str"),
+        (takes(list[FunctionBox]), "has the type list\\[.*FunctionBox\\], which has no JSON schema; use str"),
         (takes(Tree), "its parameter value.branches has the type Tree, which has no JSON schema"),
     ],
 )

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 
 HOLDS = """
 import sys
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 print(OwnFolder(sys.argv[1]).path, flush=True)
 sys.stdin.read()
 """

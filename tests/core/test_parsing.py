@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import parse_json, parse_reply, read_toml, refuse_extremes
+from agentgauge.core.text import parse_json, parse_reply, read_toml, refuse_extremes
 
 
 def nested(levels: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.atomic_write import append_whole, cannot_write, refusal, remove_left, replacing, write_whole
+from agentgauge.core.files import append_whole, cannot_write, refusal, remove_left, replacing, write_whole
 
 COMMAND = f"{sys.executable} -m agentgauge.cli.main"
 
@@ -91,7 +91,7 @@ def test_an_incomplete_piece_is_removed_with_the_true_reason(
 
 def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
     kills_itself = (
-        "import os, pathlib; from agentgauge.core.atomic_write import write_whole\n"
+        "import os, pathlib; from agentgauge.core.files import write_whole\n"
         "pathlib.Path.chmod = lambda *_: os.kill(os.getpid(), 9)\n"
         f"write_whole(pathlib.Path({str(tmp_path / 'run.json')!r}), b'new')"
     )

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from agentgauge.core.announcement.module_file import import_file
+from agentgauge.core.announcement import import_file
 from agentgauge.core.capabilities import OwnOptions, TaskOption, presentation_of
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.task_registry import announce, announced_in, find_task, known_options, known_tasks
 from agentgauge.core.types import Score
 

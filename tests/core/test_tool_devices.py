@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.tool_devices import (
+from agentgauge.core.tools import (
     by_device,
     cards_of,
     devices_of,

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from agentgauge.cli.fetch import data_folder
-from agentgauge.core import user_home
+from agentgauge.core import files
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import cache_folder, first_line, line_entries
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.model.embedded.scripted import Script
 from agentgauge.model.presets import resolve
 from agentgauge.run.several.matrix import read_sweep
@@ -42,10 +42,10 @@ def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_user_without_a_home_gets_one_among_the_temporary_files(homeless: Path) -> None:
-    home = user_home.home()
+    home = files.home()
     assert home == homeless / f"agentgauge-home-{os.getuid()}" and home.stat().st_mode & 0o777 == 0o700
     assert cache_folder() == home / ".cache" / "agentgauge" / "index"
-    assert user_home.home_variables() == {"HOME": str(home), "USER": f"user-{os.getuid()}"}
+    assert files.home_variables() == {"HOME": str(home), "USER": f"user-{os.getuid()}"}
     assert not (homeless.parent / "~").exists()
 
 
@@ -53,24 +53,24 @@ def test_a_user_without_a_home_gets_one_among_the_temporary_files(homeless: Path
 def test_a_home_that_is_no_folder_is_none(homeless: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     (homeless / "file").touch()
     monkeypatch.setenv("HOME", given.format(file=homeless / "file"))
-    assert user_home.home().parent == homeless
-    assert user_home.home_variables()["HOME"] == str(user_home.home())
+    assert files.home().parent == homeless
+    assert files.home_variables()["HOME"] == str(files.home())
 
 
 def test_a_home_stays_and_so_does_a_cache_that_is_named(homeless: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(homeless))
     monkeypatch.setenv("USER", "somebody")
-    assert user_home.home() == homeless and user_home.home_variables() == {}
+    assert files.home() == homeless and files.home_variables() == {}
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert user_home.cache_base() == Path("/cache")
+    assert files.cache_base() == Path("/cache")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert user_home.cache_base() == homeless / ".cache"
+    assert files.cache_base() == homeless / ".cache"
 
 
 def test_a_folder_that_others_may_write_is_not_taken(homeless: Path) -> None:
     (homeless / f"agentgauge-home-{os.getuid()}").symlink_to(homeless.parent)
-    assert user_home.home() == user_home.home() != homeless.parent
-    assert user_home.home().name.startswith("agentgauge-home-") and not user_home.home().is_symlink()
+    assert files.home() == files.home() != homeless.parent
+    assert files.home().name.startswith("agentgauge-home-") and not files.home().is_symlink()
 
 
 def test_a_tilde_that_means_nothing_is_refused(homeless: Path) -> None:
@@ -117,9 +117,9 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_home_that_can_only_be_read_keeps_what_it_holds(read_only: Path) -> None:
-    assert user_home.home() == read_only / "home" and user_home.home_variables() == {}
+    assert files.home() == read_only / "home" and files.home_variables() == {}
     substitute = read_only / "tmp" / f"agentgauge-home-{os.getuid()}"
-    assert user_home.cache_base() == substitute / ".cache" and substitute.is_dir()
+    assert files.cache_base() == substitute / ".cache" and substitute.is_dir()
 
 
 def test_a_cache_that_can_be_written_stays_in_such_a_home(read_only: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_cache_that_can_be_written_stays_in_such_a_home(read_only: Path) -> No
     (read_only / "home" / ".cache").chmod(0o777)
     if caller == NOBODY:
         os.setresuid(NOBODY, NOBODY, 0)
-    assert user_home.cache_base() == read_only / "home" / ".cache"
+    assert files.cache_base() == read_only / "home" / ".cache"
 
 
 # -- text files

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.announcement.validation import complete
 from agentgauge.core.capabilities import (
     Breakdowns,
     CombinedScores,
@@ -18,12 +17,12 @@ from agentgauge.core.capabilities import (
     PublishedRows,
     TaskOption,
 )
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score
+from agentgauge.core.validation import complete
 
 
 class Data(DataSource):

@@ -251,7 +251,7 @@ def test_no_traceback_with_its_variables_shows_a_secret(
 
 TALKER = """
 import json, os, sys
-from agentgauge.core.service_process import given_listener
+from agentgauge.core.processes import given_listener
 listener = given_listener()
 print("Authorization: Bearer", sys.argv[1], sys.argv[2], file=sys.stderr, flush=True)
 os.system(f"echo a child has {sys.argv[1]} >&2")

@@ -23,7 +23,7 @@ from tests.plugin.project import ROOT, Project, records
 
 SERVER = """
 import json, sys, time
-from agentgauge.core.service_process import end_with_parent, given_listener
+from agentgauge.core.processes import end_with_parent, given_listener
 end_with_parent()
 listener = given_listener()
 time.sleep(float(sys.argv[1]))
@@ -165,7 +165,7 @@ import sys
 
 TOOLS = '''
 import json, os, sys, time
-from agentgauge.core.service_process import end_with_parent, given_listener
+from agentgauge.core.processes import end_with_parent, given_listener
 end_with_parent()
 if os.path.exists("mended"):
     print(json.dumps({"url": "http://127.0.0.1:%d" % given_listener().getsockname()[1]}), flush=True)
@@ -260,7 +260,7 @@ def test_a_tool_server_that_fails_at_once_costs_few_requests(tmp_path, workers):
 
 CHATTY = """
 import json, sys
-from agentgauge.core.service_process import given_listener
+from agentgauge.core.processes import given_listener
 listener = given_listener()
 for number in range(2000):
     print(f"line {number:06d} " + "x" * 40, file=sys.stderr)

@@ -44,7 +44,7 @@ announce(Served("toy.one", "good"), Served("bad.two", "bad"), Served("toy.three"
 SERVER = """
 import json, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from agentgauge.core.service_process import end_with_parent, given_listener
+from agentgauge.core.processes import end_with_parent, given_listener
 
 class Say(BaseHTTPRequestHandler):
     def do_GET(self):

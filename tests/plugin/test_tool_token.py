@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from tests.plugin.project import ROOT, run_gta, start_gta, summary
 from tests.plugin.test_tool_server import child_running, wait_for
 

@@ -22,7 +22,7 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 
 from agentgauge.cli.main import main
-from agentgauge.core import bounded
+from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.vision import reported_names
 from agentgauge.store import RunFolder
@@ -278,10 +278,10 @@ LINES = [b"1\n", b"x" * 50 + b"\n", b"2\n", b"y" * 50, b"\n", b"3\x85 4\n", b"z"
 
 
 def test_lines_have_a_bound(monkeypatch, tmp_path):
-    monkeypatch.setattr(bounded, "LONGEST", 20)
+    monkeypatch.setattr(files, "LONGEST", 20)
     (tmp_path / "lines").write_bytes(b"".join(LINES))
-    with bounded.open_plain(tmp_path / "lines") as stream:
-        found = [(line.number, line.start, line.size, line.is_whole, line.kept) for line in bounded.lines(stream)]
+    with files.open_plain(tmp_path / "lines") as stream:
+        found = [(line.number, line.start, line.size, line.is_whole, line.kept) for line in files.lines(stream)]
     assert found == [
         (1, 0, 2, True, b"1\n"),
         (2, 2, 51, True, None),
@@ -296,7 +296,7 @@ def test_a_long_line_takes_no_memory(run):
     file = run / "records.jsonl"
     size = file.stat().st_size
     with file.open("ab") as stream:
-        stream.truncate(size + 6 * bounded.LONGEST)
+        stream.truncate(size + 6 * files.LONGEST)
         stream.seek(0, 2)
         stream.write(b"\n")
     tracemalloc.start()
@@ -306,11 +306,11 @@ def test_a_long_line_takes_no_memory(run):
     tracemalloc.stop()
     assert count == 8
     assert "is damaged in line 9 (it is longer than 64 MB)" in problems[0]
-    assert peak < 3 * bounded.LONGEST
+    assert peak < 3 * files.LONGEST
 
 
 def test_a_compressed_transcript_is_bounded(run):
-    frame = zstandard.ZstdCompressor().compress(b" " * (bounded.LONGEST + 1))
+    frame = zstandard.ZstdCompressor().compress(b" " * (files.LONGEST + 1))
     record = json.loads((run / "records.jsonl").read_text().splitlines()[0])
     said = {key: value for key, value in record["transcript"].items() if key not in ("output", "events")}
     edited_record(run, 0, transcript={**said, "zstd": base64.b64encode(frame).decode()})

@@ -12,8 +12,7 @@ import pytest
 
 from agentgauge.core.capabilities import Oracle, PublishedRows, TaskOption
 from agentgauge.core.case import Case, CaseSettings
-from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation, ConversationCall
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.types import Sample, Score

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from agentgauge.core.user_home import expanded_if_known
+from agentgauge.core.files import expanded_if_known
 from agentgauge.sandbox.inner import landlock, linux, seccomp
 from agentgauge.sandbox.paths import HIDDEN, view
 from tool_impls import registry

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentgauge.agent.dialects.format import Format
 from agentgauge.agent.dialects.published import Published
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 
 _FAMILIES = {
     "qwen": "templated.Qwen",

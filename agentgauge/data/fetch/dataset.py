@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from agentgauge.core.announcement import announced
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
-from agentgauge.core.metadata import announced
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.hub import Kind
 from agentgauge.data.fetch.source import Source

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import write_whole
+from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import Verified
 
 _FORMAT = 1

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import write_whole
+from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.net import BUSY, RetrySettings, refused, unreachable
 from agentgauge.data.fetch.progress import Progress
 from agentgauge.data.fetch.source import RemoteFile

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message
-from agentgauge.core.conversation import Conversation
+from agentgauge.core.chat import ChatReply, Conversation, Message
 from agentgauge.core.tools import FILE_TYPES, Tool, ToolOutput
 from agentgauge.run.own_tests.case import OwnCases
 

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from agentgauge.core.atomic_write import refusal
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import refusal
 from agentgauge.run.settings import Settings, moved
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock

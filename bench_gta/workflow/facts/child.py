@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from bench_gta.workflow.facts import drawn as facts_drawn
 from bench_gta.workflow.facts import media as facts_media
 from bench_gta.workflow.facts.page import Page

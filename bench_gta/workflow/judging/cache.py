@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import cache_folder
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 
 USER, NONE = "user", "none"  # as a folder's name: one in the user's cache folder; nothing is kept

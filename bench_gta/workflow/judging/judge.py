@@ -20,8 +20,8 @@ from stat import S_ISREG
 
 from agentgauge.agent import framing
 from agentgauge.core.chat import ChatReply, Message
+from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import DataProblem, Fault
-from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.types import Json
 from agentgauge.run.thread_pools import in_cpu_slot
 from bench_gta.workflow.facts.collect import Facts, facts

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentgauge.agent.framing import FRAMED, MARK, quoted
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json
 from bench_gta.atomic.prompts import slots_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from bench_wild.generate.dialogue.dialogue import TYPES, Group, Language, TaskType
 
 FOLDER = Path(__file__).parents[1] / "prompts"

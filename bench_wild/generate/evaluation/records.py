@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.text import parse_json
 from agentgauge.data.find import find_data
 from bench_wild.data import FILES
 from bench_wild.generate.dialogue.dialogue import DIALOGUES, TYPES, read_dialogues

@@ -21,10 +21,9 @@ from agentgauge.core.capabilities import (
     TaskOption,
     presentation_of,
 )
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 
 _TEXT = ("name", "benchmark", "title", "data.name")
 _TEXTS = ("dialects", "columns", "counts", "published", "published_dialects", "data.files", "data.folders")
