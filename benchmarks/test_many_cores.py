@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from agentgauge.run.cpu_slots import PAUSE, CpuSlots
-from agentgauge.run.thread_pools import processors
+from agentgauge.run.thread_pools import PAUSE, CpuSlots, processors
 from bench_mmau.contests import score
 from bench_mmau.contests.candidate import GROUPS
 from benchmarks.many_cores import Service

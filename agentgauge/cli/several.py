@@ -17,7 +17,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import advice
 from agentgauge.core.processes import Output, lost_output
 from agentgauge.core.redaction import register_environment
-from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
 from agentgauge.run.several.parent import LOGS, RunGroup, write

@@ -1,4 +1,9 @@
-"""A small web server."""
+"""The HTTP servers of AgentGauge: aiohttp's connections, bounded in number, in time and in what they write to logs.
+
+Whoever can connect can neither keep others out nor fill a disk. Where there are too many connections, the one that
+has been idle longest is closed for a new one; a connection whose request is being answered is never closed for
+another.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ import ipaddress
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,44 +22,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from agentgauge.core.files import raise_file_limit
-from agentgauge.core.processes import BACKLOG
-
-# -- Accepts connections so that neither a peer that hangs up nor a lack of files ends a server or floods its log.
-
-
-_RETRY = 0.1  # seconds after which a connection that could not be accepted is tried again
-
-
-async def accepted(
-    listening: socket.socket, room: Callable[[], Awaitable[object]], make_room: Callable[[], object] = lambda: None
-) -> AsyncIterator[tuple[socket.socket, Any]]:
-    """The connections that arrive at a listening socket, with their peers' addresses.
-
-    ``room`` is awaited before each one. ``make_room`` is called where the process has too many files open to accept
-    one, which is then tried again.
-    """
-    loop = asyncio.get_running_loop()
-    listening.setblocking(False)
-    while True:
-        await room()
-        while True:
-            try:
-                found = await loop.sock_accept(listening)
-                break
-            except ConnectionError:  # the peer has ended it
-                continue
-            except OSError:
-                make_room()
-                await asyncio.sleep(_RETRY)
-        yield found
-
-
-# -- The HTTP servers of AgentGauge: aiohttp's connections, bounded in number, in time and in what they write to logs.
-#
-# Whoever can connect can neither keep others out nor fill a disk. Where there are too many connections, the one that
-# has been idle longest is closed for a new one; a connection whose request is being answered is never closed for
-# another.
-
+from agentgauge.core.processes import BACKLOG, accepted
 
 MOST_CONNECTIONS = 2048
 """Connections of a server at a time, fewer where the limit of open files is low. Half of them from one other

@@ -14,27 +14,29 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentgauge.pytest_plugin.fixtures import outcome, sample
+from agentgauge.pytest_plugin.fixtures import (
+    agentgauge_cases,
+    agentgauge_tools,
+    model,
+    model_endpoint,
+    outcome,
+    sample,
+    tool_server,
+    tools,
+    uses_us,
+)
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
-from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
     add_task_options,
+    import_named,
     is_any_given,
+    named_files,
     names_benchmarks,
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
     unknown_options,
-)
-from agentgauge.pytest_plugin.own_fixtures import (
-    agentgauge_cases,
-    agentgauge_tools,
-    model,
-    model_endpoint,
-    tool_server,
-    tools,
-    uses_us,
 )
 
 __all__ = [
@@ -86,7 +88,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from agentgauge.cli.several_models import run_several_models
         from agentgauge.core.errors import UsageProblem
         from agentgauge.core.files import refusal, require_files
-        from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
+        from agentgauge.pytest_plugin.options import limit_restarts, limit_workers
 
         try:
             require_files()
@@ -108,10 +110,11 @@ def pytest_configure(config: pytest.Config) -> None:
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
-        from agentgauge.pytest_plugin.terminal import prepare_terminal
 
         activate(config)
         if given is None:
+            from agentgauge.pytest_plugin.reporting import prepare_terminal
+
             prepare_terminal(config)
 
 

@@ -25,8 +25,8 @@ from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.appender import Appender
 from agentgauge.store.jsonl import CaseId
+from agentgauge.store.records import Appender
 
 NOT_JSON = (RecursionError, TypeError, ValueError)
 """The exceptions of writing a value that JSON cannot represent."""

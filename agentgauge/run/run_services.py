@@ -1,15 +1,22 @@
-"""The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers."""
+"""The services of a run: tool servers and models that it starts once, for all workers."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.capabilities import RealTools, Similarity, options_of
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import TOOL_TOKEN, without_token
+from agentgauge.core.redaction import register
 from agentgauge.core.task_registry import announced_in, find_task
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.several.shared_services import made_service
@@ -17,6 +24,83 @@ from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
     from agentgauge.model.spec import ModelSpec
+
+
+# -- The token of a run's tool server: how the server, the workers and the clients get it.
+#
+# It travels in the environment only, which other users cannot read, unlike command lines and files of a run folder.
+
+
+def take_tool_token(settings: Settings) -> Settings:
+    """Move the password of ``--tool-server`` into the environment, where clients look for it; settings lose it."""
+    if settings.tool_server is None:
+        return settings
+    address, token = without_token(settings.tool_server)
+    if token:
+        os.environ[TOOL_TOKEN] = token
+    return replace(settings, tool_server=address)
+
+
+def make_tool_token(given: str | None = None) -> Callable[[], None]:
+    """Make a token for the run's own tool server, before any worker is started. ``given``: the token of a server that
+    several runs share. Returns what undoes it."""
+    before = os.environ.get(TOOL_TOKEN)
+    os.environ[TOOL_TOKEN] = given or secrets.token_urlsafe(32)
+    register(os.environ[TOOL_TOKEN])
+
+    def undo() -> None:
+        if before is None:
+            os.environ.pop(TOOL_TOKEN, None)
+        else:
+            os.environ[TOOL_TOKEN] = before
+
+    return undo
+
+
+# -- Cases that wait for a tool server that is starting.
+
+
+class PendingToolBox:
+    """A tool box whose server may still be starting. Counts the cases that wait for it: they use no slot."""
+
+    def __init__(self, box: ToolBox, on_change: Callable[[], object]) -> None:
+        self._box = box
+        self._on_change = on_change
+        self._is_there = False
+        self._was_waited_for = False
+        self.waiting = 0
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether one more case may begin. The first case, or a few that begin together, waits for the server; after
+        that every case may begin. If the server never starts, each case reports it."""
+        return self._was_waited_for or not self.waiting
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        if self._is_there:
+            return await self._box.catalog()
+        self.waiting += 1
+        self._on_change()
+        try:
+            found = await self._box.catalog()
+            self._is_there = True
+        finally:
+            self.waiting -= 1
+            self._was_waited_for = True
+            self._on_change()
+        return found
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        return await self._box.call(name, arguments, folder=folder, readable=readable)
+
+    async def close(self) -> None:
+        await self._box.close()
+
+
+# -- The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers.
+
 
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from agentgauge.core.files import raise_file_limit
-from agentgauge.core.web_server import accepted
+from agentgauge.core.processes import accepted
 
 MOST_CONNECTIONS = 64
 """Connections of one program at a time; further ones wait until one of them ends."""

@@ -182,7 +182,7 @@ def _all_roles_known(vision: Any) -> Any:
 
 
 class _VisionJson(_Open):
-    """``vision.json``: see agentgauge.run.vision."""
+    """``vision.json``: see agentgauge.run.preflight."""
 
     models: dict[str, ShownModel]
     pictures: dict[str, ShownPictures]

@@ -17,23 +17,52 @@ finished and tears no line of another's.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import encoded, remove_left, write_whole
 from agentgauge.core.types import Usage
-from agentgauge.store.appender import Appender
-from agentgauge.store.folder_names import sample_name
-from agentgauge.store.jsonl import CaseId, Line, outlined, usage_of
-from agentgauge.store.outline import CaseOutline
-from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
-from agentgauge.store.record_tail import RecordTail
+from agentgauge.store.jsonl import CaseId, CaseOutline, Line, outlined, usage_of
+from agentgauge.store.records import Appender, LeftOut, RecordTail, best_records, damaged, left_out_notes, worker_files
+
+# -- Names of run folders, and of what lies in them.
+
+
+LONGEST = 200
+"""Characters of an id that a file's name holds; file systems take names of 255 bytes."""
+
+
+def new_folder(name: str) -> Path:
+    """A folder below ``runs`` for what begins now, which does not exist yet."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    path, count = Path("runs") / stem, 1
+    while path.exists():  # two runs within a second
+        count += 1
+        path = Path("runs") / f"{stem}-{count}"
+    return path
+
+
+def sample_name(sample: str) -> str:
+    """A sample's id as part of a file's name, which no other id has: of a long one the beginning, and a digest."""
+    name = quote(sample, safe="", errors="surrogatepass")  # the id of an own test may hold any byte of a file's name
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def file_name(model: str) -> str:
+    """A model's name as part of a file's name; of a long one the beginning."""
+    name = model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
+    return plain.encode()[:LONGEST].decode(errors="ignore")
+
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.budget import Budget
 from agentgauge.run.external_agent.command import Command
 from agentgauge.run.external_agent.process import AgentSettings, hide_from_agents, require_ports, require_sandbox
+from agentgauge.run.gates import Budget
 from bench_gta.pack.agent import solve
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.create import create, with_metadata

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
-from agentgauge.run.budget import Budget
+from agentgauge.run.gates import Budget
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.atomic_write import write_json
 from bench_gta.pack.check import missing_files, require_safe

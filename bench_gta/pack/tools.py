@@ -21,8 +21,8 @@ from agentgauge.core.errors import AgentGaugeError, ToolFault
 from agentgauge.core.files import remove_tree
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
+from agentgauge.run.run_services import make_tool_token
 from agentgauge.run.services import Service
-from agentgauge.run.tool_token import make_tool_token
 from bench_gta.pack.file_selection import plain_files
 from bench_gta.pack.tasks import SetTask, TaskSet
 from bench_gta.workflow.data import read_tools

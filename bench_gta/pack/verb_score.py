@@ -14,7 +14,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Json
 from agentgauge.model.client import fingerprint_of
 from agentgauge.model.presets import resolve
-from agentgauge.run.budget import parse_budget
+from agentgauge.run.gates import parse_budget
 from bench_gta.pack.check import missing_files, require_of_set
 from bench_gta.pack.file_selection import escaped
 from bench_gta.pack.format import Pack, PackTask

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.tools import by_state
 from agentgauge.core.types import Json
-from agentgauge.run.budget import parse_budget
 from agentgauge.run.external_agent.process import AgentSettings
+from agentgauge.run.gates import parse_budget
 from agentgauge.sandbox import ended_from_outside, scratch_folder
 from bench_gta.pack.agent import STDERR, needs_tools, read_command
 from bench_gta.pack.check import notes_of_pack, problems_of

@@ -38,7 +38,7 @@ from agentgauge.core.index import Entry, Index, Row, build_index
 from agentgauge.core.task import DataSource, Task
 from agentgauge.core.text import cut
 from agentgauge.core.types import Json, Sample, Score, Scoring
-from agentgauge.store.folder_names import sample_name
+from agentgauge.store.folder import sample_name
 from bench_gta import citations
 from bench_gta.atomic.prompts import load_prompts
 from bench_gta.real_tools import GtaTools

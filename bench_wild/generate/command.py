@@ -18,8 +18,8 @@ from agentgauge.core.types import Usage
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.estimate import check_dollars
+from agentgauge.run.gates import parse_budget
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.coverage import coverage, table
 from bench_wild.generate.dialogue.clients import Open, at_endpoint

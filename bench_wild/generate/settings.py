@@ -16,7 +16,7 @@ from agentgauge.core.files import advice, encoded, write_whole
 from agentgauge.core.text import parse_json
 from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.budget import Budget
+from agentgauge.run.gates import Budget
 from bench_wild.generate.dialogue.dialogue import Language
 from bench_wild.generate.dialogue.dialogue_state import Part
 from bench_wild.generate.dialogue.texts import Texts

@@ -14,7 +14,7 @@ from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
-from agentgauge.store.record_merge import LeftOut, left_out_notes
+from agentgauge.store.records import LeftOut, left_out_notes
 from agentgauge_reports.case_files import refuse_odd_files
 from agentgauge_reports.formats.output import empty_folder
 

@@ -14,8 +14,7 @@ from agentgauge.core.files import open_plain
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import CaseId, decoded
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseId, CaseOutline, decoded
 from agentgauge_reports.notices import model_title
 
 __all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "computing", "load_run"]

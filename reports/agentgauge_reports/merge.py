@@ -22,8 +22,7 @@ from agentgauge.model.cassette_file import digest
 from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
-from agentgauge.store.jsonl import CaseId
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseId, CaseOutline
 from agentgauge_reports.case_files import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 

@@ -17,8 +17,7 @@ from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import CaseId
-from agentgauge.store.outline import TIMES, CaseOutline
+from agentgauge.store.jsonl import TIMES, CaseId, CaseOutline
 from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.load import computing

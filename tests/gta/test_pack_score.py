@@ -18,7 +18,7 @@ import pytest
 from agentgauge.core.config import Config, ModelTable, Prices
 from agentgauge.core.errors import DataProblem, ModelFault, UsageProblem
 from agentgauge.core.types import Usage
-from agentgauge.run.budget import parse_budget
+from agentgauge.run.gates import parse_budget
 from bench_gta.pack.check import require_safe
 from bench_gta.pack.format import DataSet, Pack, PackTask, read_pack, write_pack
 from bench_gta.pack.results import Settings

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentgauge.core.errors import ToolFault
-from agentgauge.run.pending_tools import PendingToolBox
+from agentgauge.run.run_services import PendingToolBox
 
 
 class Late:

@@ -254,7 +254,7 @@ def test_a_line_that_is_damaged_while_the_run_goes_on(tmp_path):
 
 
 DAMAGING = """
-from agentgauge.store.appender import Appender
+from agentgauge.store.records import Appender
 
 append = Appender.append
 

@@ -28,9 +28,7 @@ LIGHT = {
     "agentgauge.pytest_plugin",
     "agentgauge.pytest_plugin.fixtures",
     "agentgauge.pytest_plugin.keys",
-    "agentgauge.pytest_plugin.named_files",
     "agentgauge.pytest_plugin.options",
-    "agentgauge.pytest_plugin.own_fixtures",
     "agentgauge.run",
     "agentgauge.run.options",
 }

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.pytest_plugin import last_failed
-from agentgauge.pytest_plugin.last_failed import LastFailed
+from agentgauge.pytest_plugin.activation import LastFailed
 from tests.plugin.project import PYTEST, Project, python
 
 OWN = """
@@ -224,7 +223,7 @@ def test_two_runs_that_end_together_both_keep_their_lists(tmp_path: Path, monkey
                 thread.join(0.5)
             return {"case": f"test_{self.name}"}
 
-    monkeypatch.setattr(last_failed, "RunFolder", Folder)
+    monkeypatch.setattr("agentgauge.pytest_plugin.activation.RunFolder", Folder)
     one, other = ended("one"), ended("other")
     thread = threading.Thread(target=other.pytest_sessionfinish)
     one.pytest_sessionfinish()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from xdist.remote import Producer
 
-from agentgauge.pytest_plugin.xdist.scheduler import FIRST, ShardScheduling
+from agentgauge.pytest_plugin.xdist import FIRST, ShardScheduling
 
 
 class Node:

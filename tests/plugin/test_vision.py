@@ -18,7 +18,7 @@ from agentgauge_reports.comparison.compare import compare
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.vision_probe import NUMBER
-from agentgauge.run.vision import FILE, blind_roles
+from agentgauge.run.preflight import FILE, blind_roles
 from tests.mmau import records as made
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.plugin.project import Result, records, run_mmau, summary

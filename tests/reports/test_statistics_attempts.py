@@ -16,7 +16,7 @@ from agentgauge.core.estimate import wilson
 from agentgauge.core.index import Index, Row
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score, Usage
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from tests.plugin.toy import Toy, ToyData
 
 

@@ -24,9 +24,9 @@ from agentgauge_reports.view.runs import Runs
 from agentgauge.cli.main import main
 from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.vision import reported_names
+from agentgauge.run.preflight import reported_names
 from agentgauge.store import RunFolder
-from agentgauge.store.folder_names import file_name
+from agentgauge.store.folder import file_name
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 

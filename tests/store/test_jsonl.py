@@ -9,8 +9,7 @@ import pytest
 
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder, jsonl
-from agentgauge.store.jsonl import encoded_line, outlined
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline, encoded_line, outlined
 
 
 def record(sample: str = "s1", status: str = "passed", finished: float = 1.0, **fields) -> Record:

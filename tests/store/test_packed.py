@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder, plain
-from agentgauge.store.jsonl import LONG, decoded, encoded_line, outlined
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import LONG, CaseOutline, decoded, encoded_line, outlined
 from tests.reports.folders import made
 
 TALK = "all work and no play makes Jack a dull boy\n" * 400

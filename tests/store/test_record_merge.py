@@ -12,7 +12,7 @@ from agentgauge.core.types import Record, Score
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import decoded
-from agentgauge.store.record_merge import left_out_notes
+from agentgauge.store.records import left_out_notes
 
 ORDER = {("t", f"s{number}", 1): number for number in range(20)}
 RECORDS = [

@@ -30,8 +30,7 @@ from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.crashes import in_flight
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.store import RunFolder
-from agentgauge.store.record_merge import worker_files
-from agentgauge.store.record_tail import RecordTail
+from agentgauge.store.records import RecordTail, worker_files
 
 LOOK_SECONDS = 0.1
 """Seconds between two checks for new records."""

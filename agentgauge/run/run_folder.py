@@ -1,34 +1,146 @@
-"""Describes a run: in the header on the terminal, in run.json and in its summary."""
+"""A run's folder: who writes there, whether it is the same run, and what run.json says."""
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 from agentgauge.agent.dialects.registry import wording
 from agentgauge.core.announcement import own_version
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import refusal
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_options
 from agentgauge.core.tools import by_device, by_state, devices_of, not_ready, without_devices
-from agentgauge.data.find import difference_notes, used_data
+from agentgauge.data.find import difference_notes, refuse_other_data, used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.model.prices import PACKAGE
 from agentgauge.model.unread_variables import unread_variables
-from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
+from agentgauge.run.preflight import not_applicable, stored_vision, vision_lines
+from agentgauge.run.settings import Settings, config_fingerprint, moved, stored_settings
 from agentgauge.run.shards.shard import read_whole_plan
-from agentgauge.run.vision import not_applicable, stored_vision, vision_lines
 from agentgauge.store import RunFolder
 from agentgauge.store.folder import FORMAT
+from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
+
+# -- Takes the folder of a run for this process alone.
+
+
+def take_folder(settings: Settings, *, is_named: bool) -> tuple[Settings, Callable[[], None] | None]:
+    """Lock the run folder. Returns the settings with the folder, and a function that releases it and removes what a run
+    without cases has left; None if no folder could be made, which matters only where a case is to be written.
+
+    ``is_named``: the user chose the folder; otherwise another name is taken if the folder is in use. Raises
+    UsageProblem if another process has locked the folder, or if it cannot be made.
+    """
+    if settings.resume or is_named:
+        try:
+            if settings.resume:
+                _check_access(settings.run_dir)
+            lock = FolderLock(settings.run_dir)
+        except OSError as error:
+            if settings.resume:
+                why = f"--resume {settings.run_dir}: {refusal(error)}, or copy the folder and resume the copy"
+            else:
+                why = (
+                    f"the run folder {settings.run_dir} cannot be made ({error.strerror}); name another with --run-dir"
+                )
+            raise UsageProblem(why) from None
+        return settings, partial(_give_back, settings, lock)
+    for folder in _free_names(settings.run_dir):
+        try:
+            hold = FolderLock(folder)
+        except UsageProblem:
+            continue  # of another run that began in this second
+        except OSError:
+            break
+        if hold.is_alone:
+            settings = moved(settings, folder)
+            return settings, partial(_give_back, settings, hold)
+        hold.release()
+    return settings, None
+
+
+def _check_access(run: Path) -> None:
+    """Raises OSError for the first file of a run that this user cannot read, and the first folder that he cannot use:
+    the run would ask again for what is stored there."""
+    for path in (run, *run.iterdir(), *(run / "records").glob("*")):
+        needed = os.R_OK | os.W_OK | os.X_OK if path.is_dir() else os.R_OK
+        if path.parent != run and path != run:
+            needed |= os.W_OK  # of a worker, which appends to it
+        if not os.access(path, needed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _free_names(folder: Path) -> Iterator[Path]:
+    yield folder
+    for number in count(2):
+        if not (other := folder.with_name(f"{folder.name}-{number}")).exists():
+            yield other
+
+
+def _give_back(settings: Settings, hold: FolderLock) -> None:
+    folder = RunFolder(settings.run_dir)
+    if not settings.resume and not folder.has_plan and not folder.has_records:
+        with suppress(OSError):
+            folder.discard()
+    hold.release()
+
+
+# -- Whether a run may be written into its folder: it is new there, or still the run that it goes on with.
+
+
+def check_run(settings: Settings) -> None:
+    """A new run needs a folder of its own; a resumed one must yield what the earlier one would have; the answers of a
+    run that is scored again belong to its data. Raises UsageProblem naming what differs.
+    """
+    if settings.rescore:
+        source = RunFolder(settings.rescore)
+        source.plan()
+        refuse_other_data(source, source.read_json("run.json"), settings.roots)
+    if not settings.resume:
+        RunFolder(settings.run_dir).refuse_taken()
+        return
+    folder = RunFolder(settings.run_dir)
+    if folder.has_plan:
+        folder.plan()
+    earlier = folder.read_json("run.json")
+    before = earlier["settings"]
+    for name, old, new in (
+        ("model", before["model"]["name"], settings.model.name),
+        ("model settings", before["model"]["fingerprint"], settings.model.fingerprint),
+        ("agent", before.get("agent", {}).get("digest"), settings.agent and settings.agent.digest),
+        ("dialect", before["dialect"], settings.dialect),
+        ("scoring", before["scoring"], settings.scoring),
+        ("attempts", before["attempts"], settings.attempts),
+    ):
+        if old != new:
+            differs = f"that run has {name} {old!r}, this one {new!r}"
+            raise UsageProblem(f"--resume {settings.run_dir}: {differs}; give the same, or start a new run")
+    for name, config in earlier["configs"].items():
+        find_task(name)  # raises where it is announced by a file that is not named now
+        if name not in settings.roots or config_fingerprint(settings, find_task(name)) != config:
+            raise UsageProblem(
+                f"--resume {settings.run_dir}: the data, prompts, options or tool settings of {name} "
+                "have changed since; restore them, or start a new run"
+            )
+
+
+# -- Describes a run: in the header on the terminal, in run.json and in its summary.
+
 
 MANY = 3
 """Tasks of one benchmark from which on the header counts them and does not name them."""
