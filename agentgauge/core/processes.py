@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import re
+import secrets
 import signal
 import socket
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.redaction import register_login
+from agentgauge.core.redaction import register, register_login
 
 # -- The parser of the commands of ``agentgauge``.
 
@@ -171,6 +172,26 @@ def given_listener() -> socket.socket | None:
 
 def _request_sigterm() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+# The token of a run's tool server travels in the environment only, which other users cannot read, unlike command lines
+# and files of a run folder.
+
+
+def make_tool_token(given: str | None = None) -> Callable[[], None]:
+    """Make a token for the run's own tool server, before any worker is started. ``given``: the token of a server that
+    several runs share. Returns what undoes it."""
+    before = os.environ.get(TOOL_TOKEN)
+    os.environ[TOOL_TOKEN] = given or secrets.token_urlsafe(32)
+    register(os.environ[TOOL_TOKEN])
+
+    def undo() -> None:
+        if before is None:
+            os.environ.pop(TOOL_TOKEN, None)
+        else:
+            os.environ[TOOL_TOKEN] = before
+
+    return undo
 
 
 # -- Accepts connections so that neither a peer that hangs up nor a lack of files ends a server or floods its log.

@@ -13,7 +13,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import refusal
-from agentgauge.core.processes import end_with
+from agentgauge.core.processes import end_with, make_tool_token
 from agentgauge.core.redaction import redact_logs
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.tracebacks import with_mistake
@@ -27,8 +27,7 @@ from agentgauge.pytest_plugin.run_state import claim_folder, continue_selection,
 from agentgauge.pytest_plugin.worker import Worker
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.crashes import Suspects
-from agentgauge.run.run_services import make_tool_token, take_tool_token
-from agentgauge.run.settings import Settings, read_settings
+from agentgauge.run.settings import Settings, read_settings, take_tool_token
 from agentgauge.store import RunFolder
 
 # -- What ``--lf``, ``--ff`` and ``--sw`` know of earlier runs, for each model by itself.

@@ -21,7 +21,7 @@ from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.processes import checked_address
+from agentgauge.core.processes import TOOL_TOKEN, checked_address, without_token
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
@@ -245,6 +245,16 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         max_tokens=max_tokens,
         shared=shared,
     )
+
+
+def take_tool_token(settings: Settings) -> Settings:
+    """Move the password of ``--tool-server`` into the environment, where clients look for it; settings lose it."""
+    if settings.tool_server is None:
+        return settings
+    address, token = without_token(settings.tool_server)
+    if token:
+        os.environ[TOOL_TOKEN] = token
+    return replace(settings, tool_server=address)
 
 
 def _folder_of_prompts(folder: Path) -> Path:

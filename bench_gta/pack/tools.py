@@ -19,9 +19,9 @@ from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import AgentGaugeError, ToolFault
 from agentgauge.core.files import remove_tree
+from agentgauge.core.processes import make_tool_token
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
-from agentgauge.run.run_services import make_tool_token
 from agentgauge.run.services import Service
 from bench_gta.pack.file_selection import plain_files
 from bench_gta.pack.tasks import SetTask, TaskSet
