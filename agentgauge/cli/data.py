@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentgauge.cli import weights
 from agentgauge.cli.fetch import DIR_HELP, data_folder, shown
-from agentgauge.cli.task_options import add_task_options, configure
+from agentgauge.cli.score import add_task_options, configure
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import find_task, known_tasks

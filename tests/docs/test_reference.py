@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentgauge.agent.dialects.registry import OURS
-from agentgauge.cli.main import COMMANDS, brought_along
+from agentgauge.cli.main import COMMANDS, commands_of_packages
 from agentgauge.core.capabilities import TaskOption, presentation_of
 from agentgauge.core.task_registry import known_options, known_tasks
 from agentgauge.run.options import OPTIONS
@@ -100,7 +100,7 @@ def test_every_agentgauge_command_that_a_page_names_exists(page: Path) -> None:
     used = set(
         re.findall(r"(?:^ {4}|`)(?:\S*bin/)?agentgauge ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     )
-    known = COMMANDS.keys() | brought_along().keys()
+    known = COMMANDS.keys() | commands_of_packages().keys()
     assert used - known - NOT_YET == set()
     assert not NOT_YET & known, "a command that is said to be missing is there"
 
