@@ -86,9 +86,9 @@ def _check_attributes(task: Task) -> None:
         *owner, attribute = name.split(".")
         value = getattr(task.data if owner else task, attribute, _TEXT)
         if name in _TEXT and value is not _TEXT and not (isinstance(value, str) and value.strip()):
-            raise _Wrong(f"has {name} {value!r}; it must be a text")
+            raise _Wrong(f"has {name} {value!r}; it must be a string")
         if name in _TEXTS and not _are_texts(value):
-            raise _Wrong(f"has {name} {value!r}; it must be a tuple of texts")
+            raise _Wrong(f"has {name} {value!r}; it must be a tuple of strings")
     if not task.name.replace(".", "_").isidentifier():
         raise _Wrong("has a name that cannot be a pytest marker; use letters, digits, underscores and dots")
     if not isinstance(task.data.bundled, Path):

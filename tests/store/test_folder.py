@@ -1,4 +1,4 @@
-"""A run folder belongs to one process at a time, and the next one is told to whom."""
+"""A run folder: who may write there, who may read it, and the commits of a run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import fcntl
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.store import RunFolder, revisions
 from agentgauge.store.folder_lock import FILE, NAMED, FolderLock
+from agentgauge.store.revisions import Revisions, own_revision, revision_of
+
+# -- A run folder belongs to one process at a time, and the next one is told to whom.
+
 
 HOLDER = """
 import sys, time
@@ -116,3 +123,88 @@ def test_where_the_file_system_knows_no_locks_a_file_names_the_process(tmp_path,
     (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": "elsewhere"}))
     with pytest.raises(UsageProblem, match=f"process {ended.pid} on elsewhere"):
         FolderLock(tmp_path)
+
+
+# -- What a run holds is for the user who runs it: answers, files that agents made, logs.
+
+
+@pytest.fixture
+def usual_mask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_mask")
+def test_a_new_run_folder_is_closed_to_other_users_and_the_folders_above_are_as_usual(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "runs" / "first").create()
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("runs", "runs/first", "runs/first/records")]
+    assert modes == [0o755, 0o700, 0o700]
+
+
+@pytest.mark.usefixtures("usual_mask")
+def test_a_folder_that_was_there_keeps_its_rights(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o755)
+    RunFolder(tmp_path / "mine").create()
+    assert stat.S_IMODE((tmp_path / "mine").stat().st_mode) == 0o755
+
+
+# -- Which commits a run was made with.
+
+
+def git(folder: Path, *words: str) -> str:
+    named = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = os.environ | named | {"GIT_CONFIG_GLOBAL": "/dev/null"}
+    return subprocess.run(
+        ["git", "-C", str(folder), *words], env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.txt").write_text("one")
+    git(tmp_path, "add", "a.txt")
+    git(tmp_path, "commit", "-qm", "first")
+    return tmp_path
+
+
+def test_a_clean_tree_and_a_changed_one(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "HEAD")
+    (repository / "new.txt").touch()  # not tracked
+    assert revision_of(repository) == {"commit": commit, "dirty": False}
+    (repository / "sub").mkdir()
+    (repository / "a.txt").write_text("two")
+    assert revision_of(repository / "sub") == {"commit": commit, "dirty": True}
+
+
+def test_a_hook_of_another_repository_does_not_matter(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", str(repository / "nowhere"))
+    assert revision_of(repository) is not None
+
+
+def test_without_a_repository_a_commit_or_git_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert revision_of(tmp_path) is None
+    git(tmp_path, "init", "-q")
+    assert revision_of(tmp_path) is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert revision_of(tmp_path) is None
+
+
+def test_ours_is_that_of_the_checkout_or_of_the_installation(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_revision(repository) == revision_of(repository)
+
+    class Installed:
+        def read_text(self, name: str) -> str:
+            assert name == "direct_url.json"
+            return json.dumps({"url": "x", "vcs_info": {"vcs": "git", "commit_id": "abc"}})
+
+    monkeypatch.setattr(revisions, "distribution", lambda name: Installed())
+    assert own_revision(repository / "site-packages") == {"commit": "abc", "dirty": False}
+
+
+def test_both_are_found_in_the_background(repository: Path) -> None:
+    found = Revisions(repository)
+    assert found.known().keys() == found.known(wait=True).keys() == {"agentgauge", "project"}
+    assert found.known(wait=True)["project"] == revision_of(repository)
