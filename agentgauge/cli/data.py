@@ -101,7 +101,7 @@ def _wrapped(title: str, names: Collection[str]) -> list[str]:
 
 
 def _own(found: Mapping[str, Path]) -> list[str]:
-    """Of a copy that the user brought: a look at it must not take long, so its records are counted and no more."""
+    """Count the records of a copy that the user brought, and no more: a look at it must not take long."""
     lines = [
         *(f"folder    {place}" for place in dict.fromkeys(found.values())),
         "source    your own copy, not fetched by this command",

@@ -158,8 +158,8 @@ class ChatModel(Protocol):
 
     name: str
     fingerprint: str
-    """Of everything that may change a reply and is known without asking, the address included: with ``reported`` a key
-    for replies that several runs use. Empty where it is not known."""
+    """The fingerprint of everything that may change a reply and is known without asking, the address included: with
+    ``reported`` a key for replies that several runs use. Empty where it is not known."""
     reported: str | None  # the model's name as its endpoint reported it at the start; None: it was not asked
 
     async def complete(self, request: ChatRequest) -> ChatReply:

@@ -180,7 +180,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
             if kind == "object":
                 key, place = decoder.raw_decode(text, place)
                 if not isinstance(key, str):
-                    raise json.JSONDecodeError("a key must be a text", text, place)
+                    raise json.JSONDecodeError("a key must be a string", text, place)
                 place = _expect(text, place, ":")
             value, end = decoder.raw_decode(text, place)
             offset += len(text[counted:place].encode())

@@ -28,7 +28,7 @@ from agentgauge.run.run_folder import header
 
 
 _ERRORS = pytest.StashKey[int]()
-"""Of a configuration: a descriptor of standard error that pytest does not capture."""
+"""A descriptor of standard error that pytest does not capture."""
 
 
 def prepare_terminal(config: pytest.Config) -> None:
@@ -349,5 +349,5 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 
 
 def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """Of a test that is run once more: its worker died, or pytest-rerunfailures does it."""
+    """Whether a test is run once more: its worker died, or pytest-rerunfailures does it."""
     return getattr(report, "outcome", "") == "rerun"

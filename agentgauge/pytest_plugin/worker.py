@@ -154,7 +154,7 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Of a launch: its tests are run as its cases end. Other runs are left to pytest's own loop."""
+        """Run the tests of a launch as its cases end. Other runs are left to pytest's own loop."""
         found_all = not session.testsfailed or session.config.option.continue_on_collection_errors
         if DRIVER not in self.config.stash or not found_all:
             return None
@@ -181,7 +181,7 @@ class Worker:
         if item.nodeid in self._suspects:
             self._suspects.discard(item.nodeid)
             self._submit([])
-        self._stop_if_told(item.session)
+        self._stop_if_asked(item.session)
         return done
 
     @pytest.hookimpl(tryfirst=True)
@@ -261,7 +261,7 @@ class Worker:
         self._held.pop(planned.id, None)
         return self._runner.finished.pop(planned.id, None) or self._cases.result(planned)
 
-    def _stop_if_told(self, session: pytest.Session) -> None:
+    def _stop_if_asked(self, session: pytest.Session) -> None:
         if self._runner is None or self._cases is None:
             if self._problem_reported:
                 session.shouldstop = self._problem

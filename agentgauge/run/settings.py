@@ -150,8 +150,8 @@ class Settings:
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
     """The settings of the same run in another folder."""
-    made_here = {name: run_dir for name, root in settings.roots.items() if root == settings.run_dir}
-    return replace(settings, run_dir=run_dir, roots={**settings.roots, **made_here})
+    in_run_folder = {name: run_dir for name, root in settings.roots.items() if root == settings.run_dir}
+    return replace(settings, run_dir=run_dir, roots={**settings.roots, **in_run_folder})
 
 
 def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *, asks: bool = True) -> Settings:
@@ -197,7 +197,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
-    made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
+    in_run_folder = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
     shared = Shared.given()
@@ -215,9 +215,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         program=program,
         dialect=dialect,
         data=data,
-        roots=roots | dict.fromkeys(made_here, run_dir),
-        official=official | dict.fromkeys(made_here, True),
-        similarity=dict.fromkeys(made_here, "")
+        roots=roots | dict.fromkeys(in_run_folder, run_dir),
+        official=official | dict.fromkeys(in_run_folder, True),
+        similarity=dict.fromkeys(in_run_folder, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", first(option.attempts, earlier.get("attempts")), most=10_000) or 1,
         limit=_at_least_one("--limit", option.limit),
@@ -326,7 +326,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
 
 
 def _fingerprint(settings: Settings, option: str) -> str | bool:
-    """Of an option's value: a model's is more than its name."""
+    """The fingerprint of an option's value: a model's is more than its name."""
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 

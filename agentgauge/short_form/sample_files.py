@@ -172,11 +172,11 @@ def _gold(file: Path, field: str) -> dict[str, Json]:
 
 @lru_cache(maxsize=8)
 def _known_header(file: Path, fingerprint: str) -> list[str]:
-    """Of a file that has this content."""
+    """The header of a file that has this content."""
     return _header(file)
 
 
 @lru_cache(maxsize=8)
 def _known_gold(file: Path, field: str, fingerprint: str) -> dict[str, Json]:
-    """Of a file that has this content."""
+    """The gold of a file that has this content."""
     return _gold(file, field)

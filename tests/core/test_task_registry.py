@@ -265,7 +265,10 @@ def test_a_whole_task_is_accepted() -> None:
         ({"name": "a b"}, "has a name that cannot be a pytest marker; use letters, digits, underscores and dots"),
         ({"title": None}, "has title None; it must be a string"),
         ({"dialects": "native"}, "has dialects 'native'; it must be a tuple of strings"),
-        ({"data": type("D", (BadData,), {"files": "x.jsonl"})()}, "has data.files 'x.jsonl'; it must be a tuple of strings"),
+        (
+            {"data": type("D", (BadData,), {"files": "x.jsonl"})()},
+            "has data.files 'x.jsonl'; it must be a tuple of strings",
+        ),
         ({"data": type("D", (BadData,), {"bundled": "mini"})()}, "has data.bundled 'mini'; it must be a Path"),
         # methods
         ({"run": lambda self, case: {}}, "has run without async; write async def run"),
