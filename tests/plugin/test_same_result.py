@@ -39,25 +39,6 @@ def test_workers_and_look_ahead_change_nothing(project, model, way):
     assert text_without_times(project.path / "two") == text_without_times(project.path / "one"), result.output
 
 
-WORKERS = {"n0": ("-n", "0"), "n2": ("-n", "2"), "three": ("--tx", "3*popen")}
-MATRIX = [
-    ("openai", "n0", "load"),
-    ("openai", "n2", "load"),
-    ("lean", "n2", "worksteal"),
-    ("openai", "three", "worksteal"),
-    ("lean", "three", "loadgroup"),
-]
-"""Both transports, numbers of workers and ways to deal, held against the lean transport in one process."""
-
-GROUPED = """
-import pytest
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    for item in items[::2]:
-        item.add_marker(pytest.mark.xdist_group("together"))
-"""
-
-
 def test_a_rescored_run_is_the_same_and_asks_no_model(project, model, endpoint):
     project.run(*model, "--run-dir", "one")
     asked = len(endpoint.requests)

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from agentgauge.core.redaction import register
 from agentgauge.run.services import Service
 from tests.fetch.site import Site
 from tests.gta.pack_data import write_tasks
-from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, status, tool_call
+from tests.model.fault_server import Act, FaultServer, Seen, answer, body, data, tool_call
 from tests.plugin.project import ROOT, Project, python, records, run_gta
 from tool_impls.server.client import ToolServerBox
 
@@ -35,8 +35,6 @@ from tool_impls.server.client import ToolServerBox
 
 
 KEY = "sk-test-a1b2c3d4e5f6g7h8"
-ODD_KEY = 'k"e\\y/a1&b2<c3>d4%e5+f6'
-"""Of characters that JSON, addresses and HTML escape."""
 PASSWORD = "pa55-of-upstream"
 TEAM = "team-9f8e7d6c5b4a3f2e"
 
@@ -86,27 +84,6 @@ def _texts(content: bytes) -> Iterator[bytes]:
             yield gzip.decompress(data)
         elif data.startswith(b"\x28\xb5\x2f\xfd"):
             yield zstandard.ZstdDecompressor().decompress(data)
-
-
-def parrot(key: str) -> Callable[[Seen], Act]:
-    """Every sample is answered with the key in another form."""
-    upstream = f"http://admin:{PASSWORD}@upstream/"
-    basic = base64.b64encode(f":{key}".encode()).decode()
-    acts: dict[str, Act] = {
-        "word0": answer(f"You sent {key}. " + "And much more. " * 400),  # so long that the record is compressed
-        "word1": answer("word1", reasoning_content=f"My key is {key}, {basic}", finish_reason=key),
-        "word2": answer(
-            [{"type": "text", "text": key[:9]}, {"type": "text", "text": key[9:]}], refusal=f"not with {key}"
-        ),
-        "word3": answer(
-            quote(key, safe=""), tool_calls=[tool_call("find", json.dumps({"q": key, "e": json.dumps({"k": key})}))]
-        ),
-        "word4": status(401, f"{'x' * 190} {key} is no key at {upstream}"),
-        "word5": body(f"<h1>{key} at {upstream}: {TEAM}</h1>".encode(), code=502, kind="text/html"),
-        "word6": body(f"no JSON {key} {upstream}".encode(), kind=f"text/{key}"),
-        "word7": answer("".join(f"\\u{ord(sign):04x}" for sign in key) + TEAM),
-    }
-    return lambda seen: acts[seen.body["messages"][-1]["content"].split()[-1]]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +140,7 @@ def test_code_that_a_model_wrote_sees_no_key(tmp_path, endpoint):
 # it leave.
 
 
-KEY_EVERYWHERE = "sk-live/a1b2c3+d4e5f6g7h8"
+KEY_IN_RUN = "sk-live/a1b2c3+d4e5f6g7h8"
 """With signs that addresses and JSON may escape."""
 TOKEN = "of the tool-server"
 LOGIN = "robot:p%40ss%2Fw0rd-of-proxy"
@@ -199,7 +176,7 @@ class Note(base.BenchTool):
 
 def secrets() -> set[str]:
     """In every form that is looked for."""
-    whole = {KEY_EVERYWHERE, TEAM, TOKEN, unquote(LOGIN), HUB, MIRROR}
+    whole = {KEY_IN_RUN, TEAM, TOKEN, unquote(LOGIN), HUB, MIRROR}
     parts = {word.partition(":")[2] for word in (LOGIN, unquote(LOGIN), MIRROR)}
     forms = {form for secret in whole | parts for form in spellings(secret)}
     logins = (f":{TOKEN}", LOGIN, unquote(LOGIN), MIRROR)
@@ -230,7 +207,7 @@ def unpacked(content: bytes) -> Iterator[bytes]:
                 yield from _texts(packed.read(name))
 
 
-def parrot_everywhere(seen: Seen) -> Act:
+def parrot(seen: Seen) -> Act:
     """Repeats what it was sent: to a tool first, then for every case in another place."""
     key, team = seen.headers["authorization"].removeprefix("Bearer "), seen.headers["x-team"]
     messages = seen.body["messages"]
@@ -289,7 +266,7 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
     place, given = tmp_path / "place", tmp_path / "given"
     place.mkdir()
     given.mkdir()
-    with FaultServer(choose=parrot_everywhere) as endpoint, tool_server(given) as tools:
+    with FaultServer(choose=parrot) as endpoint, tool_server(given) as tools:
         (place / "agentgauge.toml").write_text(
             f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\nkey_env = "MY_KEY"\nmax_retries = 0\ntransport ='
             f' "{transport}"\nheaders = {{ X-Team = "{TEAM}" }}\n'
@@ -301,7 +278,7 @@ def test_nothing_that_a_run_and_the_reports_on_it_leave_holds_a_secret(tmp_path:
             f"--tool-server={tools.replace('//', f'//:{quote(TOKEN)}@')}",
             cwd=place,
             env={
-                "MY_KEY": KEY_EVERYWHERE,
+                "MY_KEY": KEY_IN_RUN,
                 "NO_PROXY": "127.0.0.1",
                 "HF_TOKEN": HUB,
                 "https_proxy": f"http://{LOGIN}@127.0.0.1:9",
@@ -375,7 +352,7 @@ def test_no_traceback_with_its_variables_shows_a_secret(
         *("-p", "breaks", "--model", "m", "--run-dir", run, "-vv", "--tb=long", "-l", "-rA", "--junitxml", "junit.xml"),
         *("--alluredir", "allure", *workers),
         env={
-            "MY_KEY": KEY_EVERYWHERE,
+            "MY_KEY": KEY_IN_RUN,
             "HF_TOKEN": HUB,
             "HTTPS_PROXY": f"http://{LOGIN}@127.0.0.1:9",
             "PYTHONPATH": f"{ROOT}:{project.path}",
@@ -405,10 +382,10 @@ TALK = "Authorization: Bearer [key] [key]\na child has [key]\nhttps://host and [
 @pytest.mark.parametrize("how", ["works", "fails"])
 def test_the_log_of_a_service_holds_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    register(KEY_EVERYWHERE)
+    register(KEY_IN_RUN)
     service = Service(
         "talker",
-        [sys.executable, "-c", TALKER, KEY_EVERYWHERE, quote(KEY_EVERYWHERE, safe=""), how],
+        [sys.executable, "-c", TALKER, KEY_IN_RUN, quote(KEY_IN_RUN, safe=""), how],
         tmp_path / "logs/talker.log",
     )
     try:
@@ -451,7 +428,7 @@ def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
         (0, "check", out / "pack.json"),
         (1, "score", "--in-pack", out / "pack.json", "--judge-model", "rules", "--judge-cache", "none"),
     ):
-        found_status, output = agentgauge("pack", *words, "--data", data, cwd=tmp_path, MY_KEY=KEY_EVERYWHERE)
+        found_status, output = agentgauge("pack", *words, "--data", data, cwd=tmp_path, MY_KEY=KEY_IN_RUN)
         assert found_status == expected, output
         said.append(output)
     assert found(tmp_path, *said) == []
@@ -467,25 +444,25 @@ def test_nothing_that_an_agent_leaves_holds_the_key_that_it_was_given(
         ["fetch", "gta-atomic", "--mirror", f"ftp://{MIRROR}@host"],
         ["fetch", "gta-atomic", "--mirror", f"{MIRROR}@host"],
         ["fetch", "gta-atomic", "--mirror", f"http://[{MIRROR}@x"],
-        ["serve-tools", f"--token={KEY_EVERYWHERE}"],
-        ["serve-model", "--model", KEY_EVERYWHERE],
-        ["score", KEY_EVERYWHERE, "--predictions", "x"],
-        ["score", "gta_atomic.e2e", "--samples", KEY_EVERYWHERE, "--predictions", f"http://{MIRROR}@h/"],
-        ["report", KEY_EVERYWHERE, "--html"],
-        ["compare", KEY_EVERYWHERE, KEY_EVERYWHERE],
-        ["merge", "out", KEY_EVERYWHERE, KEY_EVERYWHERE],
-        ["pack", "run", "--command", f"agent {KEY_EVERYWHERE}", "--out", "x"],
-        ["pack", "score", "--in-pack", KEY_EVERYWHERE, "--judge-url", f"http://{MIRROR}@h"],
-        ["data", "check", "wild", "--data", KEY_EVERYWHERE],
+        ["serve-tools", f"--token={KEY_IN_RUN}"],
+        ["serve-model", "--model", KEY_IN_RUN],
+        ["score", KEY_IN_RUN, "--predictions", "x"],
+        ["score", "gta_atomic.e2e", "--samples", KEY_IN_RUN, "--predictions", f"http://{MIRROR}@h/"],
+        ["report", KEY_IN_RUN, "--html"],
+        ["compare", KEY_IN_RUN, KEY_IN_RUN],
+        ["merge", "out", KEY_IN_RUN, KEY_IN_RUN],
+        ["pack", "run", "--command", f"agent {KEY_IN_RUN}", "--out", "x"],
+        ["pack", "score", "--in-pack", KEY_IN_RUN, "--judge-url", f"http://{MIRROR}@h"],
+        ["data", "check", "wild", "--data", KEY_IN_RUN],
         ["generate", "--model-url", f"http://{MIRROR}@h"],
-        [KEY_EVERYWHERE],
+        [KEY_IN_RUN],
     ],
 )
 @pytest.mark.usefixtures("own_secrets")
 def test_no_error_of_a_command_shows_a_secret(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("AGENTGAUGE_API_KEY", KEY_EVERYWHERE)
+    monkeypatch.setenv("AGENTGAUGE_API_KEY", KEY_IN_RUN)
     monkeypatch.chdir(tmp_path)
     try:
         status = main(words)
