@@ -238,7 +238,7 @@ def test_a_result_is_json_where_it_is_no_text() -> None:
 def test_a_tool_error_is_for_the_model_and_any_other_a_defect_of_the_benchmark() -> None:
     with pytest.raises(ToolError, match="there is no such order"):
         run(refuses)
-    with pytest.raises(ToolFault, match=r"the tool breaks raised KeyError at test_functions\.py:") as broken:
+    with pytest.raises(ToolFault, match=r"the tool breaks raised KeyError at test_tools\.py:") as broken:
         run(breaks)
     assert broken.value.cause == "breaks: KeyError"
     with pytest.raises(ToolFault, match="PosixPath is not plain data; use dataclasses"):
