@@ -77,7 +77,7 @@ faults: $(DEV)
 
 # a part of the tests: those that start runs and stop them, but for two that a slower program fails
 COVERING := core store data plugin/test_run.py plugin/test_faults.py plugin/test_usage.py plugin/test_services.py \
-	plugin/test_gates.py plugin/test_prefetcher.py plugin/test_allure.py plugin/test_partition.py plugin/test_tool_server.py
+	plugin/test_gates.py plugin/test_prefetcher.py plugin/test_ci.py plugin/test_shards.py
 coverage: $(DEV)
 	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
 
