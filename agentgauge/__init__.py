@@ -35,13 +35,19 @@ if TYPE_CHECKING:
         role_option,
     )
     from agentgauge.core.case import Case
-    from agentgauge.core.chat import ChatReply, ChatRequest, Sampling, ToolCall
-    from agentgauge.core.conversation import Conversation, ConversationCall, SimulatedUser
-    from agentgauge.core.data_source import DataSource
+    from agentgauge.core.chat import (
+        ChatReply,
+        ChatRequest,
+        Conversation,
+        ConversationCall,
+        Sampling,
+        SimulatedUser,
+        ToolCall,
+    )
     from agentgauge.core.errors import DataProblem, Fault, ToolError, UsageProblem
     from agentgauge.core.estimate import MetricFormula
     from agentgauge.core.index import Entry, Index, Row, build_index, line_entries, list_entries, object_entries
-    from agentgauge.core.task import Task
+    from agentgauge.core.task import DataSource, Task
     from agentgauge.core.task_registry import announce
     from agentgauge.core.tools import Tool, ToolBox, ToolOutput
     from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample, Score
@@ -119,13 +125,13 @@ __all__ = [
 _CAPABILITIES = "agentgauge.core.capabilities"
 _MODULES = {
     "agentgauge.core.case": ("Case",),
-    "agentgauge.core.chat": ("ChatReply", "ChatRequest", "Sampling", "ToolCall"),
-    "agentgauge.core.conversation": ("Conversation", "ConversationCall", "SimulatedUser"),
-    "agentgauge.core.data_source": ("DataSource",),
+    "agentgauge.core.chat": (
+        *("ChatReply", "ChatRequest", "Conversation", "ConversationCall", "Sampling", "SimulatedUser", "ToolCall"),
+    ),
     "agentgauge.core.errors": ("DataProblem", "Fault", "ToolError", "UsageProblem"),
     "agentgauge.core.estimate": ("MetricFormula",),
     "agentgauge.core.index": ("Entry", "Index", "Row", "build_index", "line_entries", "list_entries", "object_entries"),
-    "agentgauge.core.task": ("Task",),
+    "agentgauge.core.task": ("DataSource", "Task"),
     "agentgauge.core.task_registry": ("announce",),
     "agentgauge.core.tools": ("Tool", "ToolBox", "ToolOutput"),
     "agentgauge.core.types": ("ROOT_TOKEN", "RUN_TOKEN", "Sample", "Score"),

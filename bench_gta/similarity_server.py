@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import end_with_parent, given_listener
+from agentgauge.core.processes import end_with_parent, given_listener
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from bench_gta.similarity import PAIRS, Similarity, chosen_device, measure
 from tool_impls.devices import CPU, is_lost

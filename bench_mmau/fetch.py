@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import DataSet, Verified
 from agentgauge.data.fetch.sources import Hub
 from bench_mmau import data

@@ -11,8 +11,7 @@ from typing import Any
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import totals
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.text_files import json_lines
+from agentgauge.core.text import json_lines, parse_json
 from agentgauge.core.types import Score, Scoring
 from agentgauge.model.wire import clean
 from bench_mmau import replies

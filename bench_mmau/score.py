@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentgauge.core.explanations import cut
+from agentgauge.core.text import cut
 from agentgauge.core.types import Json, Score, Scoring
 from bench_mmau import mathematics as math_task
 from bench_mmau import replies

@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
-from agentgauge.core.schemas import EVERY_VALUE, NO_VALUE, item_schema, resolved
+from agentgauge.core.tools import EVERY_VALUE, NO_VALUE, item_schema, resolved
 from agentgauge.core.types import Json
 from bench_wild.fixes import Fix, Fixes
 

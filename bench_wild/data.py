@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from agentgauge.core.chat import Message
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.explanations import cut
 from agentgauge.core.index import Entry, Index, Row, build_index
+from agentgauge.core.text import cut
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences
 from bench_wild.check import BrokenRule, check_record

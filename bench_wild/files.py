@@ -21,8 +21,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.estimate import totals
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.text_files import json_lines
+from agentgauge.core.text import json_lines, parse_json
 from agentgauge.core.types import Json, Score, Scoring
 from bench_wild import data
 from bench_wild.data import Session, WildTask, read_sessions, sample_id

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, first_line, list_entries
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.data.differences import Differences, from_text, mapped, replaced
 from bench_wild.labels import CHAT, CLARIFY, FIRST_TURN, SINGLE, SUBTYPES, TYPE_OF, TYPES, UNKNOWN_SUBTYPE, structure_of
 

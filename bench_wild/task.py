@@ -29,11 +29,10 @@ from agentgauge.core.capabilities import (
 )
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_wild import data, oracle
 from bench_wild.check import TOOL_LISTS, lacks, read_tool_lists

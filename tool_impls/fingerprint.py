@@ -14,7 +14,7 @@ from inspect import getmodulename
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.files import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
 from agentgauge.data.fetch.dataset import NOTE

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
-from agentgauge.core.user_home import expanded_if_known
+from agentgauge.core.files import expanded_if_known
 
 if TYPE_CHECKING:
     from PIL.Image import Image

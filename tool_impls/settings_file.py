@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import read_toml
+from agentgauge.core.text import read_toml
 from tool_impls.devices import DEVICE, check_names
 from tool_impls.options import as_table, read_table
 from tool_impls.ray_serve.placement import PLACEMENT

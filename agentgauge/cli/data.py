@@ -9,9 +9,9 @@ from pathlib import Path
 
 from agentgauge.cli import weights
 from agentgauge.cli.fetch import DIR_HELP, data_folder, shown
-from agentgauge.cli.task_options import add_task_options, configure
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.cli.score import add_task_options, configure
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
@@ -109,7 +109,7 @@ def _wrapped(title: str, names: Collection[str]) -> list[str]:
 
 
 def _own(found: Mapping[str, Path]) -> list[str]:
-    """Of a copy that the user brought: a look at it must not take long, so its records are counted and no more."""
+    """Count the records of a copy that the user brought, and no more: a look at it must not take long."""
     lines = [
         *(f"folder    {place}" for place in dict.fromkeys(found.values())),
         "source    your own copy, not fetched by this command",

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentgauge.cli import weights
-from agentgauge.core.addresses import checked_address
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.user_home import expanded
+from agentgauge.core.files import expanded
+from agentgauge.core.processes import CommandParser, checked_address
 from agentgauge.data import find
 from agentgauge.data.fetch.dataset import find_data_set
 from agentgauge.data.fetch.fetching import FetchOptions, fetch

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.run.launch_settings import LaunchOptions
 
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     if options.workers < 1 or options.cpus < 0 or options.gpus < 0:
         raise UsageProblem("--workers must be 1 or more, --cpus and --gpus 0 or more")
     if wrong := [one for one in (options.cpus, options.gpus) if one > 1 and one % 1]:
-        raise UsageProblem(f"--cpus and --gpus must be whole numbers, or less than 1, not {wrong[0]:g}")
+        raise UsageProblem(f"--cpus and --gpus must be integers, or less than 1, not {wrong[0]:g}")
     processes, words = _without_processes([*options.arguments, *after])
     launch = LaunchOptions(options.ray, options.workers, options.cpus, options.gpus, processes, options.tools)
     command = [sys.executable, "-m", "pytest", "-n0", *words]
@@ -63,5 +63,5 @@ def _without_processes(words: Sequence[str]) -> tuple[int, list[str]]:
     parser.add_argument("-n", "--numprocesses", default="0")
     found, others = parser.parse_known_args(words)
     if not re.fullmatch(r"\d{1,4}", found.numprocesses, re.ASCII):
-        raise UsageProblem(f"-n {found.numprocesses} must be a whole number: the processes of each shard, such as -n 2")
+        raise UsageProblem(f"-n {found.numprocesses} must be an integer: the processes of each shard, such as -n 2")
     return int(found.numprocesses), others

@@ -4,47 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import inspect
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentgauge.core.announcement.module_file import import_file
-from agentgauge.core.atomic_write import refusal
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.core.announcement import announced, import_file, own_version
 from agentgauge.core.errors import AgentGaugeError, did_you_mean
-from agentgauge.core.metadata import announced, own_version
+from agentgauge.core.files import home_variables, refusal
+from agentgauge.core.processes import CommandParser, Output, drop, lost_output, open_closed_streams
 from agentgauge.core.redaction import Printed, redact_logs, register_environment
-from agentgauge.core.safe_text import show
-from agentgauge.core.standard_streams import Output, drop, lost_output, open_closed_streams
-from agentgauge.core.user_home import home_variables
+from agentgauge.core.text import show
 
 COMMANDS = {
-    "view": ("agentgauge.cli.view", "show a folder of runs in a browser, running ones live"),
+    "view": ("agentgauge.cli.results:view", "show a folder of runs in a browser, running ones live"),
     "report": (
-        "agentgauge.cli.report",
+        "agentgauge.cli.report:main",
         "write a run's page, tables or dashboard, or files for other programs",
     ),
     "compare": (
-        "agentgauge.cli.compare",
+        "agentgauge.cli.results:compare",
         "compare runs: what got better or worse, and whether the difference is noise",
     ),
-    "score": ("agentgauge.cli.score", "score prediction files of the original benchmark"),
-    "sweep": ("agentgauge.cli.sweep", "run every combination of models and settings that a file lists"),
-    "launch": ("agentgauge.cli.launch", "run pytest with its benchmark cases on a Ray cluster"),
-    "merge": ("agentgauge.cli.merge", "merge the shards of one run"),
-    "fetch": ("agentgauge.cli.fetch", "download official data sets and weights of tools, and verify them"),
-    "data": ("agentgauge.cli.data", "list the official data and the weights on this machine; check a data set"),
-    "serve-tools": ("tool_impls.server.command", "serve the real tools over AgentLego's protocol"),
-    "serve-model": ("agentgauge.model.embedded.serve", "serve an embedded model in the OpenAI format"),
-    "new": ("agentgauge.cli.new", "write a package for a benchmark of your own"),
-    "cite": ("agentgauge.cli.cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
+    "score": ("agentgauge.cli.score:main", "score prediction files of the original benchmark"),
+    "sweep": ("agentgauge.cli.several:sweep", "run every combination of models and settings that a file lists"),
+    "launch": ("agentgauge.cli.launch:main", "run pytest with its benchmark cases on a Ray cluster"),
+    "merge": ("agentgauge.cli.results:merge_shards", "merge the shards of one run"),
+    "fetch": ("agentgauge.cli.fetch:main", "download official data sets and weights of tools, and verify them"),
+    "data": ("agentgauge.cli.data:main", "list the official data and the weights on this machine; check a data set"),
+    "serve-tools": ("tool_impls.server.command:main", "serve the real tools over AgentLego's protocol"),
+    "serve-model": ("agentgauge.model.embedded.serve:main", "serve an embedded model in the OpenAI format"),
+    "new": ("agentgauge.cli.new:main", "write a package for a benchmark of your own"),
+    "cite": ("agentgauge.cli.results:cite", "BibTeX of AgentGauge and of the benchmarks' papers"),
 }
-"""Name → module with ``main(argv)`` that returns the exit status, and help."""
+"""Name → function that takes the arguments and returns the exit status, and help."""
 
 ENTRY_POINTS = "agentgauge.commands"
 """Entry point group of the commands of other packages, such as benchmarks: name → ``main(argv)``, which returns the
@@ -117,7 +114,7 @@ def _redacted_output() -> Iterator[Output]:
 def _run(arguments: Sequence[str]) -> int:
     files, arguments = _split_tasks(arguments)
     name = arguments[0] if arguments else ""
-    brought = brought_along()
+    brought = commands_of_packages()
     if name not in COMMANDS and name not in brought:
         parser = _parser(brought)
         if name and not name.startswith("-"):
@@ -129,7 +126,7 @@ def _run(arguments: Sequence[str]) -> int:
             sys.path.insert(0, str(file.absolute().parent))
             import_file(file)
         os.environ.update(home_variables())
-        run = importlib.import_module(COMMANDS[name][0]).main if name in COMMANDS else brought[name].load()
+        run = pkgutil.resolve_name(COMMANDS[name][0]) if name in COMMANDS else brought[name].load()
         return int(run(arguments[1:]) or 0)
     except AgentGaugeError as problem:
         show(f"agentgauge: {problem}", file=sys.stderr)
@@ -151,7 +148,7 @@ def _split_tasks(arguments: Sequence[str]) -> tuple[list[Path], Sequence[str]]:
     return files, arguments
 
 
-def brought_along() -> dict[str, EntryPoint]:
+def commands_of_packages() -> dict[str, EntryPoint]:
     """The commands of other packages by name, without those that have the name of one of ours."""
     return {point.name: point for point in announced(ENTRY_POINTS) if point.name not in COMMANDS}
 

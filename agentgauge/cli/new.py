@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import known_tasks
 
 TEMPLATE = Path(__file__).parent / "new_benchmark"

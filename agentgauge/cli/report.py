@@ -11,10 +11,10 @@ from agentgauge_reports.formats import FORMATS, writer
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.capabilities import PredictionFiles
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.safe_text import show
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.text import show
 
 LISTED = 20
 """Up to this number, each written file is named."""

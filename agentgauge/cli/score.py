@@ -1,20 +1,40 @@
-"""``agentgauge score``: scores prediction files of the original benchmarks."""
+"""``agentgauge score``: scores prediction files of the original benchmark. Options of tasks for any command."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge import sandbox
-from agentgauge.cli.task_options import add_task_options, configure
 from agentgauge.core.capabilities import PredictionFiles, Similarity
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import cut
-from agentgauge.core.safe_text import show
-from agentgauge.core.task_registry import find_task, known_tasks
-from agentgauge.core.text_files import odd_kind
+from agentgauge.core.processes import CommandParser
+from agentgauge.core.task_registry import configure_tasks, find_task, known_options, known_tasks
+from agentgauge.core.text import cut, odd_kind, show
+
+# -- The benchmarks' own options, for commands that name a task.
+
+
+def add_task_options(parser: argparse.ArgumentParser, *, models: bool = True) -> None:
+    """Add the benchmarks' own options to a command that names a task. ``models``: also those that name a model."""
+    for option in known_options().values():
+        if option.model and not models:
+            continue
+        if option.default is not None:
+            parser.add_argument(option.name, dest=option.name, metavar=option.metavar, help=option.help)
+        elif option.accepted:
+            parser.add_argument(option.name, dest=option.name, choices=option.accepted, help=option.help)
+        else:
+            parser.add_argument(option.name, dest=option.name, action="store_true", help=option.help)
+
+
+def configure(options: argparse.Namespace) -> None:
+    configure_tasks({name: getattr(options, name, None) for name in known_options()})
+
+
+# -- ``agentgauge score``: scores prediction files of the original benchmarks.
 
 
 def main(argv: Sequence[str]) -> int:

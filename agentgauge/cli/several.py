@@ -1,29 +1,78 @@
-"""Several runs with one command: of pytest with several ``--model``, or of ``agentgauge sweep``."""
+"""Several runs from one command: a sweep's combinations, or the models of a command line; the tasks that they need."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, cast
 
 from agentgauge_reports.several.end import end_of, tasks_of
+from agentgauge_reports.text import aligned
 from agentgauge_reports.view.live import LiveRun
 
-from agentgauge.cli.project_tasks import import_tasks
-from agentgauge.core.atomic_write import advice
+from agentgauge.core.announcement import import_file
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import advice
+from agentgauge.core.processes import CommandParser, Output, lost_output
 from agentgauge.core.redaction import register_environment
-from agentgauge.core.standard_streams import Output, lost_output
-from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.run.settings import register_tool_secrets
 from agentgauge.run.several.launcher import USAGE_ERROR, Launch, Launcher
-from agentgauge.run.several.parent import LOGS, RunGroup, write
+from agentgauge.run.several.matrix import read_sweep
+from agentgauge.run.several.parent import (
+    LOGS,
+    RunGroup,
+    is_begun,
+    is_finished,
+    is_parent,
+    read,
+    refuse_taken,
+    without_secrets,
+    write,
+)
 from agentgauge.run.several.plan import launches
 from agentgauge.run.several.screen import Screen
 from agentgauge.store.folder_lock import FolderLock
+
+# -- The tasks that a project's own files announce, for commands that read runs of these tasks without pytest.
+
+
+def import_tasks(tasks: Collection[str], words: Iterable[str], root: Path) -> str:
+    """Import the files that may announce these tasks, as pytest does with the arguments ``words``: the ``conftest.py``
+    of ``root`` and of folders among the words, and Python files among them. Imports nothing where all are known.
+
+    Returns an error message if a task stays unknown, else an empty text.
+    """
+    failed = ""
+    for file in dict.fromkeys(_files(words, root.resolve())):
+        if not set(tasks) - known_tasks().keys():
+            return ""
+        if (folder := str(file.parent)) not in sys.path:
+            sys.path.insert(0, folder)  # as pytest does by default
+        try:
+            import_file(file)
+        except UsageProblem as problem:
+            failed = f" ({problem})"
+    unknown = sorted(set(tasks) - known_tasks().keys())
+    return f"the file that announces the task {unknown[0]} was not found{failed}" if unknown else ""
+
+
+def _files(words: Iterable[str], root: Path) -> Iterator[Path]:
+    named = [path for word in words if (path := Path(word.partition("::")[0]).resolve()).exists()]
+    around = [[*reversed(path.parents), path] for path in named]
+    folders = [root, *(one for chain in around for one in chain if one.is_relative_to(root))]
+    for file in (*(folder / "conftest.py" for folder in folders), *named):
+        if file.is_file() and file.suffix == ".py":
+            yield file
+
+
+# -- Several runs with one command: of pytest with several ``--model``, or of ``agentgauge sweep``.
+
 
 LOST = 1
 """Exit status where not all of the output could be written, and nothing else is amiss."""
@@ -98,3 +147,43 @@ def _refusal(log: Path) -> str:
     """Why pytest refused to run, as it printed at last; empty where it printed no reason."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return next((line for line in reversed(lines) if line.startswith("ERROR: ") or ": error: " in line), "")
+
+
+# -- ``agentgauge sweep``: every combination of models and settings that a file lists, as runs that can be compared.
+
+
+def sweep(argv: Sequence[str]) -> int:
+    parser = CommandParser(
+        prog="agentgauge sweep",
+        description="Run every combination of the models, dialects, temperatures, token limits and attempts that a TOML"
+        " file lists: one run for each, some side by side, one comparison and one leaderboard at the end. The same"
+        " command again goes on: finished runs are kept.",
+        epilog="example: agentgauge sweep examples/sweep.toml --dry-run",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="TOML file with a list of models")
+    parser.add_argument("--dry-run", action="store_true", help="list the runs and start none")
+    options = parser.parse_args(argv)
+    found = read_sweep(options.file)
+    parent, group = Path(found.folder), found.runs()
+    known = RunGroup(())
+    if is_parent(parent):
+        known = read(parent)
+    else:
+        refuse_taken(parent)
+    earlier = {member.name: member for member in known.members if is_begun(parent / member.name)}
+    for member in group.members:
+        if earlier.pop(member.name, kept := without_secrets(member)) != kept:
+            raise UsageProblem(
+                f"{parent} has a run {member.name} with other settings than {options.file}; give the file another"
+                " folder, or restore its settings"
+            )
+    if options.dry_run:
+        rows = [(member.name, _state(parent, member.name), " ".join(member.words)) for member in group.members]
+        print("\n".join(aligned(rows, left=(0, 1, 2))))
+        return 0
+    stored = replace(group, members=(*group.members, *earlier.values()), finished=known.finished)
+    return run_members(parent, group, stored=stored, budget=found.budget, root=Path.cwd())
+
+
+def _state(parent: Path, name: str) -> str:
+    return "finished" if is_finished(parent, name) else "goes on" if is_begun(parent / name) else "new"

@@ -18,7 +18,7 @@ from agentgauge.run.launch_settings import LAUNCH
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX, destination
 from agentgauge.run.several.command_line import CommandLine, read_command_line, with_options
 from agentgauge.run.several.parent import Member, RunGroup, is_parent, named, read, refuse_taken
-from agentgauge.store.folder_names import new_folder
+from agentgauge.store.folder import new_folder
 
 
 def run_several_models(

@@ -18,7 +18,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentgauge.core.redaction import redact, without_logins
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.types import Json, Usage
 
 

@@ -19,11 +19,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import in_words, parse_json
-from agentgauge.core.text_files import UTF_16, odd_kind
-from agentgauge.core.user_home import cache_base
+from agentgauge.core.files import cache_base, write_whole
+from agentgauge.core.text import UTF_16, in_words, odd_kind, parse_json
 
 _FORMAT = "3"
 """Part of the cache's key. Raise it when the cached content changes."""
@@ -182,7 +180,7 @@ def _entries(file: Path, text: str, offset: int, kind: str, brackets: str) -> It
             if kind == "object":
                 key, place = decoder.raw_decode(text, place)
                 if not isinstance(key, str):
-                    raise json.JSONDecodeError("a key must be a text", text, place)
+                    raise json.JSONDecodeError("a key must be a string", text, place)
                 place = _expect(text, place, ":")
             value, end = decoder.raw_decode(text, place)
             offset += len(text[counted:place].encode())

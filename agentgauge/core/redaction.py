@@ -8,7 +8,7 @@ could pass a key on by itself, so this module only stops keys that are repeated 
 Where it is applied: to each text of an endpoint's answer as it is received (``agentgauge.model.wire.clean``), so that
 no judge, tool or produced file gets a key either; to what a tool server announces (``tool_impls.server.client``), to
 what tools return (``agentgauge.core.case``) and to files of text that tools and agents leave; to every message of an
-error (``agentgauge.core.errors``); and to JSON as it is written (``agentgauge.core.atomic_write.encoded``: records,
+error (``agentgauge.core.errors``); and to JSON as it is written (``agentgauge.core.files.encoded``: records,
 checkpoints, run.json, summary.json; and ``agentgauge.model.cassette_file``: cassettes). Pages, tables and Allure
 results are made of these. Text of libraries and other programs is redacted on its way: messages of ``logging``
 (``redact_logs``), the reports and the terminal of pytest, standard output and error of the commands (``Printed``), and

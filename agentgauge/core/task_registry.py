@@ -8,13 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agentgauge.core.announcement.module_file import importing_file
-from agentgauge.core.announcement.validation import complete
+from agentgauge.core.announcement import announced, importing_file
 from agentgauge.core.capabilities import OwnOptions, TaskOption, options_of
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.metadata import announced
 from agentgauge.core.task import Task
 from agentgauge.core.types import Json
+from agentgauge.core.validation import complete
 
 ENTRY_POINTS = "agentgauge.tasks"
 

@@ -1,16 +1,71 @@
-"""Tools as benchmarks see them: typed metadata, and a box of tools that can be called.
-
-The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7).
-"""
+"""Tools that a model may call: their descriptions and schemas, what they return, and the devices that they run on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args
+from urllib.parse import unquote
 
 from agentgauge.core.errors import DataProblem
+
+# -- JSON schemas of tools, as people write them: references, tuples, and lists of types.
+
+
+EVERY_VALUE, NO_VALUE = True, False
+"""The two Boolean schemas."""
+
+
+def resolved(schema: Any, root: Any) -> Any:
+    """A schema without ``$ref``: what the reference leads to in ``root``, with the keywords beside it.
+
+    A reference that leads in a circle, to nothing or out of ``root`` adds nothing.
+    """
+    followed: set[str] = set()
+    while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
+        beside = {name: value for name, value in schema.items() if name != "$ref"}
+        target = EVERY_VALUE if reference in followed else target_of(reference, root)
+        followed.add(reference)
+        if target is NO_VALUE:
+            return NO_VALUE
+        schema = {**target, **beside} if isinstance(target, Mapping) else beside or EVERY_VALUE
+    return schema
+
+
+def target_of(reference: str, root: Any) -> Any:
+    """What a reference such as ``#/$defs/Place`` names in ``root``; None for what is not there."""
+    if reference.partition("/")[0] not in ("#", ""):
+        return None
+    found = root
+    for part in reference.removeprefix("#").split("/")[1:]:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        else:
+            found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def item_schema(schema: Mapping[str, Any], place: int) -> Any:
+    """The schema of an array's item: ``items``, or its own where the array is a tuple, in either way to write one."""
+    first, rest = schema.get("prefixItems"), schema.get("items", EVERY_VALUE)
+    if isinstance(rest, list):
+        first, rest = rest, schema.get("additionalItems", EVERY_VALUE)
+    return first[place] if isinstance(first, list) and place < len(first) else rest
+
+
+def type_names(schema: Mapping[str, Any]) -> list[str]:
+    """The names in ``type``, which may be a list."""
+    given = schema.get("type")
+    return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
+
+
+# -- Tools as benchmarks see them: typed metadata, and a box of tools that can be called.
+#
+# The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7).
+
 
 ValueType = Literal["text", "int", "float", "bool", "image", "audio", "video", "file"]
 FILE_TYPES: frozenset[str] = frozenset({"image", "audio", "video", "file"})
@@ -161,3 +216,70 @@ class ToolBox(Protocol):
         """
 
     async def close(self) -> None: ...
+
+
+# -- Where the models of a run's tools ran, as its records tell it.
+#
+# The identity of a tool (``RealTools.check_tools``) has the key ``device`` where it loads a model: ``cpu``, or
+# ``cuda:0 (NVIDIA A100), cuda:1 (NVIDIA A100)``. Other devices change at most the last digits of what a model works
+# out, so they are told, and keep no two runs apart.
+
+
+DEVICE = "device"
+
+Identities = Mapping[str, Mapping[str, Any]]
+"""Tool → what identifies it."""
+
+
+def devices_of(tools: Identities) -> dict[str, str]:
+    """By tool with a model where it ran."""
+    return {name: str(tool[DEVICE]) for name, tool in tools.items() if tool.get(DEVICE)}
+
+
+def by_device(devices: Mapping[str, str]) -> list[str]:
+    """One line for each place: ``tools on cuda:0 (NVIDIA A100): A, B``. ``devices``: by tool, as of ``devices_of``."""
+    groups: dict[str, list[str]] = {}
+    for tool, named in sorted(devices.items()):
+        groups.setdefault(named, []).append(tool)
+    return [f"tools on {named}: {', '.join(groups[named])}{_mixed(named)}" for named in sorted(groups)]
+
+
+def without_devices(tools: Identities) -> dict[str, dict[str, Any]]:
+    """The identities but for devices: equal where the same tools were used."""
+    return {name: {key: value for key, value in tool.items() if key != DEVICE} for name, tool in tools.items()}
+
+
+def united(parts: Iterable[Identities]) -> dict[str, Mapping[str, Any]]:
+    """The tools of several sessions or shards of one run, each with all devices on which its model ran."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for part in parts:
+        for name, tool in part.items():
+            devices = [device for one in (found.get(name, {}), tool) for device in _parts(one)]
+            found[name] = {**tool, **({DEVICE: ", ".join(dict.fromkeys(devices))} if devices else {})}
+    return found
+
+
+def cards_of(tool: Mapping[str, Any]) -> str:
+    """The devices of a tool without their numbers, each once: ``cpu, cuda (NVIDIA A100)``. Equal cards give equal
+    results. Empty for a tool without a model."""
+    return ", ".join(sorted({re.sub(r":\d+", "", device, count=1) for device in _parts(tool)}))
+
+
+def table_without_devices(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings table [tools] but for ``devices``, and the ``device`` of the tables in it."""
+    found = {}
+    for name, given in table.items():
+        kept = {key: value for key, value in given.items() if key != DEVICE} if isinstance(given, Mapping) else given
+        if name != "devices" and (kept or not given):
+            found[name] = kept
+    return found
+
+
+def _parts(tool: Mapping[str, Any]) -> list[str]:
+    named = str(tool.get(DEVICE, ""))
+    return re.split(r", (?=cpu|cuda)", named) if named else []
+
+
+def _mixed(named: str) -> str:
+    kinds = {device[:3] for device in _parts({DEVICE: named})}
+    return " - results of a processor and of a GPU may differ in their last digits" if len(kinds) > 1 else ""

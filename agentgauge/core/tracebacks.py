@@ -16,8 +16,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from agentgauge.core.atomic_write import is_disk_full
 from agentgauge.core.errors import AgentGaugeError, ModelFault
+from agentgauge.core.files import is_disk_full
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import ENTRY_POINTS
 

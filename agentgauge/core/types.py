@@ -108,7 +108,7 @@ class Transcript:
     usage: Usage = Usage()
     seconds: float = 0.0
     seed: int = 0
-    # seconds by what was waited for: "slots", "endpoint", "tools" (see agentgauge.core.case_clock), which are parts of
+    # seconds by what was waited for: "slots", "endpoint", "tools" (see agentgauge.core.case), which are parts of
     # ``seconds``, and "scoring", which follows; empty in records of earlier versions
     times: Mapping[str, float] = field(default_factory=dict)
 

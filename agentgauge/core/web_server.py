@@ -1,7 +1,8 @@
 """The HTTP servers of AgentGauge: aiohttp's connections, bounded in number, in time and in what they write to logs.
 
-Whoever can connect can neither keep others out nor fill a disk. Where there are too many connections, the one that has
-been idle longest is closed for a new one; a connection whose request is being answered is never closed for another.
+Whoever can connect can neither keep others out nor fill a disk. Where there are too many connections, the one that
+has been idle longest is closed for a new one; a connection whose request is being answered is never closed for
+another.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from typing import Any
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from agentgauge.core.accepting import accepted
-from agentgauge.core.open_files import raise_file_limit
-from agentgauge.core.service_process import BACKLOG
+from agentgauge.core.files import raise_file_limit
+from agentgauge.core.processes import BACKLOG, accepted
 
 MOST_CONNECTIONS = 2048
 """Connections of a server at a time, fewer where the limit of open files is low. Half of them from one other

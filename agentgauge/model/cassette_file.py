@@ -15,13 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.atomic_write import append_whole
+from agentgauge.core.checkpoint import PathPlaceholders
 from agentgauge.core.errors import DataProblem, ReplayMiss, UsageProblem
-from agentgauge.core.explanations import cut
-from agentgauge.core.parsing import DEEPEST, parse_json, refuse_extremes
-from agentgauge.core.path_placeholders import PathPlaceholders
+from agentgauge.core.files import append_whole
 from agentgauge.core.redaction import dumps
-from agentgauge.core.text_files import odd_kind
+from agentgauge.core.text import DEEPEST, cut, odd_kind, parse_json, refuse_extremes
 from agentgauge.core.types import Json
 
 FORMAT = 1

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.case_clock import waiting_for_slot
+from agentgauge.core.case import waiting_for_slot
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
-from agentgauge.core.content_filters import FILTERED
+from agentgauge.core.reply_ends import FILTERED
 from agentgauge.core.types import Usage
 from agentgauge.model import responses, wire
 from agentgauge.model.endpoint import Endpoint

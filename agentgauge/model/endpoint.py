@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-from agentgauge.core.case_clock import waiting_for_slot
+from agentgauge.core.case import waiting_for_slot
 from agentgauge.core.chat import ChatReply
-from agentgauge.core.content_filters import FILTERED, is_filter_error
 from agentgauge.core.errors import ModelFault, UsageProblem
-from agentgauge.core.parsing import parse_reply
 from agentgauge.core.redaction import register
+from agentgauge.core.reply_ends import FILTERED, is_filter_error
+from agentgauge.core.text import parse_reply
 from agentgauge.core.types import Usage
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, shows_outage

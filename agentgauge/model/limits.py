@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
-from agentgauge.core.case_clock import waiting_for_slot
+from agentgauge.core.case import waiting_for_slot
 from agentgauge.model.spec import DEFAULT_TIMEOUT
 
 START = 8

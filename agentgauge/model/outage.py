@@ -19,7 +19,7 @@ from typing import NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
 from agentgauge.core.case import NOT_SENT
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.shared_json import shared_json
 from agentgauge.model.spec import ModelSpec

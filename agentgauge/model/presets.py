@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.files import expanded
 from agentgauge.core.redaction import looks_random, register
-from agentgauge.core.user_home import expanded
 from agentgauge.model.base_url import azure_address, checked_url
 from agentgauge.model.prices import ListedPrices
 from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.content_filters import ENDED, is_filtered
+from agentgauge.core.reply_ends import ENDED, is_filtered
 from agentgauge.model.providers import is_reasoning_name
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure

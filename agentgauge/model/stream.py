@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentgauge.core.parsing import parse_reply
+from agentgauge.core.text import parse_reply
 from agentgauge.model import responses, wire
 from agentgauge.model.transport.base import MAX_STREAM, Answer, Outgoing, TransportError, is_event_stream
 

@@ -13,8 +13,8 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
-from agentgauge.core.content_filters import ENDED, FILTERED, is_blocked_prompt, is_filter_error, is_filtered
 from agentgauge.core.redaction import MARK, redact, without_logins
+from agentgauge.core.reply_ends import ENDED, FILTERED, is_blocked_prompt, is_filter_error, is_filtered
 from agentgauge.model.prompt_cache import with_marks
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
 from agentgauge.model.retry import Failure, FailureKind, failure_kind

@@ -14,27 +14,29 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agentgauge.pytest_plugin.fixtures import outcome, sample
+from agentgauge.pytest_plugin.fixtures import (
+    agentgauge_cases,
+    agentgauge_tools,
+    model,
+    model_endpoint,
+    outcome,
+    sample,
+    tool_server,
+    tools,
+    uses_us,
+)
 from agentgauge.pytest_plugin.keys import COLLECTION, LOST_OUTPUT, PROBLEM, REFUSED
-from agentgauge.pytest_plugin.named_files import import_named, named_files
 from agentgauge.pytest_plugin.options import (
     add_options,
     add_task_options,
+    import_named,
     is_any_given,
+    named_files,
     names_benchmarks,
     only_looks,
     refuse_mistyped,
     refuse_paths_elsewhere,
     unknown_options,
-)
-from agentgauge.pytest_plugin.own_fixtures import (
-    agentgauge_cases,
-    agentgauge_tools,
-    model,
-    model_endpoint,
-    tool_server,
-    tools,
-    uses_us,
 )
 
 __all__ = [
@@ -69,7 +71,7 @@ def pytest_load_initial_conftests(
     try:
         refuse_paths_elsewhere(early_config, args)
     except OSError as error:  # a folder that this user may not look into
-        from agentgauge.core.atomic_write import refusal
+        from agentgauge.core.files import refusal
 
         raise pytest.UsageError(refusal(error)) from None
     yield
@@ -84,10 +86,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Runs after xdist's hook and before pytest's own, which runs the whole session; in xdist's workers, too."""
     if _is_wanted(config) and not (hasattr(config, "workerinput") or only_looks(config)):
         from agentgauge.cli.several_models import run_several_models
-        from agentgauge.core.atomic_write import refusal
         from agentgauge.core.errors import UsageProblem
-        from agentgauge.core.open_files import require_files
-        from agentgauge.pytest_plugin.xdist.worker_count import limit_restarts, limit_workers
+        from agentgauge.core.files import refusal, require_files
+        from agentgauge.pytest_plugin.options import limit_restarts, limit_workers
 
         try:
             require_files()
@@ -109,10 +110,11 @@ def pytest_configure(config: pytest.Config) -> None:
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if _is_wanted(config) if given is None else "agentgauge_run_dir" in given:
         from agentgauge.pytest_plugin.activation import activate
-        from agentgauge.pytest_plugin.terminal import prepare_terminal
 
         activate(config)
         if given is None:
+            from agentgauge.pytest_plugin.reporting import prepare_terminal
+
             prepare_terminal(config)
 
 
@@ -167,13 +169,13 @@ def _prepare_capture(config: pytest.Config) -> None:
     except FileNotFoundError as error:
         raise pytest.UsageError(f"{error.strerror}; set TMPDIR to a folder that can be written") from None
     if sys.stdout is None or sys.stderr is None:
-        from agentgauge.core.standard_streams import open_closed_streams
+        from agentgauge.core.processes import open_closed_streams
 
         open_closed_streams()
 
     def drop_lost() -> None:
         if LOST_OUTPUT in config.stash:
-            from agentgauge.core.standard_streams import drop
+            from agentgauge.core.processes import drop
 
             drop(sys.stdout)
 

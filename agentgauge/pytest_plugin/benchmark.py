@@ -13,8 +13,7 @@ import pytest
 
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.pytest_plugin.fixtures import Outcome
-from agentgauge.short_form.metrics import Metric
-from agentgauge.short_form.task import ShortTask, short_task
+from agentgauge.short_form.task import Metric, ShortTask, short_task
 
 Author = TypeVar("Author", bound=type[Any])
 
@@ -36,7 +35,7 @@ def benchmark(
 
     ``data``: a file of samples, or several, as JSON Lines, JSON or CSV; paths start at the class's file. ``gold``: a
     file with an entry for each sample, which becomes the sample's field ``gold``. ``metrics``: column →
-    ``mean VALUE``, ``average VALUE``, ``sum VALUE`` or a function of the sums (agentgauge.short_form.metrics); without
+    ``mean VALUE``, ``average VALUE``, ``sum VALUE`` or a function of the sums (agentgauge.short_form.task); without
     it the share of passed samples. ``published``: a JSON list of ``{"model": ..., column: figure}``. ``tags``: fields
     of a sample that are keywords for ``-k``. ``id``: the field with the sample's id. ``excerpt``: the data is only a
     part of the data behind the published figures.

@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.files import cannot_write
 from agentgauge.core.index import Index, Row, check_ids
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.tracebacks import mistake_behind, sentence_of, with_mistake
+from agentgauge.pytest_plugin.fixtures import needs_tools, uses_us
 from agentgauge.pytest_plugin.keys import NOTES, OWN, PLANNED
 from agentgauge.pytest_plugin.options import only_looks
-from agentgauge.pytest_plugin.own_fixtures import needs_tools, uses_us
 from agentgauge.run.case_runner import WorkerInfo
 from agentgauge.run.limit import limited
+from agentgauge.run.preflight import blind_roles, declared_blind, role_shown
 from agentgauge.run.settings import Settings
 from agentgauge.run.shards.partition import GROUPS, partition
 from agentgauge.run.shards.shard import FILE as SHARD
 from agentgauge.run.shards.shard import kept, whole_plan
 from agentgauge.run.solve import Planned
-from agentgauge.run.vision import blind_roles, declared_blind, role_shown
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 

@@ -27,25 +27,22 @@ from agentgauge.model.rates import FILE as RATES
 from agentgauge.pytest_plugin.keys import COLLECTION, DRIVER, LOST_OUTPUT, NOTES, REFUSED
 from agentgauge.pytest_plugin.options import only_looks, test_paths
 from agentgauge.pytest_plugin.reporting import Reporting
-from agentgauge.pytest_plugin.run_folder import SELECTION
-from agentgauge.pytest_plugin.run_state import RunState
-from agentgauge.pytest_plugin.summary import sum_up
+from agentgauge.pytest_plugin.run_state import SELECTION, RunState, sum_up
 from agentgauge.run.coordination.slots import FILE as SLOTS
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.stopping import RUNNING, Interrupts, RunningFile, RunningWork
 from agentgauge.run.coordination.waiting_requests import FILE as WAITING
 from agentgauge.run.costs.watch import BudgetWatch
 from agentgauge.run.crashes import GUILTY, Suspects, in_flight, store_crash
-from agentgauge.run.preflight import check, load_early
+from agentgauge.run.preflight import check, load_early, require_sight, stored_vision, vision_lines
 from agentgauge.run.run_services import await_services, start_services, stop_services
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, config_fingerprint, stored_settings
 from agentgauge.run.shards.partition import GROUPS, MODES
 from agentgauge.run.shards.shard import empty_shard
-from agentgauge.run.vision import require_sight, stored_vision, vision_lines
 
 if TYPE_CHECKING:
-    from agentgauge.pytest_plugin.xdist.scheduler import Scheduling
+    from agentgauge.pytest_plugin.xdist import Scheduling
     from agentgauge.run.launch.driver import Driver
 
 REPORT_SECONDS = 0.6
@@ -137,7 +134,7 @@ class Controller:
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         if config.getoption("dist") not in MODES:
             return None
-        from agentgauge.pytest_plugin.xdist.scheduler import Scheduling, ShardScheduling
+        from agentgauge.pytest_plugin.xdist import Scheduling, ShardScheduling
 
         others = config.pluginmanager.subset_hook_caller("pytest_xdist_make_scheduler", [self])
         self._scheduling = Scheduling(
@@ -209,7 +206,7 @@ class Controller:
 
     def _connected(self, configs: Mapping[str, str]) -> Driver:
         """To the cluster on which cases run. Raises UsageProblem."""
-        from agentgauge.pytest_plugin.launch import node_arguments
+        from agentgauge.pytest_plugin.worker import node_arguments
         from agentgauge.run.launch.driver import Driver
 
         paths: dict[str, Any] = {"root": self.config.rootpath, "here": self.config.invocation_params.dir}

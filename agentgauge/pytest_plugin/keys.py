@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from agentgauge.run.solve import Planned
 
 COLLECTION: pytest.StashKey[Any] = pytest.StashKey()
-"""Of a configuration: the ``Collection``, in processes that run cases, once AgentGauge is active."""
+"""A configuration's ``Collection``, in processes that run cases, once AgentGauge is active."""
 
 PROBLEM: pytest.StashKey[pytest.UsageError] = pytest.StashKey()
-"""Of a configuration: why AgentGauge could not become active when the first case was collected."""
+"""Why AgentGauge could not become active when the first case was collected."""
 
 PLANNED: pytest.StashKey[Planned] = pytest.StashKey()
 """The case of an item; ordinary tests have none."""
 
 OWN: pytest.StashKey[Planned] = pytest.StashKey()
-"""Of an item: the record that a project's own test with fixtures of ours leaves."""
+"""The record that a project's own test with fixtures of ours leaves."""
 
 WORKER: pytest.StashKey[Any] = pytest.StashKey()
-"""Of a configuration: the ``Worker``, in processes that run cases."""
+"""A configuration's ``Worker``, in processes that run cases."""
 
 DRIVER: pytest.StashKey[Any] = pytest.StashKey()
-"""Of a configuration: the ``Driver`` of a launch, whose cases run elsewhere."""
+"""A configuration's ``Driver`` of a launch, whose cases run elsewhere."""
 
 LOST_OUTPUT: pytest.StashKey[str] = pytest.StashKey()
-"""Of a configuration: why standard output cannot be written, once that was tried."""
+"""Why standard output cannot be written, once that was tried."""
 
 REFUSED = "agentgauge_refused"
 """Key in a worker's output: the reason why it refuses to collect, such as an invalid expression of ``-m``."""

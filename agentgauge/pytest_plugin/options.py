@@ -1,11 +1,10 @@
-"""pytest's command-line options of a run.
-
-Every process of any project that has AgentGauge installed imports this module: it loads nothing of ours but names.
-"""
+"""What the command line asks for: our options, files that hold a benchmark, and the number of workers."""
 
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
@@ -16,6 +15,11 @@ from typing import Any
 import pytest
 
 from agentgauge.run.options import OPTIONS, PREFIX, described, destination
+
+# -- pytest's command-line options of a run.
+#
+# Every process of any project that has AgentGauge installed imports this module: it loads nothing of ours but names.
+
 
 SHORT_NAMES = "agentgauge_short_options"
 """The setting of pytest's configuration file that switches ``--model`` and the other short names off."""
@@ -162,7 +166,7 @@ def names_benchmarks(config: pytest.Config) -> bool:
     """Whether ``--pyargs`` names the package of an announced benchmark."""
     if not config.option.pyargs:
         return False
-    from agentgauge.core.metadata import announced
+    from agentgauge.core.announcement import announced
 
     packages = {point.module.partition(".")[0] for point in announced("agentgauge.tasks")}
     return any(word.partition("::")[0].partition(".")[0] in packages for word in config.args)
@@ -178,3 +182,97 @@ def _path(config: pytest.Config, word: str) -> Path:
     path = config.invocation_params.dir / word
     spec = find_spec(word.partition(".")[0]) if config.option.pyargs and word and not path.exists() else None
     return Path(spec.origin).parent if spec and spec.origin else path
+
+
+# -- Imports the files on the command line that hold a benchmark, before pytest reads its options.
+#
+# pytest itself imports such a file only when it collects tests, which is too late for the options of its tasks.
+
+
+_DECORATOR = re.compile(rb"^@(?:agentgauge\.)?benchmark\(", re.MULTILINE)
+
+
+def named_files(config: pytest.Config) -> list[Path]:
+    """The files of the command line that hold a benchmark."""
+    words = dict.fromkeys(word.partition("::")[0] for word in config.known_args_namespace.file_or_dir)
+    paths = [config.invocation_params.dir / word for word in words if word.endswith(".py")]
+    return [path for path in paths if path.is_file() and _holds_benchmark(path.read_bytes())]
+
+
+def _holds_benchmark(text: bytes) -> bool:
+    return b"agentgauge" in text and _DECORATOR.search(text) is not None
+
+
+def import_named(config: pytest.Config) -> None:
+    """Import these files. Raises UsageError for a benchmark that is not complete; pytest imports the files again and
+    reports any other error."""
+    if not (paths := named_files(config)):
+        return
+    from agentgauge.core.announcement import import_file
+    from agentgauge.core.errors import UsageProblem
+    from agentgauge.core.tracebacks import with_mistake
+
+    for path in paths:
+        folder = str(path.parent.resolve())
+        if folder not in sys.path:
+            sys.path.insert(0, folder)  # as pytest does by default
+        try:
+            import_file(path)
+        except (pytest.skip.Exception, pytest.fail.Exception):
+            continue  # such as importorskip
+        except UsageProblem as problem:
+            if isinstance(problem.__cause__, UsageProblem):
+                raise pytest.UsageError(with_mistake(problem.__cause__, config.getoption("tbstyle", "auto"))) from None
+
+
+# -- The number of worker processes: for benchmarks with ``-n`` at most one for each processor.
+#
+# A worker sends many concurrent requests, so that processes beyond the processors add start-up, collection and
+# memory, and no speed (docs/performance.md has the measurement). ``--in-flight`` is a total and stays as it is.
+
+
+ASKED = pytest.StashKey[int]()
+"""The number of workers in ``-n``, if fewer are started."""
+
+
+def limit_workers(config: pytest.Config) -> None:
+    """Start no more workers for ``-n N`` than there are processors, where only benchmarks are run: every path of tests
+    lies in the package of an announced benchmark. ``--tx`` is taken as it is."""
+    from agentgauge.core.task_registry import known_tasks
+    from agentgauge.run.preflight import package_of
+    from agentgauge.run.thread_pools import processors
+
+    option, most = config.option, processors()
+    asked = getattr(option, "numprocesses", None)
+    if not isinstance(asked, int) or asked <= most:
+        return
+    paths = test_paths(config)
+    packages = {package_of(task) for task in known_tasks().values()} - {None}
+    if paths and all(any(path.is_relative_to(package) for package in packages if package) for path in paths):
+        config.stash[ASKED] = asked
+        option.numprocesses = most
+        del option.tx[most:]  # xdist has filled it
+
+
+def limit_restarts(config: pytest.Config) -> None:
+    """Replace no more workers with ``--tx`` than xdist does with ``-n``: four times as many as are started. Otherwise
+    workers whose Python cannot start them would be replaced for ever."""
+    option = config.option
+    distributed = getattr(option, "dist", "no") != "no" and option.tx
+    if distributed and not option.numprocesses and option.maxworkerrestart is None:
+        from xdist.workermanage import parse_tx_spec_config
+
+        option.maxworkerrestart = str(4 * len(parse_tx_spec_config(config)))
+
+
+def worker_count_notice(config: pytest.Config) -> str | None:
+    """A line for the header where fewer workers are started than ``-n`` asked for."""
+    asked = config.stash.get(ASKED, None)
+    if asked is None:
+        return None
+    started = config.option.numprocesses
+    return (
+        f"{started} worker{'' if started == 1 else 's'} instead of {asked}: more workers than processors would cost"
+        f" time and memory and gain nothing, because each sends many concurrent requests; --tx '{asked}*popen' --dist"
+        " load starts them all"
+    )

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import Fault
+from agentgauge.core.files import cannot_write
 from agentgauge.core.types import Json
 from agentgauge.pytest_plugin.keys import OWN
 from agentgauge.pytest_plugin.worker import Worker

@@ -6,22 +6,62 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TextIO, cast
 
 import pytest
 
-from agentgauge.core.redaction import redact
-from agentgauge.core.safe_text import clean
+from agentgauge.core.processes import Output, lost_output
+from agentgauge.core.redaction import Printed, redact
+from agentgauge.core.text import clean
+from agentgauge.pytest_plugin.keys import LOST_OUTPUT
+from agentgauge.pytest_plugin.options import worker_count_notice
 from agentgauge.pytest_plugin.own_tests import KEPT
-from agentgauge.pytest_plugin.run_folder import EARLIER_DEATH
-from agentgauge.pytest_plugin.run_state import RunState
-from agentgauge.pytest_plugin.terminal import output
-from agentgauge.pytest_plugin.xdist.worker_count import worker_count_notice
+from agentgauge.pytest_plugin.run_state import EARLIER_DEATH, RunState
 from agentgauge.run.coordination.stopping import LONGEST_WAIT, StopFile, running_work
 from agentgauge.run.costs.estimate import cost_lines
 from agentgauge.run.progress import STATUSES, Progress, Write
-from agentgauge.run.run_metadata import header
+from agentgauge.run.run_folder import header
+
+# -- pytest's terminal: nothing secret is written there, and the run goes on when it cannot be written.
+
+
+_ERRORS = pytest.StashKey[int]()
+"""A descriptor of standard error that pytest does not capture."""
+
+
+def prepare_terminal(config: pytest.Config) -> None:
+    """Remove secrets from the terminal's output: with ``--showlocals`` an error shows the variables of every
+    function. When it cannot be written, that is said on standard error."""
+    with suppress(OSError, AttributeError, ValueError):  # it is no file
+        config.stash[_ERRORS] = os.dup(sys.stderr.fileno())
+        config.add_cleanup(partial(os.close, config.stash[_ERRORS]))
+    before, file = sys.stdout, cast("TextIO", Printed(output(config, sys.stdout), redact))
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:  # pytest makes it next, of this stream
+        sys.stdout = file
+        config.add_cleanup(lambda: setattr(sys, "stdout", before))
+    elif type(terminal) is pytest.TerminalReporter:
+        config.pluginmanager.unregister(terminal)
+        config.pluginmanager.register(pytest.TerminalReporter(config, file), "terminalreporter")
+
+
+def output(config: pytest.Config, stream: Any) -> Output:
+    """A stream to the terminal, which may be lost."""
+    return Output(stream, partial(_lost, config))
+
+
+def _lost(config: pytest.Config, error: OSError) -> None:
+    if LOST_OUTPUT in config.stash:
+        return
+    config.stash[LOST_OUTPUT] = lost_output(error)
+    controller: Any = config.pluginmanager.get_plugin("agentgauge-controller")
+    where = f", and its results are in {controller.folder.path}" if controller else ""
+    text = f"agentgauge: {lost_output(error)}; the run goes on{where}\n"
+    with suppress(OSError, KeyError):
+        os.write(config.stash[_ERRORS], redact(text).encode())
+
 
 NAMED = 5
 """Tests that the line about a dead worker names."""
@@ -309,5 +349,5 @@ def _status(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 
 
 def _is_rerun(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """Of a test that is run once more: its worker died, or pytest-rerunfailures does it."""
+    """Whether a test is run once more: its worker died, or pytest-rerunfailures does it."""
     return getattr(report, "outcome", "") == "rerun"

@@ -1,28 +1,120 @@
-"""The state of a run that the parts of the controller share."""
+"""The state of a run in the controller: its folder, its counts, and its summary."""
 
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import cannot_write, refusal
 from agentgauge.core.task_registry import find_task
-from agentgauge.pytest_plugin.options import given
-from agentgauge.pytest_plugin.run_folder import is_asked_for, selection
-from agentgauge.run.coordination.stopping import StopFile
+from agentgauge.core.tracebacks import mistake_behind, sentence_of
+from agentgauge.model.outage import FILE as OUTAGES
+from agentgauge.model.outage import outage_notes, outages
+from agentgauge.model.rates import FILE as RATES
+from agentgauge.pytest_plugin.options import given, only_looks
+from agentgauge.run.coordination.slots import FILE as SLOTS
+from agentgauge.run.coordination.stopping import RUNNING, StopFile
+from agentgauge.run.coordination.waiting_requests import FILE as WAITING
+from agentgauge.run.crashes import Suspects, note_earlier_death, remove_running
+from agentgauge.run.options import destination
 from agentgauge.run.progress import Progress
-from agentgauge.run.run_metadata import run_json
+from agentgauge.run.run_folder import check_run, describe, run_json, take_folder
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
+from agentgauge.store.folder import LEFT_OUT
+from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
+from agentgauge.store.records import LeftOut, left_out_notes
 from agentgauge.store.revisions import Revisions
+
+# -- Prepares the run folder at the start of a run: locks it, checks it, and writes run.json before anything else
+# happens.
+
+
+SELECTION = pytest.StashKey[dict[str, Any]]()
+"""The selection of a resumed run that has no plan yet: see ``select``."""
+
+EARLIER_DEATH = pytest.StashKey[str]()
+"""A sentence about cases of a resumed run that were running when a process died."""
+
+
+def claim_folder(config: pytest.Config, settings: Settings) -> Settings:
+    """Lock the run folder until pytest ends, and write run.json: from then on a killed run can be resumed.
+
+    A run that plans no case leaves nothing. Returns the settings with the folder. Raises UsageProblem if another
+    process has locked the folder, if the folder holds a run already, or if a resumed run would differ from the earlier
+    one.
+    """
+    if only_looks(config):
+        check_run(settings)
+        return settings
+    if settings.rescore:
+        config.add_cleanup(FolderLock(settings.rescore, shared=True).release)
+    settings, give_back = take_folder(settings, is_named=bool(given(config.option).run_dir))
+    if give_back is None:
+        return settings
+    config.add_cleanup(give_back)
+    try:
+        check_run(settings)
+        if settings.resume:
+            config.stash[EARLIER_DEATH] = note_earlier_death(settings)
+        else:
+            RunFolder(settings.run_dir).write_json("run.json", run_json(settings, selection(config)))
+    except OSError as error:
+        raise UsageProblem(f"the run folder {settings.run_dir}: {refusal(error)}") from None
+    return settings
+
+
+def is_asked_for(option: Namespace, settings: Settings) -> bool:
+    """Whether the run folder stays after a run of a project's own tests alone. It does where it is named, where other
+    runs read it, and where the run may be continued. ``option``: our options."""
+    members = settings.shard or settings.shared or settings.assignment
+    needs = settings.resume or settings.budget or settings.gates
+    return bool(option.run_dir or needs or members or settings.file.keeps_own_tests)
+
+
+def continue_selection(config: pytest.Config) -> None:
+    """A run that ended before it had a plan is planned when it is resumed, with the selection that it was started with.
+
+    Raises UsageProblem where its run.json cannot be read.
+    """
+    resumed = given(config.option).resume
+    folder = RunFolder(Path(resumed or "."))
+    if resumed and not folder.has_plan and (folder.path / "run.json").exists():
+        earlier: dict[str, Any] = folder.read_json("run.json").get("selection") or {}
+        config.stash[SELECTION] = earlier
+        select(config, earlier)
+
+
+def select(config: pytest.Config, earlier: Mapping[str, Any]) -> None:
+    """Apply the selection of an earlier run if the command line selects nothing. Called in each process, because
+    xdist's workers know only the command line."""
+    for name, attribute in (("keyword", "keyword"), ("markexpr", "markexpr"), ("limit", destination("--limit"))):
+        if earlier.get(name) and not getattr(config.option, attribute):
+            setattr(config.option, attribute, earlier[name])
+    if config.args_source is not pytest.Config.ArgsSource.ARGS and earlier.get("arguments"):
+        config.args = earlier["arguments"]
+
+
+def selection(config: pytest.Config) -> dict[str, Any]:
+    """The selection of cases, stored in case the run is killed before it has a plan."""
+    option, here = config.option, config.invocation_params.dir
+    given = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
+    paths = [str(here / word) if (here / Path(word.partition("::")[0])).exists() else word for word in given]
+    limit = getattr(option, destination("--limit"))
+    return {"keyword": option.keyword, "markexpr": option.markexpr, "limit": limit, "arguments": paths}
+
+
+# -- The state of a run that the parts of the controller share.
 
 
 @dataclass
@@ -119,3 +211,92 @@ class RunState:
             **({"reported": self._reported} if self.summary else {}),
         )
         self.folder.write_json("run.json", about)
+
+
+# -- The end of a run: merged records, summary, page, and the exit status.
+
+
+def sum_up(state: RunState, exitstatus: int) -> int:
+    """Write the results of a run into its folder. Returns the exit status; ``exitstatus`` is pytest's own.
+
+    Raises OSError and UsageProblem.
+    """
+    from agentgauge_reports.formats import job_summary
+    from agentgauge_reports.load import load_run
+    from agentgauge_reports.page import write_page
+    from agentgauge_reports.run import sum_up as summarize
+    from agentgauge_reports.unshown import Unshown
+
+    settings, folder = state.settings, state.folder
+    state.notes += outage_notes(outages(folder.path, time.time()))
+    for left in (RUNNING, SLOTS, WAITING, RATES, OUTAGES):
+        (folder.path / left).unlink(missing_ok=True)
+    folder.free_reserve()
+    tasks = [find_task(name) for name in dict.fromkeys(task for task, _, _ in state.plan)]
+    left_out: list[LeftOut] = []
+    outlines = folder.merge_records(state.plan, left_out)
+    remove_running(folder.path)
+    if all(case in outlines for case in state.plan):
+        Suspects().write(folder.path)  # none are left
+    state.notes += left_out_notes(folder.path, left_out, LEFT_OUT)
+    try:
+        state.summary = summarize(
+            folder,
+            state.plan,
+            outlines,
+            about=describe(settings, tasks, state.tools),
+            index_of=lambda task: task.data.index(settings.roots[task.name]),
+            scoring=settings.scoring,
+            similarity=settings.similarity,
+            why_missing=state.why_missing,
+        )
+    except Exception as error:
+        # what a resumed run holds may be of another version, and says so
+        mistake = error.__cause__ if isinstance(error, UsageProblem) and not settings.resume else error
+        if mistake is None or isinstance(mistake, OSError | UsageProblem) or not mistake_behind(mistake):
+            raise
+        what = f"no summary, because code of the benchmark failed: {sentence_of(mistake)}"
+        advice = f"correct it, then score the stored answers with --rescore={folder.path}"
+        raise UsageProblem(f"{what}; {advice}") from error
+    status = _judge(state, exitstatus)
+    state.write_run_json(finished=time.time())
+    unshown = Unshown()
+    loaded = load_run(folder.path, state.plan, outlines)
+    write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown, roots=settings.roots)
+    state.notes += unshown.sentences("report.html")
+    if results := state.config.getoption("allure_report_dir", None):
+        from agentgauge_reports.allure import write_run
+
+        unshown = Unshown()
+        write_run(folder.path, Path(results), unshown=unshown, own_tests=False)
+        state.notes += unshown.sentences("the Allure results")
+    state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems, *state.notes])
+    return status
+
+
+def _judge(state: RunState, exitstatus: int) -> int:
+    """The exit status: wrong answers are results and no failures of the run."""
+    assert state.summary is not None
+    for word in ("broken", "missing"):
+        # pytest itself reports how a project's own tests ended
+        tasks = [part for name, part in state.summary["tasks"].items() if not find_task(name).data.in_run_folder]
+        if count := sum(part[word] for part in tasks):
+            why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
+            state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
+    if state.settings.gates:
+        from agentgauge_reports.comparison.regression import check_gate, warning
+
+        if text := warning(state.settings.gates, state.summary):
+            state.notes.append(text)
+    for gate in state.settings.gates:
+        problem, seen = check_gate(gate, state.summary, state.folder.path)
+        state.gates.append({"text": gate.text, "problem": problem})
+        state.problems += [problem] if problem else []
+        state.held += [f"gate {gate.text} holds: {seen}"] if seen else []
+    if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) or state.interrupted:
+        return exitstatus
+    if state.service_problem:
+        return pytest.ExitCode.USAGE_ERROR
+    if exitstatus == pytest.ExitCode.INTERRUPTED and not (state.stop_reason or state.failures):
+        return exitstatus  # collection errors, or a worker that was interrupted
+    return pytest.ExitCode.TESTS_FAILED if state.problems or state.ordinary_failures else pytest.ExitCode.OK

@@ -1,15 +1,15 @@
-"""The worker, which runs cases: in every xdist worker, and in the one process of a serial run."""
+"""Runs cases in a process of pytest; in the driver of a launch, whose cases run elsewhere, reports them."""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from agentgauge.core.atomic_write import cannot_write
+from agentgauge.core.files import cannot_write
 from agentgauge.core.redaction import redact
 from agentgauge.core.types import Record
 from agentgauge.pytest_plugin.collection import Collection, case_of
@@ -26,6 +26,60 @@ from agentgauge.store.jsonl import CaseId
 
 if TYPE_CHECKING:
     from agentgauge.run.launch.remote_cases import RemoteCases
+    from agentgauge.store.jsonl import CaseId
+
+
+# -- The driver of a launch: what it takes from pytest's own command line, and the order of its tests.
+
+
+PASSED_ON = ("ignore", "ignore_glob", "override_ini", "confcutdir", "import_mode", "pythonwarnings")
+"""Options of pytest that change what a node collects, by their names with ``_``."""
+
+
+def node_arguments(config: pytest.Config) -> list[str]:
+    """Arguments of the pytest processes on nodes: pytest's own options that matter there, and the paths."""
+    option = config.option
+    given = {name: getattr(option, name.replace("import_mode", "importmode")) or () for name in PASSED_ON}
+    listed = {name: [values] if isinstance(values, str) else values for name, values in given.items()}
+    named = [f"--{name.replace('_', '-')}={value}" for name, values in listed.items() for value in values]
+    named += ["--override-ini=addopts=", *(word for plugin in option.plugins or () for word in ("-p", plugin))]
+    named += [f"--config-file={config.inipath}"] if option.inifilename else []
+    return [*named, *["--noconftest"] * option.noconftest, *["--pyargs"] * option.pyargs, *config.args]
+
+
+def as_they_end(items: Sequence[pytest.Item], cases: RemoteCases) -> Iterator[pytest.Item]:
+    """First the tests that wait for no shard, then those of cases in the order in which the cases end: a shard has
+    cases from all over the plan, so pytest's own order would wait for the last shard almost from the start."""
+    waiting: dict[CaseId, list[pytest.Item]] = {}
+    for item in items:
+        planned = item.stash.get(PLANNED, None)
+        if planned and cases.is_submitted(planned):
+            waiting.setdefault(planned.id, []).append(item)
+        else:
+            yield item
+    while waiting and (done := cases.next_done(waiting)):
+        yield from waiting.pop(done)
+    for left in waiting.values():
+        yield from left
+
+
+def run_as_they_end(session: pytest.Session, cases: RemoteCases) -> None:
+    """Pytest's loop over the tests. A test is reported when it is known which one is next, because that says which
+    fixtures stay. Raises what pytest's own loop raises when the run is to stop."""
+    items = as_they_end(session.items, cases)
+    item = next(items, None)
+    while item:
+        following = next(items, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
+
+
+# -- The worker, which runs cases: in every xdist worker, and in the one process of a serial run.
+
 
 MARGIN = 10.0
 """Seconds that cases which are abandoned after LONGEST_WAIT get to be stored."""
@@ -100,14 +154,13 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Of a launch: its tests are run as its cases end. Other runs are left to pytest's own loop."""
+        """Run the tests of a launch as its cases end. Other runs are left to pytest's own loop."""
         found_all = not session.testsfailed or session.config.option.continue_on_collection_errors
         if DRIVER not in self.config.stash or not found_all:
             return None
         self._start_cases(session)
         if self._cases is None:
             return None
-        from agentgauge.pytest_plugin.launch import run_as_they_end
 
         run_as_they_end(session, cast("RemoteCases", self._cases))
         return True
@@ -119,7 +172,7 @@ class Worker:
         if case_of(item):
             self._start_cases(item.session)
         if self._cases and not self._queue_is_known:
-            from agentgauge.pytest_plugin.xdist.worker_queue import queued_items
+            from agentgauge.pytest_plugin.xdist import queued_items
 
             queued, self._queue_is_known = queued_items(item.session)
             taken = [item] if nextitem is None else [item, nextitem]  # xdist has taken them out of its queue
@@ -128,7 +181,7 @@ class Worker:
         if item.nodeid in self._suspects:
             self._suspects.discard(item.nodeid)
             self._submit([])
-        self._stop_if_told(item.session)
+        self._stop_if_asked(item.session)
         return done
 
     @pytest.hookimpl(tryfirst=True)
@@ -208,7 +261,7 @@ class Worker:
         self._held.pop(planned.id, None)
         return self._runner.finished.pop(planned.id, None) or self._cases.result(planned)
 
-    def _stop_if_told(self, session: pytest.Session) -> None:
+    def _stop_if_asked(self, session: pytest.Session) -> None:
         if self._runner is None or self._cases is None:
             if self._problem_reported:
                 session.shouldstop = self._problem

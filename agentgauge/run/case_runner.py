@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.errors import Fault
+from agentgauge.core.files import DISK_FULL, RUN_FOLDER, cannot_write
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Json, Record, Usage
 from agentgauge.run.coordination.slots import FILE as SLOTS
@@ -25,8 +25,8 @@ from agentgauge.run.options import DEFAULT_IN_FLIGHT
 from agentgauge.run.settings import Settings, config_fingerprint
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import Line, RunFolder
-from agentgauge.store.appender import Appender
 from agentgauge.store.jsonl import CaseId
+from agentgauge.store.records import Appender
 
 NOT_JSON = (RecursionError, TypeError, ValueError)
 """The exceptions of writing a value that JSON cannot represent."""

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentgauge.core.bounded import open_plain, whole
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import open_plain, whole
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.run.settings import Settings, config_fingerprint

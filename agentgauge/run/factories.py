@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentgauge.core.capabilities import SAME, RealTools
 from agentgauge.core.chat import CaseKey, ChatModel
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox
@@ -20,11 +20,10 @@ from agentgauge.core.types import RUN_TOKEN
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.run.coordination.stopping import StopFile
-from agentgauge.run.pending_tools import PendingToolBox
-from agentgauge.run.run_services import SERVICES, similarity_command, similarity_name, tools_name
+from agentgauge.run.preflight import reported_names
+from agentgauge.run.run_services import SERVICES, PendingToolBox, similarity_command, similarity_name, tools_name
 from agentgauge.run.settings import Settings
 from agentgauge.run.thread_pools import drop_waiting
-from agentgauge.run.vision import reported_names
 from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:

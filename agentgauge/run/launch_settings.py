@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import end_with
+from agentgauge.core.processes import end_with
 from agentgauge.model.spec import ModelSpec
 from agentgauge.store.jsonl import CaseId
 

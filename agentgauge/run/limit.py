@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.index import Row
+from agentgauge.core.task import DataSource
 
 SEED = "agentgauge"
 """Decides which groups come first. Another seed gives other parts of the same shares."""
@@ -97,7 +97,7 @@ class _Balance:
         self._counts = Counter[str]()
 
     def order(self, groups: Sequence[_Group]) -> _Groups:
-        """Of the next groups always the one after which the numbers are closest to their shares."""
+        """Choose among the next groups always the one after which the numbers are closest to their shares."""
         alike = all(group.labels == groups[0].labels for group in groups)
         waiting = iter(groups)
         candidates = list(islice(waiting, 1 if alike else _CANDIDATES))

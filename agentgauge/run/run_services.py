@@ -1,15 +1,17 @@
-"""The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers."""
+"""The services of a run: tool servers and models that it starts once, for all workers."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.capabilities import RealTools, Similarity, options_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announced_in, find_task
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.run.services import Service
 from agentgauge.run.settings import Settings, runs_here
 from agentgauge.run.several.shared_services import made_service
@@ -17,6 +19,52 @@ from agentgauge.store import RunFolder
 
 if TYPE_CHECKING:
     from agentgauge.model.spec import ModelSpec
+
+
+# -- Cases that wait for a tool server that is starting.
+
+
+class PendingToolBox:
+    """A tool box whose server may still be starting. Counts the cases that wait for it: they use no slot."""
+
+    def __init__(self, box: ToolBox, on_change: Callable[[], object]) -> None:
+        self._box = box
+        self._on_change = on_change
+        self._is_there = False
+        self._was_waited_for = False
+        self.waiting = 0
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether one more case may begin. The first case, or a few that begin together, waits for the server; after
+        that every case may begin. If the server never starts, each case reports it."""
+        return self._was_waited_for or not self.waiting
+
+    async def catalog(self) -> Mapping[str, Tool]:
+        if self._is_there:
+            return await self._box.catalog()
+        self.waiting += 1
+        self._on_change()
+        try:
+            found = await self._box.catalog()
+            self._is_there = True
+        finally:
+            self.waiting -= 1
+            self._was_waited_for = True
+            self._on_change()
+        return found
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, folder: Path, readable: Sequence[Path]
+    ) -> tuple[ToolOutput, ...]:
+        return await self._box.call(name, arguments, folder=folder, readable=readable)
+
+    async def close(self) -> None:
+        await self._box.close()
+
+
+# -- The helper processes that the selected tasks of a run need: embedded models, tool servers, similarity servers.
+
 
 SERVICES = "services.json"
 """In the run folder: addresses of the helper processes, for the workers."""

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import home_variables
+from agentgauge.core.processes import BACKLOG, LISTENER, PARENT
 from agentgauge.core.redaction import printed
-from agentgauge.core.service_process import BACKLOG, LISTENER, PARENT
-from agentgauge.core.user_home import home_variables
 
 START_SECONDS = 60.0
 """How long a service may take to become ready. OCR models load lazily, so the time is needed only for imports on a busy
@@ -195,7 +195,7 @@ class Service:
             raise UsageProblem(f"the {self.name} did not start (status {status}): {self._last_words()}")
         raise UsageProblem(
             f"the {self.name} listens at {url} instead of the socket that"
-            " agentgauge.core.service_process.given_listener returns"
+            " agentgauge.core.processes.given_listener returns"
         )
 
     def _start_again(self, listener: socket.socket) -> bool:

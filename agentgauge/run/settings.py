@@ -17,16 +17,16 @@ from typing import Any
 
 from agentgauge import sandbox
 from agentgauge.agent.dialects.registry import wording
-from agentgauge.core.addresses import checked_address
 from agentgauge.core.capabilities import SAME, RealTools, Similarity, options_of, presentation_of, prompt_version
 from agentgauge.core.config import Config as FileConfig
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.explanations import cut
+from agentgauge.core.processes import TOOL_TOKEN, checked_address, without_token
 from agentgauge.core.redaction import register, register_environment, register_login
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_options, known_tasks
-from agentgauge.core.tool_devices import table_without_devices
+from agentgauge.core.text import cut
+from agentgauge.core.tools import table_without_devices
 from agentgauge.core.types import Scoring
 from agentgauge.data.find import data_folder, find_data, find_used_data
 from agentgauge.model.batch.providers import check_batches, with_batch_prices
@@ -34,15 +34,59 @@ from agentgauge.model.cassette_file import recorded_settings
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import LIMITS, first
-from agentgauge.run.budget import Budget, parse_budget
-from agentgauge.run.exclusive_options import refuse_together
 from agentgauge.run.external_agent.settings import AgentFacts, AgentProgram, read_agent
-from agentgauge.run.gates import Gate, parse_gate
+from agentgauge.run.gates import Budget, Gate, parse_budget, parse_gate
 from agentgauge.run.launch_settings import Assignment, LaunchOptions, Shared
 from agentgauge.run.options import DEFAULT_BATCH, DEFAULT_IN_FLIGHT, destination
 from agentgauge.run.shards.shard import Shard, chosen_shard
 from agentgauge.store import RunFolder
-from agentgauge.store.folder_names import file_name, new_folder
+from agentgauge.store.folder import file_name, new_folder
+
+# -- Options of a run that cannot be used together.
+
+
+_EXCLUSIVE = (
+    ("resume", "rescore", "one continues a run, the other scores it again"),
+    ("resume", "run_dir", "a resumed run stays in its folder"),
+    ("resume", "replay", "a resumed run calls a live model"),
+    ("rescore", "model", "a rescored run calls no model"),
+    ("rescore", "model_url", "a rescored run calls no model"),
+    ("rescore", "temperature", "a rescored run calls no model"),
+    ("rescore", "max_tokens", "a rescored run calls no model"),
+    ("rescore", "prompts", "a rescored run sends no prompts"),
+    ("rescore", "agent", "a rescored run starts no agent"),
+    ("rescore", "shard", "a rescored run has the plan of the earlier one"),
+    ("rescore", "record", "a rescored run has no exchanges"),
+    ("rescore", "replay", "a rescored run has no exchanges"),
+    ("record", "replay", "a replayed run has no new exchanges"),
+    ("replay", "tool_server", "a replayed run calls no tool server"),
+    ("agent", "batch", "an agent would wait up to a day for each reply"),
+    ("batch", "replay", "a replayed run sends no requests"),
+    ("batch", "rescore", "a rescored run sends no requests"),
+    ("replay", "temperature", "a replayed run calls no model"),
+    ("replay", "max_tokens", "a replayed run calls no model"),
+)
+
+
+_NOT_LAUNCHED = (
+    ("record", "exchanges are made on other machines"),
+    ("batch", "a batch needs one process that waits for it; give it to pytest"),
+    ("agent", "agents run on this machine"),
+    ("rescore", "a rescored run asks no model; give it to pytest"),
+)
+
+
+def refuse_together(option: Namespace, *, launched: bool) -> None:
+    """``launched``: the run was started by ``agentgauge launch``. Raises UsageProblem."""
+    for name, why in _NOT_LAUNCHED if launched else ():
+        if getattr(option, name):
+            raise UsageProblem(f"agentgauge launch and --{name} cannot be used together: {why}")
+    for one, second, why in _EXCLUSIVE:
+        other = getattr(option, second)
+        if getattr(option, one) and other is not None and other is not False:
+            names = f"--{one} and --{second}".replace("_", "-")
+            raise UsageProblem(f"{names} cannot be used together: {why}")
+
 
 DEFAULT_MODEL = "baseline"
 _NO_ADDRESS = "is not an address; give one such as http://localhost:16181, a password in it percent-encoded"
@@ -106,8 +150,8 @@ class Settings:
 
 def moved(settings: Settings, run_dir: Path) -> Settings:
     """The settings of the same run in another folder."""
-    made_here = {name: run_dir for name, root in settings.roots.items() if root == settings.run_dir}
-    return replace(settings, run_dir=run_dir, roots={**settings.roots, **made_here})
+    in_run_folder = {name: run_dir for name, root in settings.roots.items() if root == settings.run_dir}
+    return replace(settings, run_dir=run_dir, roots={**settings.roots, **in_run_folder})
 
 
 def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *, asks: bool = True) -> Settings:
@@ -153,7 +197,7 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
     columns = {name: presentation_of(task).columns for name, task in tasks.items()}
     roots, official = find_used_data(about, root) if about and not option.data else find_data(data, root)
     run_dir = (run_dir or _run_dir(option, model.name)).resolve()  # tools give paths without links
-    made_here = [name for name, task in tasks.items() if task.data.in_run_folder]
+    in_run_folder = [name for name, task in tasks.items() if task.data.in_run_folder]
     server = option.tool_server or resumed.get("tool_server")
     secret = [data_folder(root), *roots.values(), *(task.data.bundled for task in tasks.values())]
     shared = Shared.given()
@@ -171,9 +215,9 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         program=program,
         dialect=dialect,
         data=data,
-        roots=roots | dict.fromkeys(made_here, run_dir),
-        official=official | dict.fromkeys(made_here, True),
-        similarity=dict.fromkeys(made_here, "")
+        roots=roots | dict.fromkeys(in_run_folder, run_dir),
+        official=official | dict.fromkeys(in_run_folder, True),
+        similarity=dict.fromkeys(in_run_folder, "")
         | {name: _similarity(tasks[name], file, official[name]) for name in roots},
         attempts=_at_least_one("--attempts", first(option.attempts, earlier.get("attempts")), most=10_000) or 1,
         limit=_at_least_one("--limit", option.limit),
@@ -201,6 +245,16 @@ def read_settings(option: Namespace, root: Path, run_dir: Path | None = None, *,
         max_tokens=max_tokens,
         shared=shared,
     )
+
+
+def take_tool_token(settings: Settings) -> Settings:
+    """Move the password of ``--tool-server`` into the environment, where clients look for it; settings lose it."""
+    if settings.tool_server is None:
+        return settings
+    address, token = without_token(settings.tool_server)
+    if token:
+        os.environ[TOOL_TOKEN] = token
+    return replace(settings, tool_server=address)
 
 
 def _folder_of_prompts(folder: Path) -> Path:
@@ -272,7 +326,7 @@ def _refuse_other_questions(given: Mapping[str, Any], earlier: Mapping[str, Any]
 
 
 def _fingerprint(settings: Settings, option: str) -> str | bool:
-    """Of an option's value: a model's is more than its name."""
+    """The fingerprint of an option's value: a model's is more than its name."""
     return settings.roles[option].fingerprint if option in settings.roles else settings.options[option]
 
 

@@ -1,22 +1,90 @@
-"""Threads for long work, separate from those for quick work. asyncio has one pool for everything: while a few scores
-take minutes there, every file read and every host name look-up waits. Here each kind of long work has its own threads,
-as many as there are processors, made on demand. A job that keeps a processor busy also holds one of the machine's CPU
-slots (``in_cpu_slot``), so that many workers do not overload it.
-"""
+"""Work in threads: the processors that it may use, and the pools."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from agentgauge.core.index import cache_folder
-from agentgauge.run.cpu_slots import CpuSlots
+
+# -- Slots for running programs that all processes of a machine share, so that many workers do not overload it.
+#
+# A slot is a lock on a file in the user's cache folder. The kernel releases the lock when its process ends.
+
+
+PAUSE = 0.005  # seconds between two looks for a free slot; one process at a time looks
+
+
+class CpuSlots:
+    """``size`` slots. Safe in any thread."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._folder = folder
+        self._size = size
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def slot(self) -> Iterator[int]:
+        """Hold a slot; yields its number. Waits for a free one, and for a process in ``alone``."""
+        with self._locked("turn", fcntl.LOCK_SH):
+            pass  # held only by ``alone``: without it a stream of others would never let that process in
+        with self._locked("gate", fcntl.LOCK_SH), ExitStack() as held:
+            # the others wait in the kernel, which costs nothing however many they are
+            with self._locked("queue", fcntl.LOCK_EX):
+                number = self._find(held)
+            yield number
+
+    def _find(self, held: ExitStack) -> int:
+        while True:
+            for number in range(self._size):
+                try:
+                    held.enter_context(self._locked(f"place-{number}", fcntl.LOCK_EX | fcntl.LOCK_NB))
+                except BlockingIOError:
+                    continue
+                return number
+            time.sleep(PAUSE)
+
+    def crowded(self, mine: int) -> bool:
+        for number in range(self._size):
+            if number != mine:
+                try:
+                    with self._locked(f"place-{number}", fcntl.LOCK_EX | fcntl.LOCK_NB):
+                        pass
+                except BlockingIOError:
+                    return True
+        return False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the whole machine: wait until every slot is free, and keep others out."""
+        with self._locked("turn", fcntl.LOCK_EX), self._locked("gate", fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _locked(self, name: str, how: int) -> Iterator[None]:
+        """Raises BlockingIOError where it would have to wait and must not."""
+        file = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, how)
+            yield
+        finally:
+            os.close(file)  # which unlocks
+
+
+# -- Threads for long work, separate from those for quick work. asyncio has one pool for everything: while a few scores
+# take minutes there, every file read and every host name look-up waits. Here each kind of long work has its own
+# threads, as many as there are processors, made on demand. A job that keeps a processor busy also holds one of the
+# machine's CPU slots (``in_cpu_slot``), so that many workers do not overload it.
+
 
 _T = TypeVar("_T")
 

@@ -12,8 +12,8 @@ import socket
 import threading
 from collections.abc import Sequence
 
-from agentgauge.core.accepting import accepted
-from agentgauge.core.open_files import raise_file_limit
+from agentgauge.core.files import raise_file_limit
+from agentgauge.core.processes import accepted
 
 MOST_CONNECTIONS = 64
 """Connections of one program at a time; further ones wait until one of them ends."""

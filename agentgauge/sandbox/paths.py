@@ -18,7 +18,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from agentgauge.core.metadata import announced
+from agentgauge.core.announcement import announced
 
 HIDDEN = "AGENTGAUGE_HIDDEN"
 """Environment variable with the folders that were given to ``hide``, so that the processes of a run know them too."""

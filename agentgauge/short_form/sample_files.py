@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry, Index, Row, build_index, first_line, line_entries, list_entries, object_entries
+from agentgauge.core.task import DataSource
 from agentgauge.core.types import Json, Sample
 
 csv.field_size_limit(256 << 20)  # else a cell may have 131,072 characters
@@ -172,11 +172,11 @@ def _gold(file: Path, field: str) -> dict[str, Json]:
 
 @lru_cache(maxsize=8)
 def _known_header(file: Path, fingerprint: str) -> list[str]:
-    """Of a file that has this content."""
+    """The header of a file that has this content."""
     return _header(file)
 
 
 @lru_cache(maxsize=8)
 def _known_gold(file: Path, field: str, fingerprint: str) -> dict[str, Json]:
-    """Of a file that has this content."""
+    """The gold of a file that has this content."""
     return _gold(file, field)

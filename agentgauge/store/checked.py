@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
-from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, Required
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from agentgauge.core.checking import validate
 from agentgauge.core.types import MOST, Record, Scoring, Status
 
 LATEST = 10**11
@@ -26,9 +26,6 @@ LATEST = 10**11
 DEEPEST = 32
 """Levels of lists and objects in a JSON file."""
 
-SHOWN = 60
-"""Characters of a refused value that a message has."""
-
 Number = Annotated[float, Field(strict=True, ge=-MOST, le=MOST, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, ge=0, le=MOST, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=MOST)]
@@ -36,7 +33,7 @@ Time = Annotated[float, Field(strict=True, ge=0, le=LATEST, allow_inf_nan=False)
 Attempt = Annotated[int, Field(strict=True, ge=1, le=10**6)]
 Flag = Annotated[bool, Field(strict=True)]
 Value = Flag | Annotated[int, Field(strict=True, ge=-MOST, le=MOST)] | Number
-"""Of a score: what a benchmark counts may be a truth value."""
+"""A number of a score: what a benchmark counts may be a truth value."""
 Plain = str | Flag | Number | None
 
 
@@ -88,7 +85,7 @@ class UnseenTools(_Open):
 
 
 class ObservedPart(_Open):
-    """See agentgauge.core.observations.count_observed."""
+    """See agentgauge.core.reply_ends.count_observed."""
 
     estimated: NotRequired[Count]
     instead: NotRequired[str]  # with ``estimated``
@@ -98,7 +95,7 @@ class ObservedPart(_Open):
 
 
 class UsagePart(TypedDict):
-    """Of a record, whose fields are those of agentgauge.core.types.Usage."""
+    """The usage of a record: the fields of agentgauge.core.types.Usage."""
 
     __pydantic_config__ = ConfigDict(extra="ignore")  # type: ignore[misc]
     requests: Count
@@ -185,7 +182,7 @@ def _all_roles_known(vision: Any) -> Any:
 
 
 class _VisionJson(_Open):
-    """``vision.json``: see agentgauge.run.vision."""
+    """``vision.json``: see agentgauge.run.preflight."""
 
     models: dict[str, ShownModel]
     pictures: dict[str, ShownPictures]
@@ -458,7 +455,7 @@ def json_file(name: str, content: bytes) -> Any:
     """
     data = decoded(content, _FILE_DECODER)
     _refuse_endless(data)
-    _checked(kind := _FILES.get(name, dict[str, Any]), data)
+    validate(kind := _FILES.get(name, dict[str, Any]), data)
     if kind is SummaryJson:
         _refuse_contradictions(data)
     _fill(data, _LACKING.get(kind, {}))
@@ -488,21 +485,19 @@ def _fill(data: dict[str, Any], lacking: Mapping[str, Any]) -> None:
 
 def outline(data: Any) -> dict[str, Any]:
     """A record without what was said: see agentgauge.store.jsonl. Raises ValueError as ``json_file`` does."""
-    found: dict[str, Any] = _checked(RecordOutline, data)
-    return found
+    found: Any = validate(RecordOutline, data)
+    return found  # type: ignore[no-any-return]
 
 
 def record(data: Any) -> Record:
     """A record with its transcript. ``data``: of which ``outline`` has checked all else. Raises ValueError as
     ``json_file`` does."""
-    found: Record = _checked(Record, data)
-    return found
+    return validate(Record, data)
 
 
 def planned(row: Any) -> tuple[str, str, int, str]:
     """A case of planned.json: task, sample, attempt, node id. Raises ValueError as ``json_file`` does."""
-    found: tuple[str, str, int, str] = _checked(tuple[TaskName, str, Attempt, str], row)
-    return found
+    return validate(tuple[TaskName, str, Attempt, str], row)
 
 
 def decoded(text: str | bytes, decoder: json.JSONDecoder | None = None) -> Any:
@@ -543,47 +538,3 @@ def _refuse_endless(data: Any) -> None:
         if not level:
             return
     raise ValueError(f"it is nested deeper than {DEEPEST} levels")
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def _checked(kind: Any, data: Any) -> Any:
-    try:
-        return _adapter(kind).validate_python(data)
-    except ValidationError as error:
-        raise ValueError(_reason(error, data)) from None
-
-
-def _reason(error: ValidationError, data: Any) -> str:
-    """Where the first wrong value is, what it is, and what it should be."""
-    first, *more = error.errors(include_url=False, include_context=False)
-    place, value = _place(data, first["loc"])
-    if first["type"] == "missing":
-        return f"it has no {'.'.join([*place, str(first['loc'][-1])])[:200]}"
-    same = [one["msg"] for one in (first, *more) if _place(data, one["loc"])[0] == place]
-    wanted = " or ".join(
-        dict.fromkeys(message.removeprefix("Input should be ").removeprefix("Value error, ") for message in same)
-    )
-    return f"{'.'.join(place)[:200] or 'it'} is {_shown(value)} and should be {wanted}"
-
-
-def _place(data: Any, way: Iterable[int | str]) -> tuple[list[str], Any]:
-    """The way as far as it leads, and the value there: its rest names alternatives of a type, or what is missing."""
-    place = []
-    for part in way:
-        if (isinstance(data, dict) and part in data) or (isinstance(data, list) and part in range(len(data))):
-            data = data[part]  # type: ignore[index]
-            place.append(str(part) or '""')
-        else:
-            break
-    return place, data
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a list" if isinstance(value, list) else "an object"
-    text = json.dumps(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

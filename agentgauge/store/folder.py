@@ -17,23 +17,52 @@ finished and tears no line of another's.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
-from agentgauge.core import bounded
-from agentgauge.core.atomic_write import encoded, remove_left, write_whole
+from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import encoded, remove_left, write_whole
 from agentgauge.core.types import Usage
-from agentgauge.store.appender import Appender
-from agentgauge.store.folder_names import sample_name
-from agentgauge.store.jsonl import CaseId, Line, outlined, usage_of
-from agentgauge.store.outline import CaseOutline
-from agentgauge.store.record_merge import LeftOut, best_records, damaged, left_out_notes, worker_files
-from agentgauge.store.record_tail import RecordTail
+from agentgauge.store.jsonl import CaseId, CaseOutline, Line, outlined, usage_of
+from agentgauge.store.records import Appender, LeftOut, RecordTail, best_records, damaged, left_out_notes, worker_files
+
+# -- Names of run folders, and of what lies in them.
+
+
+LONGEST = 200
+"""Characters of an id that a file's name holds; file systems take names of 255 bytes."""
+
+
+def new_folder(name: str) -> Path:
+    """A folder below ``runs`` for what begins now, which does not exist yet."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    path, count = Path("runs") / stem, 1
+    while path.exists():  # two runs within a second
+        count += 1
+        path = Path("runs") / f"{stem}-{count}"
+    return path
+
+
+def sample_name(sample: str) -> str:
+    """A sample's id as part of a file's name, which no other id has: of a long one the beginning, and a digest."""
+    name = quote(sample, safe="", errors="surrogatepass")  # the id of an own test may hold any byte of a file's name
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def file_name(model: str) -> str:
+    """A model's name as part of a file's name; of a long one the beginning."""
+    name = model.removeprefix("scripted:").rsplit(os.sep, 1)[-1]
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
+    return plain.encode()[:LONGEST].decode(errors="ignore")
+
 
 FORMAT = 1
 """Version of the run folder. A change that makes old folders unreadable raises it."""
@@ -210,7 +239,7 @@ class RunFolder:
         """Raises UsageProblem where one of the files of records is no file, or cannot be read."""
         for file in (self.path / "records.jsonl", *worker_files(self.path)):
             with contextlib.suppress(FileNotFoundError):
-                bounded.open_plain(file).close()
+                files.open_plain(file).close()
 
     def read_json(self, name: str) -> Any:
         """What a JSON file holds, checked: see agentgauge.store.checked. Raises UsageProblem where the file is
@@ -219,7 +248,7 @@ class RunFolder:
 
         with self._open(name) as stream:
             try:
-                return checked.json_file(name, bounded.whole(stream))
+                return checked.json_file(name, files.whole(stream))
             except ValueError as error:
                 raise UsageProblem(
                     f"{self.path / name} cannot be read: {error}; restore what the run wrote, or start a new run"
@@ -228,7 +257,7 @@ class RunFolder:
     def _open(self, name: str) -> BinaryIO:
         """Raises UsageProblem."""
         try:
-            return bounded.open_plain(self.path / name)
+            return files.open_plain(self.path / name)
         except FileNotFoundError:
             if name == "run.json" and self.has_records:
                 raise UsageProblem(
@@ -277,13 +306,13 @@ class RunFolder:
         """
         file = self.path / "records.jsonl"
         try:
-            stream = bounded.open_plain(file)
+            stream = files.open_plain(file)
         except FileNotFoundError:
             raise UsageProblem(
                 f"{file} does not exist; the run was never finished: continue with --resume={self.path}"
             ) from None
         with stream:
-            for line in bounded.lines(stream):
+            for line in files.lines(stream):
                 try:
                     data = outlined(line.content)
                 except ValueError as error:
@@ -301,12 +330,12 @@ def _planned(stream: BinaryIO) -> Iterator[tuple[str, str, int, str]]:
 
     if stream.readline(3) == b"[\n":
         with contextlib.suppress(ValueError):
-            for line in bounded.lines(stream, 2):
+            for line in files.lines(stream, 2):
                 if line.kept != b"]\n":
                     yield checked.planned(checked.decoded(line.content.rstrip(b",\n")))
             return
     stream.seek(0)
-    rows = checked.decoded(bounded.whole(stream))
+    rows = checked.decoded(files.whole(stream))
     if not isinstance(rows, list):
         raise ValueError("it holds no list")
     yield from map(checked.planned, rows)

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import encoded
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import encoded
 
 FILE = "lock"
 """In the run folder while a process works in it; names the process."""

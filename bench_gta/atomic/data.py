@@ -11,7 +11,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem, Fault
 from agentgauge.core.index import Entry, Index, Row, build_index, object_entries
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences

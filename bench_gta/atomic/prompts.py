@@ -13,7 +13,7 @@ from string import Formatter
 
 from agentgauge.agent.react import SLOTS
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 
 TEMPLATE_SLOTS = ("tool_description", "action_names", *SLOTS)
 """The slots that ``call_protocol`` may use; a literal brace is written twice."""

@@ -27,10 +27,9 @@ from agentgauge.core.capabilities import (
 )
 from agentgauge.core.case import Case
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from bench_gta.atomic import data, oracle
 from bench_gta.atomic.files import score_entries, write_predictions

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import parse_json, read_text
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import Json, Sample
 from agentgauge.data.differences import Differences

@@ -12,16 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.atomic_write import write_whole
-from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import write_whole
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.types import Usage
 from agentgauge.model.cassette_file import create_cassette
 from agentgauge.model.presets import resolve
 from agentgauge.model.spec import ModelSpec
-from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.estimate import check_dollars
+from agentgauge.run.gates import parse_budget
 from bench_wild.check import TASKS as SESSION
 from bench_wild.generate.folder import GeneratorSettings, Ledger, alone, open_folder, write_outputs, writing
 from bench_wild.generate.play import ModelRole

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 
 TaskType = Literal["ST", "MT", "CQ", "CC"]
 TYPES: tuple[TaskType, ...] = get_args(TaskType)

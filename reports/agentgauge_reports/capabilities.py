@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.capabilities import presentation_of
-from agentgauge.core.intervals import Z, student
+from agentgauge.core.estimate import Z, student
 from agentgauge.core.task_registry import known_tasks
 from agentgauge_reports.load import UNFINISHED, CaseOutline, Run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from agentgauge.core.intervals import wilson
+from agentgauge.core.estimate import wilson
 from agentgauge_reports.capabilities import effective_number
 from agentgauge_reports.load import UNFINISHED, CaseOutline
 

@@ -9,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.bounded import open_plain
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import open_plain
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Record, Status, Usage
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import CaseId, decoded
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseId, CaseOutline, decoded
 from agentgauge_reports.notices import model_title
 
 __all__ = ["UNFINISHED", "CaseOutline", "Reader", "Run", "computing", "load_run"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 
 __all__ = ["clean", "cut", "line", "markdown"]
 

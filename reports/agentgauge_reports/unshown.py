@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgauge.core.atomic_write import is_disk_full
+from agentgauge.core.files import is_disk_full
 
 
 class Unshown:

@@ -11,8 +11,7 @@ import pytest
 
 from agentgauge.agent.loop import conversation_of, converse
 from agentgauge.core.case import Case, CaseSettings
-from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation, ConversationCall, SimulatedUser
+from agentgauge.core.chat import ChatReply, ChatRequest, Conversation, ConversationCall, SimulatedUser, ToolCall
 from agentgauge.core.errors import ModelFault, ToolError, ToolFault
 from agentgauge.core.types import Sample
 
@@ -101,8 +100,8 @@ def test_it_is_stored_and_read_back() -> None:
     ("reply", "name", "arguments", "error"),
     [
         (call("cancel", {"order": "8"}), "cancel", {"order": "8"}, "there is no order 8"),
-        (call("cancel", {"order": 7}), "cancel", {"order": 7}, "order must be a text, not 7"),
-        (call("cancel", {}), "cancel", {}, "missing: order"),
+        (call("cancel", {"order": 7}), "cancel", {"order": 7}, "order is 7 and must be a string"),
+        (call("cancel", {}), "cancel", {}, "it has no order"),
         (call("cancel", "{order}"), "cancel", "{order}", "invalid json format: {order}"),
         (call("delete", {"order": "7"}), "delete", {"order": "7"}, "There is no tool of that name."),
     ],

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentgauge.core.case_clock import CaseClock, waiting_for_slot
+from agentgauge.core.case import CaseClock, waiting_for_slot
 from agentgauge.model.limits import AdaptiveLimiter
 
 

@@ -22,7 +22,7 @@ from agentgauge_reports.view.server import Viewer
 from aiohttp import web
 
 from agentgauge.core import web_server
-from agentgauge.core.open_files import raise_file_limit
+from agentgauge.core.files import raise_file_limit
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from agentgauge.model.embedded.serve import make_answer, make_app
 from agentgauge.run.external_agent.endpoint import AgentEndpoint

@@ -9,8 +9,8 @@ import pytest
 
 from agentgauge.core.types import Usage
 from agentgauge.model.shared_json import shared_json
-from agentgauge.run.budget import parse_budget
 from agentgauge.run.costs.reserve import Reserve, exhausted, release
+from agentgauge.run.gates import parse_budget
 
 
 def reserve(folder: Path, amount: str, worker: int = 0) -> Reserve:

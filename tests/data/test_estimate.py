@@ -9,8 +9,19 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agentgauge.core.estimate import MetricFormula, Values, by_sample, estimate, from_totals, kinds, totals
-from agentgauge.core.intervals import freedom_of, student, symmetric, wilson
+from agentgauge.core.estimate import (
+    MetricFormula,
+    Values,
+    by_sample,
+    estimate,
+    freedom_of,
+    from_totals,
+    kinds,
+    student,
+    symmetric,
+    totals,
+    wilson,
+)
 from agentgauge.core.types import Score
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentgauge.core.chat import ChatRequest
 from agentgauge.core.index import line_entries
-from agentgauge.core.text_files import json_lines
+from agentgauge.core.text import json_lines
 from agentgauge.model.batch.batch import Batch
 from agentgauge.model.batch.journal import Journal
 from agentgauge.model.embedded.view import look

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.index import Row
+from agentgauge.core.task import DataSource
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.run.limit import limited
 

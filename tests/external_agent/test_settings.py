@@ -130,14 +130,14 @@ def test_a_table_that_names_what_is_missing(table: AgentTable, says: str, tmp_pa
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("seconds = 0", "[agent] seconds is 0; it must be 1 or more"),
-        ("memory_mb = 1", "[agent] memory_mb is 1"),
-        ("requests = 0", "[agent] requests is 0"),
-        ("speed = 1", "[agent] has no setting 'speed'"),
-        ('readable = "src"', "[agent] readable must be a list"),
-        ("readable = [1]", "[agent] readable must be a list of texts"),
-        ('env = ["sk-123456789"]', "[agent] env must be a list of names of environment variables"),
-        ("network = 1", "[agent] network must be true or false"),
+        ("seconds = 0", "agent.seconds is 0 and must be 1 or more"),
+        ("memory_mb = 1", "agent.memory_mb is 1"),
+        ("requests = 0", "agent.requests is 0"),
+        ("speed = 1", "agent has no 'speed'"),
+        ('readable = "src"', 'agent.readable is "src" and must be a list'),
+        ("readable = [1]", "agent.readable.0 is 1 and must be a string"),
+        ('env = ["sk-123456789"]', "agent.env.0 must be the name of an environment variable"),
+        ("network = 1", "agent.network is 1 and must be true or false"),
     ],
 )
 def test_a_table_that_is_wrong(text: str, says: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 from PIL import Image
 
 import tool_impls.mcp
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from tests.mcp.sessions import connected, texts
 from tool_impls.server.command import main
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgauge.run.cpu_slots import CpuSlots
+from agentgauge.run.thread_pools import CpuSlots
 from tests.mmau import records as made
 from tests.plugin.project import records, run_mmau
 
@@ -77,7 +77,7 @@ def test_verdicts_do_not_depend_on_workers_or_load(workers: str, burning: int, t
 HOLD = """
 import sys, time
 from pathlib import Path
-from agentgauge.run.cpu_slots import CpuSlots
+from agentgauge.run.thread_pools import CpuSlots
 with getattr(CpuSlots(Path(sys.argv[1]), 2), sys.argv[2])():
     print("held", flush=True)
     sys.stdin.readline()

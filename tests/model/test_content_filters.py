@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.content_filters import is_filter_error, is_filtered
 from agentgauge.core.errors import ModelFault
+from agentgauge.core.reply_ends import is_filter_error, is_filtered
 from agentgauge.model import responses
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import Failure

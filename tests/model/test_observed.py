@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.chat import ChatRequest
-from agentgauge.core.observations import add_observed, count_observed
+from agentgauge.core.reply_ends import add_observed, count_observed
 from agentgauge.core.types import Event
 from tests.model.fault_server import FaultServer, completion, data
 from tests.model.talking import HELLO, spec_at, talk_to

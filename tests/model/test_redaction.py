@@ -15,10 +15,10 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from agentgauge.core import redaction
-from agentgauge.core.atomic_write import encoded
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import CaseKey, ChatRequest
 from agentgauge.core.errors import ToolError, UsageProblem
+from agentgauge.core.files import encoded
 from agentgauge.core.redaction import (
     MARK,
     dumps,

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, MadeId, Message
-from agentgauge.core.content_filters import is_filter_error
 from agentgauge.core.errors import ModelFault
+from agentgauge.core.reply_ends import is_filter_error
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.files.references import holds_files
 from agentgauge.model.presets import resolve

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from agentgauge.cli.main import brought_along, main
+from agentgauge.cli.main import commands_of_packages, main
 from tests.made_up import install
 
 PICNIC = '''
@@ -42,7 +42,8 @@ def test_the_help_lists_it_and_says_which_cannot_be_loaded(capsys):
 
 
 def test_a_name_of_ours_stays_ours():
-    assert {"picnic", "lost", "pack", "generate"} <= brought_along().keys() and "report" not in brought_along()
+    found = commands_of_packages()
+    assert {"picnic", "lost", "pack", "generate"} <= found.keys() and "report" not in found
 
 
 def test_a_mistyped_command_is_told_what_was_meant(capsys):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentgauge.core.types import Usage
-from agentgauge.run.budget import Budget
+from agentgauge.run.gates import Budget
 
 WORKS = "endpoint-works"
 """The file in the folder of the run's process that says so."""

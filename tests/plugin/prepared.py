@@ -31,8 +31,8 @@ import pytest
 
 MODULES = """
 agentgauge.model.cassette agentgauge.model.transport.aiohttp_client
-agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.summary agentgauge.pytest_plugin.xdist.scheduler
-agentgauge.pytest_plugin.xdist.worker_count agentgauge.pytest_plugin.xdist.worker_queue
+agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.run_state agentgauge.pytest_plugin.xdist
+agentgauge.pytest_plugin.options agentgauge.pytest_plugin.xdist
 agentgauge_reports.page.build agentgauge_reports.run agentgauge_reports.terminal
 bench_gta.atomic.task bench_gta.workflow.task bench_mmau.task bench_wild.task
 tool_impls.registry tool_impls.server.client xdist.dsession xdist.remote

@@ -71,32 +71,6 @@ def test_a_subset_and_a_dashboard_in_the_user_s_words(checkout, env, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "workers"),
-    [("", ()), ("", ("-n", "2")), ("bench_wild", ("-n", "2")), ("", ("--tx", "2*popen", "--dist", "load"))],
-    ids=["serial", "-n", "in a folder below", "--tx"],
-)
-def test_values_after_blanks_are_no_paths(bare, folder, workers):
-    words = ("--model", "oracle", "--limit", "1", "-k", "wild", *workers)
-    result = bare.pytest(*words, env=ALONE, cwd=bare.path / folder)
-    assert result.status == 0, result.output
-    assert {record["task"] for record in records(the_run(bare, folder))} == {"wild"}
-
-
-@pytest.mark.parametrize("also", ["xdist", "xdist.plugin", "allure_pytest", "agentgauge.pytest_plugin"])
-def test_a_plugin_that_is_named_too_is_loaded_once(bare, also):
-    result = bare.pytest(*ORACLE, "-p", also, env=ALONE)
-    assert result.status == 0, result.output
-    assert {record["status"] for record in records(the_run(bare))} == {"passed"}
-
-
-def test_a_plugin_that_is_switched_off_stays_off(bare):
-    assert bare.pytest(*ORACLE, "-p", "no:xdist", env=ALONE).status == 0
-    refused = bare.pytest(*ORACLE, "-p", "no:xdist", "-n", "2", env=ALONE)
-    assert refused.status == 4
-    assert "unrecognized arguments: -n" in refused.output
-
-
-@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--limt=1",), "--limt (did you mean --limit?)"),
@@ -113,18 +87,6 @@ def test_a_command_line_is_refused_as_where_it_is_installed(checkout, words, sai
 def test_options_of_tasks_are_known(bare, env):
     assert bare.pytest(*ORACLE, "--judge-model=oracle", env=env).status == 0
     assert "--judge-model" in bare.pytest("--help", env=env).output
-
-
-def test_several_models_run_in_processes_of_their_own(bare):
-    result = bare.pytest(*ORACLE, "--model=baseline", env=ALONE)
-    assert result.status == 0, result.output
-    assert sum("ended after" in line and "exit status 0" in line for line in result.output.splitlines()) == 2
-
-
-def test_a_run_is_resumed(bare):
-    assert bare.pytest(*ORACLE, "--run-dir=runs/first").status == 0
-    result = bare.pytest("--resume=runs/first", env=ALONE)
-    assert result.status == 0, result.output
 
 
 def test_the_version_is_the_one_of_a_build_without_git(bare):

@@ -1,22 +1,34 @@
-"""Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume
-completes."""
+"""Faults with real processes and sockets, replies of any form, and mistakes in a benchmark's own code."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
+import json
 import os
+import re
+import shutil
 import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from glob import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentgauge.cli.main import main
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.run.limit import limited
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow, undisturbed
-from tests.plugin.project import Project, records, summary, without_times
+from tests.plugin.project import PYTEST, ROOT, Project, Result, python, records, run_bundled, summary, without_times
+from tests.reports.page_runs import chunks
+
+# -- Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume
+# completes.
+
 
 TRANSIENT = {
     "429 with Retry-After": faults.status(429, headers={"Retry-After": "0"}),
@@ -164,38 +176,6 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(tmp_path, 
         assert without_times(summary(project.path / "run"))["tasks"] == undisturbed(40)["tasks"]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_further_signals_do_not_disturb_the_end_of_an_interrupted_run(tmp_path, workers, number):
-    project = Project.make(tmp_path / "project", samples=40)
-    with faults.FaultServer(choose=slow(0.2)) as endpoint:
-        process = project.start(
-            "--model", "m", "--model-url", endpoint.url, "--in-flight", "4", *workers, "--run-dir", "run"
-        )
-        wait_for_records(project.path / "run", 6)
-        output = Path(tmp_path / "output")
-
-        def read() -> None:
-            with process.stdout:
-                output.write_text(process.stdout.read())
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        end = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-            time.sleep(0.01)
-        reader.join(20)
-    text = output.read_text()
-    assert process.returncode == 2, text
-    assert "Traceback" not in text and "INTERNALERROR" not in text, text
-    assert "the run is ending" in text
-    kept = records(project.path / "run")
-    assert 6 <= len(kept) < 40
-    assert summary(project.path / "run")["tasks"]["toy.say"]["missing"] == 40 - len(kept)
-
-
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path, which):
     project = Project.make(tmp_path / "project", samples=40)
@@ -263,21 +243,6 @@ def pytest_configure(config):
 """
 
 
-@pytest.mark.parametrize("mode", ["loadgroup", "loadfile"])
-def test_workers_without_cases_keep_no_places_and_few_places_are_no_more_for_many_workers(tmp_path, mode):
-    """``loadgroup``: three workers and one place. ``loadfile``: one file, so that one worker has all cases, and all
-    places."""
-    project = Project.make(tmp_path / "project", samples=20)
-    total = {"loadgroup": 1, "loadfile": 6}[mode]
-    air: list[int] = []
-    flying = Counted(air)
-    with faults.FaultServer(choose=flying.choose) as endpoint:
-        options = ("--tx", "3*popen", "--dist", mode, "--in-flight", str(total), "--run-dir", "run")
-        result = project.run("--model", "m", "--model-url", endpoint.url, *options)
-    assert result.status == 0, result.output
-    assert max(air) == total
-
-
 class Counted:
     """An endpoint that counts the requests in the air."""
 
@@ -301,20 +266,6 @@ class Counted:
         return counted
 
 
-def test_a_case_that_kills_its_worker_twice_is_broken(tmp_path):
-    project = Project.make(tmp_path / "project", samples=6)
-    with (project.path / "conftest.py").open("a") as stream:
-        stream.write(
-            "import os, signal\ndef pytest_runtest_call(item):\n    if 's4' in item.name:\n        os.kill(os.getpid(),"
-            " signal.SIGKILL)\n"
-        )
-    with faults.FaultServer(choose=say) as endpoint:
-        result = project.run("--model", "m", "--model-url", endpoint.url, "-n", "2", "--run-dir", "run")
-    task = result.summary("run")["tasks"]["toy.say"]
-    assert "crashed while running 'test_toy.py::test_say[s4]'" in result.output
-    assert (task["passed"], task["wrong"], task["missing"]) == (5, 1, 0), result.output
-
-
 def worker_pid(controller: int, which: int) -> int:
     """An xdist worker of this run: a child that is a Python running execnet."""
     return int(Path(f"/proc/{controller}/task/{controller}/children").read_text().split()[which])
@@ -336,3 +287,333 @@ def test_a_worker_keeps_no_reports_which_nobody_reads(project, model):
     assert result.status == 0, result.output
     assert "wrong 1" in result.output
     assert {file.read_text() for file in project.path.glob("kept-*")} == {"0"}
+
+
+# -- Code of a benchmark that raises what is no ``Exception``: ``sys.exit``, Ctrl-C's, a cancellation, pytest's own.
+# It breaks its case, and the run goes on.
+
+
+BENCHMARK = '''
+import asyncio, sys
+import pytest
+from agentgauge import benchmark
+
+def leave(code: str) -> str:
+    """Leave."""
+    sys.exit(code)
+
+def raised(error):
+    raise error
+
+async def exits():
+    sys.exit(3)
+
+async def in_a_group():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(exits())
+
+RUN = {
+    "exits": exits,
+    "raises-ctrl-c": lambda: raised(KeyboardInterrupt()),
+    "is-cancelled": lambda: raised(asyncio.CancelledError()),
+    "skips": lambda: pytest.skip("why"),
+    "exits-in-a-task": lambda: asyncio.gather(exits(), asyncio.sleep(0.1)),
+    "exits-in-a-group": in_a_group,
+    "exits-in-a-thread": lambda: asyncio.to_thread(sys.exit, 3),
+}
+
+@benchmark("exits", data="samples.jsonl")
+class Exits:
+    tools = [leave]
+
+    async def run(self, case):
+        if case.sample["id"] in RUN:
+            await RUN[case.sample["id"]]()
+        return await case.converse("?")
+
+    def score(self, sample, talk):
+        if sample["id"] == "exits-in-score":
+            sys.exit(3)
+        if sample["id"] == "fails-in-score":
+            pytest.fail("no")
+        return True
+
+    def oracle(self, sample):
+        if sample["id"] == "exits-in-oracle":
+            sys.exit(3)
+        if sample["id"] == "exits-in-tool":
+            return [{"name": "leave", "arguments": {"code": "3"}}, "yes"]
+        return "yes"
+'''
+WHY = {
+    "exits": "SystemExit: 3",
+    "raises-ctrl-c": "KeyboardInterrupt",
+    "is-cancelled": "CancelledError",
+    "skips": "Skipped: why",
+    "exits-in-a-task": "SystemExit: 3",
+    "exits-in-a-group": "SystemExit: 3",
+    "exits-in-a-thread": "SystemExit: 3",
+    "exits-in-score": "SystemExit: 3",
+    "fails-in-score": "Failed: no",
+    "exits-in-oracle": "SystemExit: 3",
+    "exits-in-tool": "the tool leave raised SystemExit",
+}
+SOUND = ("before", "after")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_it_breaks_its_case_alone(workers, tmp_path):
+    (tmp_path / "exits.py").write_text(BENCHMARK)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    samples = [json.dumps({"id": name}) for name in (SOUND[0], *WHY, SOUND[1])]
+    (tmp_path / "samples.jsonl").write_text("\n".join(samples) + "\n")
+    result = python(*PYTEST, "exits.py", "--model=oracle", "--run-dir=run", *workers, cwd=tmp_path, seconds=120)
+    assert result.status == 1, result.output
+    found = {record["sample"]: record for record in records(tmp_path / "run")}
+    assert {name: record["status"] for name, record in found.items()} == {
+        **dict.fromkeys(WHY, "broken"),
+        **dict.fromkeys(SOUND, "passed"),
+    }
+    assert all(why in found[name]["error"] for name, why in WHY.items())
+    assert f"{len(SOUND)} passed, {len(WHY)} broken" in result.output
+
+
+# -- A model's reply never breaks a case and never ends a run, whatever it is.
+
+
+def call(**fields: Any) -> dict[str, Any]:
+    return {"message": {"content": None, "tool_calls": [fields]}}
+
+
+FUNCTION = {"name": "Calculator", "arguments": '{"expression": "1"}'}
+REPLIES: Mapping[str, Any] = {
+    "a number": "42",
+    "empty": "",
+    "null content": {"message": {"content": None}},
+    "nested brackets": "[" * 5000 + "]" * 5000,
+    "a long number": "1" * 10_000,
+    "a call without id": call(type="function", function=FUNCTION),
+    "a call without arguments": call(id="c", type="function", function={"name": "Calculator"}),
+    "nested arguments": call(
+        id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "[" * 600 + "]" * 600 + "}"}
+    ),
+    "a long number in arguments": call(
+        id="c", type="function", function={**FUNCTION, "arguments": '{"expression": ' + "1" * 10_000 + "}"}
+    ),
+    "a long number of a plan": f"Chosen Plan: {'1' * 10_000} #ANSWER#: {'1' * 10_000}",
+    "a call without function": call(id="c", type="function"),
+    "half a character": {"message": {"content": "\ud800"}},
+}
+"""Each answers every request of one sample of every task; tasks with fewer samples leave the last ones out."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("any")
+    replies = {
+        f"{task.name}/{escape(row.id)}": [reply]
+        for task in known_tasks().values()
+        for row, reply in zip(
+            limited(task.data.index(task.data.bundled).rows, len(REPLIES), task.data), REPLIES.values(), strict=False
+        )
+    }
+    (folder / "script.json").write_text(json.dumps({"replies": replies}))
+    run_bundled("--model=scripted:script.json", f"--limit={len(REPLIES)}", "--run-dir=run", cwd=folder)
+    return folder / "run"
+
+
+def test_no_case_is_broken_or_missing_and_the_report_is_written(run: Path) -> None:
+    tasks = summary(run)["tasks"]
+    assert set(tasks) == {name for name, task in known_tasks().items() if not task.data.in_run_folder}
+    assert {name: (one["broken"], one["missing"]) for name, one in tasks.items()} == dict.fromkeys(tasks, (0, 0))
+    assert all(one["planned"] >= 7 for one in tasks.values())
+    assert (run / "report.html").stat().st_size > 100_000
+
+
+def test_replies_on_which_the_published_evaluator_stops_are_counted(run: Path) -> None:
+    stopped = {record["task"] for record in records(run) if record["score"]["stops"]}
+    assert {"mmau.dag_planning", "mmau.contest_standard", "mmau.ds_e2e", "mmau.math_standard"} <= stopped
+    counted = {name: one["stops"] for name, one in summary(run)["tasks"].items() if one["stops"]}
+    assert set(counted) == stopped
+
+
+# -- A mistake in a benchmark's own code: where its author finds the traceback, from their first frame on.
+
+
+MINE = """
+from agentgauge import benchmark
+from helper import wanted
+
+def stock(name: str) -> int:
+    \"\"\"How many there are.\"\"\"
+    return {"apple": 3}[name]
+
+@benchmark("sums", data="sums.jsonl", metrics={"Accuracy": "mean passed", "Own": lambda sums: FIGURE})
+class Sums:
+    tools = [stock]
+
+    async def run(self, case):
+        if case.sample.id == "run":
+            await self.ask_nothing(case)
+        return await case.converse(case.sample["question"])
+
+    async def ask_nothing(self, case):
+        wanted(case.sample)
+
+    def score(self, sample, answer):
+        if sample.id == "score":
+            raise RuntimeError("the key is sk-1234567890abcdef")
+        return True
+
+    def oracle(self, sample):
+        if sample.id == "tool":
+            return [{"name": "stock", "arguments": {"name": "pear"}}, "2"]
+        return sample["gold" if sample.id == "oracle" else "answer"]
+"""
+HELPER = 'def wanted(sample):\n    return sample["answr"]\n'
+CASES = ("run", "score", "oracle", "tool", "right")
+
+FRAMES = {
+    "run": ["mine.py:15: in run", "mine.py:19: in ask_nothing", "helper.py:2: in wanted", "E   KeyError: 'answr'"],
+    "score": ["mine.py:23: in score", "E   RuntimeError: the key is [key]"],
+    "oracle": ["mine.py:29: in oracle", "E   KeyError: 'gold'"],
+    "tool": ["mine.py:7: in stock", "E   KeyError: 'pear'"],
+}
+"""Case → the lines that a short traceback has, and no frame that leads there."""
+
+SECRET = {"SOME_API_TOKEN": "sk-1234567890abcdef"}
+
+
+def project(folder: Path, figure: str = "50.0") -> Project:
+    (folder / "mine.py").write_text(MINE.replace("FIGURE", figure))
+    (folder / "helper.py").write_text(HELPER)
+    lines = [json.dumps({"id": name, "question": "1 + 1", "answer": "2"}) for name in CASES]
+    (folder / "sums.jsonl").write_text("\n".join(lines))
+    return Project(folder)
+
+
+def broken(result: Result) -> dict[str, list[str]]:
+    """Case → the lines that the end of the run shows of it."""
+    shown = result.output[result.output.index("\nbroken  ") :].partition("\n====")[0]
+    parts = [part.splitlines() for part in shown.split("\nbroken  ")[1:]]
+    return {lines[0].partition("[")[2].rstrip("]"): [line[4:] for line in lines[1:]] for lines in parts}
+
+
+def run_mistakes(made: Project, *words: str) -> Result:
+    return made.run("mine.py", "--model=oracle", *words, data="auto", env=SECRET)
+
+
+@pytest.fixture(scope="module", params=[(), ("-n", "2")], ids=["one process", "two workers"])
+def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Result]:
+    made = project(tmp_path_factory.mktemp("mine"))
+    return made, run_mistakes(made, "-v", "--tb=short", "--run-dir=run", *request.param)
+
+
+def test_the_end_of_a_run_shows_it_from_the_authors_frame_on(done: tuple[Project, Result]) -> None:
+    _, result = done
+    assert result.status == 1 and result.output.count("PASSED") == 1
+    found = broken(result)
+    assert found.keys() == FRAMES.keys()
+    for case, lines in FRAMES.items():
+        own = [line for line in found[case] if not line.startswith((" ", "agentgauge/core/types.py"))]
+        assert own[1:] == ["Traceback, from the benchmark's code on:", *lines], result.output
+        assert "    " + {"run": 'return sample["answr"]'}.get(case, "") in "\n".join(found[case])
+    assert found["run"][0] == "internal error at helper.py:2: KeyError: 'answr'"
+    assert found["oracle"][0] == "model oracle: internal error at mine.py:29: KeyError: 'gold'"
+    assert found["tool"][0].startswith("the tool stock raised KeyError at mine.py:7: 'pear'; raise ToolError for")
+
+
+def test_records_and_the_page_hold_it(done: tuple[Project, Result]) -> None:
+    made, _ = done
+    kept = {one["sample"]: one.get("traceback") for one in records(made.path / "run")}
+    assert kept["right"] is None  # records of other cases are as before
+    for case, lines in FRAMES.items():
+        (link,) = kept[case]
+        frames = [f"{frame['path']}:{frame['line']}: in {frame['function']}" for frame in link["frames"]]
+        assert [frame for frame in frames if "agentgauge/" not in frame] == lines[:-1]
+        assert f"E   {link['error']}" == lines[-1]
+    text = (made.path / "run" / "records.jsonl").read_text()
+    assert str(made.path) not in text and SECRET["SOME_API_TOKEN"] not in text
+    page = json.dumps(chunks(made.path / "run" / "report.html"), ensure_ascii=False)
+    assert [line for lines in FRAMES.values() for line in lines if line not in page] == []
+    assert kept["run"][0]["frames"][2]["source"] == ["def wanted(sample):", '    return sample["answr"]']
+
+
+@pytest.mark.parametrize(
+    ("style", "lines"),
+    [
+        ("long", [">           wanted(case.sample)", "E   KeyError: 'answr'", "helper.py:2: in wanted"]),
+        (
+            "native",
+            ["Traceback (most recent call last):", '  File "helper.py", line 2, in wanted', "KeyError: 'answr'"],
+        ),
+        ("line", ["agentgauge/core/types.py: KeyError: 'answr'"]),
+        ("no", []),
+    ],
+)
+def test_tb_is_honoured(style: str, lines: list[str], tmp_path: Path) -> None:
+    result = run_mistakes(project(tmp_path), f"--tb={style}", "-k", "run", "--run-dir=run")
+    (head, *found) = broken(result)["run"]
+    assert head == "internal error at helper.py:2: KeyError: 'answr'"
+    found = [re.sub(r"^(agentgauge/.*\.py):\d+", r"\1", line) for line in found]
+    assert [line for line in lines if line not in found] == [] and bool(found) is bool(lines), result.output
+
+
+def test_a_resumed_run_runs_the_case_again(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    assert run_mistakes(made, "-k", "run or right", "--run-dir=run").status == 1
+    (tmp_path / "helper.py").write_text(HELPER.replace("answr", "answer"))
+    again = made.run("mine.py", "--resume=run", data="auto")
+    assert again.status == 0 and "2 planned · 2 passed" in again.output
+    assert [one.get("traceback") for one in records(tmp_path / "run")] == [None, None]
+
+
+def test_a_formula_that_fails_at_the_end_costs_no_answer(tmp_path: Path) -> None:
+    figure = '[50.0][int(sums["passed"])]'
+    made = project(tmp_path, figure)
+    result = run_mistakes(made, "-k", "right", "--run-dir=run", "--tb=short")
+    assert result.status == 1 and "INTERNALERROR" not in result.output
+    assert "no summary, because code of the benchmark failed: IndexError at mine.py:9:" in result.output
+    assert "\nTraceback, from the benchmark's code on:\nmine.py:9: in <lambda>\n" in result.output
+    (tmp_path / "mine.py").write_text(MINE.replace("FIGURE", "50.0"))
+    assert made.run("mine.py", "--rescore=run", "--run-dir=again", data="auto").status == 0
+
+
+PACKAGE = {
+    "import": ("task.py", "import json", "import json, nothere", "newb/task.py:3: in <module>"),
+    "syntax": ("task.py", "import json", "import json (", "E   SyntaxError: "),
+    "announcement": ("task.py", "return MetricFormula(", "return MetricFormla(", "in metrics"),
+    "describe": ("data.py", 'return given["id"]', 'return given["idd"]', "in _describe"),
+    "load": ("data.py", "Sample(row.id", "Sample(row.idd", "in load"),
+    "run": ("task.py", 'case.sample.payload["question"]', 'case.sample.payload["qestion"]', "newb/task.py:23: in run"),
+    "score": ("score.py", "def score_reply(", "def score_reply(reply, gold):\n    nothing\n\ndef x(", "in score_reply"),
+    "oracle": ("task.py", "return ChatReply(", "return ChatRply(", "in oracle"),
+    "metrics": ("task.py", 'sums["right"]', 'sums["rigth"]', "in _accuracy"),
+}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages that has one of ``agentgauge new``."""
+    site = tmp_path_factory.mktemp("site")
+    assert main(["new", "newb", "--folder", str(site / "written")]) == 0
+    shutil.copytree(site / "written" / "newb", site / "newb")
+    (site / "newb-0.1.dist-info").mkdir()
+    (site / "newb-0.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: newb\nVersion: 0.1\n")
+    (site / "newb-0.1.dist-info" / "entry_points.txt").write_text("[agentgauge.tasks]\nnewb = newb.task:TASKS\n")
+    return site
+
+
+@pytest.mark.parametrize("mistake", PACKAGE)
+def test_wherever_the_mistake_is_in_a_package(mistake: str, package: Path, tmp_path: Path) -> None:
+    shutil.copytree(package, tmp_path / "site")
+    name, right, wrong, line = PACKAGE[mistake]
+    file = tmp_path / "site" / "newb" / name
+    file.write_text(file.read_text().replace(right, wrong, 1))
+    env = {"PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}:{ROOT / 'reports'}"}
+    words = ("--rootdir=site", "site/newb/test_newb.py", "--model=oracle", "--limit=1", "--tb=short")
+    result = Project(tmp_path).run(*words, data="auto", env=env)
+    assert result.status != 0 and "INTERNALERROR" not in result.output
+    _, heading, trace = result.output.partition("Traceback, from the benchmark's code on:\n")
+    shown = trace.partition("E   ")[0]
+    assert heading and line in trace and "pytest" not in shown and "importlib" not in shown, result.output

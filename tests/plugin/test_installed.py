@@ -1,4 +1,4 @@
-"""The installed plugin: silent in projects that do not use it, and there without a word in a conftest.py."""
+"""The installed plugin: silent and light in projects that do not use it; tasks that a conftest.py announces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.project import Project, Result, python, records
+from tests.plugin.project import ROOT, Project, Result, python, records
+
+# -- The installed plugin: silent in projects that do not use it, and there without a word in a conftest.py.
+
 
 ANNOUNCE = """
 from agentgauge.core.task_registry import announce
@@ -28,9 +31,7 @@ LIGHT = {
     "agentgauge.pytest_plugin",
     "agentgauge.pytest_plugin.fixtures",
     "agentgauge.pytest_plugin.keys",
-    "agentgauge.pytest_plugin.named_files",
     "agentgauge.pytest_plugin.options",
-    "agentgauge.pytest_plugin.own_fixtures",
     "agentgauge.run",
     "agentgauge.run.options",
 }
@@ -177,3 +178,133 @@ def test_a_bundled_benchmark_runs_in_an_empty_folder(tmp_path):
     assert {record["status"] for record in records(tmp_path / "run")} == {"passed"}
     tools = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["tools"]
     assert {tool["state"].partition(":")[0] for tool in tools.values()} <= {"ready", "basic", "substitute", "disabled"}
+
+
+# -- Nothing heavy is loaded before a case runs: collection, ``--help`` and an empty selection stay as quick as
+# pytest.
+
+
+# fmt: off
+HEAVY = frozenset({
+    "openai", "aiohttp", "httpx", "httpx2", "httpcore", "httpcore2", "requests",
+    "numpy", "PIL", "matplotlib", "sympy", "scipy", "cv2", "torch", "transformers", "sentence_transformers",
+    "rapidocr", "onnxruntime", "tool_impls.registry", "agentgauge_reports",
+})
+# fmt: on
+"""Packages that are imported where they are first used. ``asyncio`` and ``pydantic`` are not among them: every run
+needs them."""
+
+PROBE = """
+import json, sys, pytest
+status = pytest.main(sys.argv[1:])
+print("\\nMODULES", json.dumps([int(status), sorted(sys.modules)]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "status"),
+    [
+        (("--collect-only", "-q", "bench_gta"), {"bench_gta", "agentgauge"}, 0),
+        (("--help",), {"agentgauge"}, 0),
+        (("-k", "no_case_is_called_this", "bench_gta"), {"bench_gta", "agentgauge"}, 5),
+    ],
+    ids=["collect", "help", "nothing selected"],
+)
+def test_no_heavy_package_is_imported_before_a_case_runs(tmp_path, arguments, expected, status):
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, "-p", "no:cacheprovider", *arguments],
+        cwd=ROOT,
+        env=Project(tmp_path).environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    ended, modules = json.loads(done.stdout.rpartition("MODULES")[2])
+    assert ended == status, done.stdout
+    assert expected <= set(modules)
+    assert HEAVY.isdisjoint(modules), sorted(HEAVY & set(modules))
+
+
+def test_a_project_that_runs_no_benchmark_does_not_load_pydantic(tmp_path):
+    (tmp_path / "test_own.py").write_text("def test_own():\n    pass\n")
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, "-p", "no:cacheprovider", "-p", "agentgauge.pytest_plugin", "."],
+        cwd=tmp_path,
+        env=Project(tmp_path).environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    ended, modules = json.loads(done.stdout.rpartition("MODULES")[2])
+    assert ended == 0, done.stdout
+    assert "agentgauge.pytest_plugin" in modules and not HEAVY.union({"pydantic"}) & {*modules}
+
+
+# -- Tasks that a conftest.py announces, and no entry point: the process of the embedded model knows them too, and
+# what is wrong with them is told before the first request.
+
+
+CONFTEST = """
+import pytest
+from agentgauge import announce
+from quiz import Quiz
+announce(Quiz())
+pytest_plugins = ["agentgauge.pytest_plugin"]
+"""
+
+QUIZ = """
+from tests.plugin.toy import Toy
+
+class Quiz(Toy):
+    pass
+"""
+
+
+@pytest.fixture
+def quiz(project: Project) -> Project:
+    """Its task is in a module that only pytest's own settings put on the path."""
+    (project.path / "lib").mkdir()
+    (project.path / "lib" / "quiz.py").write_text(QUIZ)
+    (project.path / "conftest.py").write_text(CONFTEST)
+    (project.path / "pytest.ini").write_text("[pytest]\npythonpath = lib\n")
+    return project
+
+
+def test_the_oracle_gives_their_gold(quiz: Project) -> None:
+    for name, workers in (("serial", ()), ("spread", ("-n", "2"))):
+        result = quiz.run("--model=oracle", f"--run-dir={name}", *workers)
+        assert result.status == 0, result.output
+        assert result.summary(name)["tasks"]["toy.say"]["metrics"]["Acc"]["value"] == 100
+
+
+def test_a_file_that_only_pytest_can_import_is_named(quiz: Project) -> None:
+    quiz.path.joinpath("conftest.py").write_text(CONFTEST + "import sys; sys.modules['xdist.plugin']\n")
+    result = quiz.run("--model=oracle", "--run-dir=run")
+    assert result.status == 4, result.output
+    assert "conftest.py announces tasks and cannot be imported without pytest (KeyError" in result.output
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        ("def score(self, *given): return None", "toy.say: score returned None; return a Score (sample s0)"),
+        (
+            "def score(self, sample, output, *given): return output['answer']",
+            "toy.say: score(sample, None, …), which scores a broken case, fails: TypeError",
+        ),
+        (
+            "def metrics(self, scoring): return MetricFormula(lambda sums: {'Acc': sums['rigth'] if sums else None})",
+            "toy.say: its metrics and breakdowns of one score (right=0, all=1) fail: KeyError: 'rigth' (sample s0)",
+        ),
+    ],
+    ids=["no-score", "broken-case", "metrics"],
+)
+def test_a_defect_in_scoring_costs_no_request(quiz: Project, method: str, sentence: str) -> None:
+    (quiz.path / "lib" / "quiz.py").write_text(
+        f"from agentgauge import MetricFormula\n{QUIZ.replace('pass', method)}", encoding="utf-8"
+    )
+    result = quiz.run("--model=oracle", "--run-dir=run")
+    assert result.status == 4, result.output
+    assert sentence in result.output and "; no request was sent" in result.output

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from agentgauge_reports.tables import rows
 from agentgauge_reports.unshown import Unshown
 
 from agentgauge.store import RunFolder
-from tests.plugin.project import Result, records, run_gta, run_wild, summary
+from tests.plugin.project import Result, records, run_wild, summary
 
 SESSION = "Session has no value: the session that ran is not whole"
 
@@ -105,25 +104,11 @@ def test_a_resumed_run_keeps_its_plan_and_its_limit(project, model, endpoint) ->
     assert (planned(project.path / "third"), summary(project.path / "third")["run"]["limit"]) == (["s2"], 1)
 
 
-def test_shards_together_are_the_limited_run(project, model) -> None:
-    for number in (1, 2):
-        project.run(*model, "--limit=4", f"--shard={number}/2", f"--run-dir=part{number}")
-    both = [sample for number in (1, 2) for sample in planned(project.path / f"part{number}")]
-    project.run(*model, "--limit=4", "--run-dir=whole")
-    assert sorted(both) == planned(project.path / "whole")
-
-
 def test_what_failed_last_of_a_limited_run_runs_again(project, model) -> None:
     cached = ("-p", "cacheprovider", *model)
     project.run(*cached, "--limit=5", "-k", "not s4", "--run-dir=one")
     again = project.run(*cached, "--limit=5", "-k", "not s4", "--lf", "--run-dir=two")
     assert planned(project.path / "two") == ["s3"], again.output
-
-
-def test_a_limit_that_leaves_nothing_out_is_not_mentioned(project, model) -> None:
-    result = project.run(*model, "--limit=6", "--gate=toy.say.Acc>=1", "--run-dir=run")
-    assert "--limit" not in result.output
-    assert "--limit" not in (project.path / "run" / "leaderboard.md").read_text()
 
 
 def test_every_row_of_a_limited_run_says_so(folder: Path) -> None:
@@ -157,24 +142,3 @@ def test_gates_on_a_limited_run_warn(tmp_path: Path) -> None:
     warned = run_wild("--model=oracle", "--limit=8", gate, "--run-dir=part", cwd=tmp_path)
     assert "warning: the gates judge a part of the samples (--limit=8)" in warned.output
     assert "warning: the gates" not in run_wild("--model=oracle", "--limit=8", "--run-dir=none", cwd=tmp_path).output
-
-
-def test_gates_that_compare_with_a_limited_run_warn(tmp_path: Path, folder: Path) -> None:
-    gate = f"--gate=no significant regression against {folder / 'sixteen'}"
-    warned = run_wild("--model=oracle", gate, "--run-dir=all", cwd=tmp_path)
-    assert "warning: the gates judge a part of the samples (--limit=16)" in warned.output
-
-
-def test_several_models_say_it_in_each_row(project) -> None:
-    result = project.run("--model=oracle", "--model=baseline", "--limit=2", "--run-dir=out")
-    assert result.output.count("(--limit=2)") >= 2, result.output
-    board = (project.path / "out" / "leaderboard.md").read_text()
-    assert "| **oracle** (--limit=2) |" in board and "| **baseline** (--limit=2) |" in board
-
-
-def test_several_tasks_say_it_in_each_row(tmp_path: Path) -> None:
-    words = ("--model=oracle", "-m", "gta_atomic_e2e or gta_workflow", "--limit=2", "--run-dir=run")
-    result = run_gta(*words, cwd=tmp_path)
-    assert "gta_atomic.e2e (--limit=2): 2 planned" in result.output
-    listed = [line for line in result.output.splitlines() if re.match(r"GTA-\S+ .*\d", line)]
-    assert len(listed) == 2 and all("(--limit=2)" in line for line in listed), result.output

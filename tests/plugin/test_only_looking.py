@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agentgauge.pytest_plugin import last_failed
-from agentgauge.pytest_plugin.last_failed import LastFailed
 from tests.plugin.project import PYTEST, Project, python
 
 OWN = """
@@ -129,13 +125,6 @@ def test_stepwise_goes_on_where_this_model_failed(project: Project) -> None:
     assert _ran(_run(project, other, "--sw", "--co", "-q", "test_toy.py")) == {"s2"}
 
 
-def test_models_side_by_side_keep_their_own(project: Project) -> None:
-    one, other = _script(project, "one.json", 0), _script(project, "other.json", 1, 2)
-    _run(project, one, other, "test_toy.py")
-    assert _ran(_run(project, one, "--lf", "--co", "-q", "test_toy.py")) == {"s1", "s2"}
-    assert _ran(_run(project, other, "--lf", "--co", "-q", "test_toy.py")) == {"s0"}
-
-
 def _lists(project: Project) -> dict[str, Any]:
     """What pytest and we know of failed tests."""
     folder = project.path / ".pytest_cache" / "v"
@@ -199,40 +188,6 @@ def test_a_failed_test_that_is_skipped_has_not_failed_any_more(project: Project)
     _run(project, right, "--lf", "--budget=1tok", status=1)
     listed = _run(project, right, "--lf", "--co", "-q")
     assert "test_own" not in listed and _ran(listed) == {"s1", "s2"}
-
-
-def test_two_runs_that_end_together_both_keep_their_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(name: str) -> LastFailed:
-        manager = SimpleNamespace(get_plugin=lambda name: None)
-        config: Any = SimpleNamespace(option=None, getoption=lambda name, default: default, pluginmanager=manager)
-        made = LastFailed(config, pytest.Cache(tmp_path, config, _ispytest=True), settings(name))
-        made.pytest_runtest_logreport(SimpleNamespace(failed=True, nodeid=f"test_{name}"))
-        return made
-
-    def settings(name: str) -> Any:
-        return SimpleNamespace(tested=name, run_dir=name)
-
-    class Folder:
-        has_plan = True
-
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def plan(self) -> dict[str, str]:
-            if self.name == "one":  # the other run ends while this one updates its list
-                thread.start()
-                thread.join(0.5)
-            return {"case": f"test_{self.name}"}
-
-    monkeypatch.setattr(last_failed, "RunFolder", Folder)
-    one, other = ended("one"), ended("other")
-    thread = threading.Thread(target=other.pytest_sessionfinish)
-    one.pytest_sessionfinish()
-    thread.join()
-    assert json.loads((tmp_path / "v" / "agentgauge" / "lastfailed").read_text()) == {
-        "one": {"failed": ["test_one"]},
-        "other": {"failed": ["test_other"]},
-    }
 
 
 def test_a_run_that_names_no_model_has_a_list_of_its_own(project: Project) -> None:

@@ -1,18 +1,30 @@
-"""Whole runs whose endpoint goes away in the middle: they wait for it, and only for one that has answered."""
+"""Endpoints that go away, that are slow, and requests that wait."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import SimpleQueue
 
 import pytest
 
 from agentgauge.model import outage
+from agentgauge.model.batch.counts import Counts
+from agentgauge.run.coordination import waiting_requests as waiting
+from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
+from agentgauge.run.progress import late_requests
 from tests.model import fault_server as faults
+from tests.model.fault_server import Act, FaultServer, Seen
 from tests.plugin.conftest import say, slow, undisturbed
 from tests.plugin.project import OFTEN, Project, records, summary, without_times
 from tests.plugin.test_faults import wait_for_records
+
+# -- Whole runs whose endpoint goes away in the middle: they wait for it, and only for one that has answered.
+
 
 IN_FLIGHT = 4
 DOWN_SECONDS = 2.0
@@ -120,3 +132,153 @@ def test_what_ends_the_run_ends_the_wait(tmp_path, how, workers):
     assert process.returncode == (1 if how == "stop file" else 2), output
     task = summary(project.path / "run")["tasks"]["toy.say"]
     assert task["missing"] > 0 and task["broken"] == 0, task
+
+
+# -- Whole runs against a server that answers few requests at a time: first come, first served, those given up as
+# well.
+
+
+WAITS = {"AGENTGAUGE_BACKOFF": "1"}
+"""As long as a user has them."""
+
+
+@dataclass
+class Lanes:
+    """So many requests are worked on at once, each for ``seconds``; the others wait in a queue."""
+
+    lanes: int
+    seconds: Callable[[Seen], float]
+    concurrent: int = 0
+    most: int = 0
+    requests: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    _queue: SimpleQueue[tuple[float, threading.Event]] = field(default_factory=SimpleQueue)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        for _ in range(self.lanes):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            seconds, done = self._queue.get()
+            time.sleep(seconds)
+            done.set()
+
+    def __call__(self, seen: Seen) -> Act:
+        answer = say(seen)
+
+        def act(connection, _seen, stopped):
+            done = threading.Event()
+            with self._lock:
+                self.first = self.first or time.monotonic()
+                self.requests += 1
+                self.concurrent += 1
+                self.most = max(self.most, self.concurrent)
+            self._queue.put((self.seconds(seen), done))
+            done.wait()
+            with self._lock:
+                self.concurrent -= 1
+                self.last = time.monotonic()
+            return answer(connection, seen, stopped)
+
+        return act
+
+
+def run(path, server: Lanes, *options: str, timeout: float, cases: int = 64):
+    """One run, in which every case is scored. Returns the seconds from the first request to the last answer."""
+    project = Project.make(path / "project", samples=cases)
+    with FaultServer(choose=server) as endpoint:
+        table = f'[models.m]\nurl = "{endpoint.url}"\nmodel = "m"\ntimeout = {timeout}\n'
+        (project.path / "agentgauge.toml").write_text(table)
+        result = project.run("--model", "m", "--run-dir", "run", *options, env=WAITS, seconds=500)
+    assert result.status == 0, result.output
+    task = result.summary("run")["tasks"]["toy.say"]
+    assert (task["passed"], task["wrong"], task["broken"], task["missing"]) == (cases - 1, 1, 0, 0), task
+    return server.last - server.first
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_server_that_answers_one_request_at_a_time_scores_every_case(tmp_path, workers):
+    server = Lanes(1, lambda _seen: 0.05)
+    assert run(tmp_path, server, *workers, timeout=1.0) <= 1.3 * 64 * 0.05
+    assert server.requests <= 1.3 * 64
+    assert server.most <= 20  # as many as it answers within the time-out
+
+
+def test_a_server_that_has_four_lanes_is_kept_busy(tmp_path):
+    server = Lanes(4, lambda _seen: 0.1)
+    assert run(tmp_path, server, timeout=1.5) <= 1.3 * 64 * 0.1 / 4
+    assert server.requests <= 1.1 * 64
+
+
+# -- Requests that wait long for their answer are named in the progress line, whichever worker sent them.
+
+
+def test_the_numbers_of_all_workers_are_summed_up(tmp_path):
+    assert waiting_requests(tmp_path) == Waiting()
+    workers = [WaitingRequests(tmp_path, number) for number in range(3)]
+    for one in workers:
+        one.write(0)
+    assert not (tmp_path / FILE).exists()  # as in most runs
+    workers[2].write(5)
+    workers[0].write(2)
+    assert waiting_requests(tmp_path) == Waiting(7)
+    workers[2].write(1)
+    assert waiting_requests(tmp_path) == Waiting(3)
+    workers[1].write(0, Counts(1, 20, 1, 3))
+    workers[0].write(2, Counts(0, 5, 1, 0))
+    workers[2].write(1, running=2, tokens=50)
+    assert waiting_requests(tmp_path) == Waiting(3, Counts(1, 25, 2, 3), 2, 50)
+
+
+def test_a_replacement_takes_up_the_entry_of_the_worker_that_died(tmp_path):
+    WaitingRequests(tmp_path, 1).write(4)
+    WaitingRequests(tmp_path, 1).write(0)
+    assert waiting_requests(tmp_path) == Waiting()
+
+
+def test_a_file_that_cannot_be_written_harms_nothing(tmp_path):
+    WaitingRequests(tmp_path / "missing", 0).write(3)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, ""), (1, "1 request waits for more than 2 min"), (3, "3 requests wait for more than 2 min")],
+)
+def test_words(count, text):
+    assert late_requests(count) == text
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        (Counts(), ""),
+        (Counts(waiting=1), "1 request waits for a batch"),
+        (Counts(12, 500, 1, 2), "12 requests wait for a batch · 500 submitted in 1 batch · 2 batches done"),
+        (Counts(0, 700, 2, 1), "700 submitted in 2 batches · 1 batch done"),
+    ],
+)
+def test_where_the_requests_of_batches_are(counts, text):
+    assert str(counts) == text
+
+
+SOON_OLD = """
+from agentgauge.run import case_runner
+from agentgauge.run.coordination import waiting_requests
+waiting_requests.OLD = case_runner.OLD = 0.5
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_names_them(project, endpoint, workers):
+    """With a shorter time than two minutes."""
+    assert waiting.OLD == 120
+    endpoint.choose = slow(2.5)
+    project.add_to_conftest(OFTEN + SOON_OLD)
+    result = project.run("--model", "m", "--model-url", endpoint.url, "--run-dir", "run", *workers)
+    assert result.status == 0, result.output
+    assert "0/6 · 6 requests running · 6 requests wait for more than" in result.output, result.output
+    assert "\n6/6 · passed 5" in result.output
+    assert not (project.path / "run" / FILE).exists()

@@ -1,17 +1,21 @@
-"""A run as a pytest user sees it."""
+"""A run as a pytest user sees it: what runs, what the screen shows, and the fixtures of a case."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.model.fault_server import FaultServer
 from tests.plugin.conftest import say, slow
-from tests.plugin.project import CONFTEST, Project, Result, records
+from tests.plugin.project import CONFTEST, ROOT, Project, Result, records, run_bundled
+
+# -- A run as a pytest user sees it.
+
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 
@@ -247,3 +251,288 @@ def test_run_json_has_the_projects_commit_and_the_summary_has_not(project, model
     assert about["revisions"]["project"] == {"commit": commit, "dirty": False}
     assert about["revisions"].keys() == {"agentgauge", "project"}
     assert commit not in (result.path / "run" / "summary.json").read_text()
+
+
+# -- Reports that no list at the end shows are counted and not kept.
+
+
+SPY = """
+def pytest_terminal_summary(terminalreporter):
+    for name in ("passed", "wrong", ""):
+        reports = terminalreporter.stats.get(name, ())
+        print(f"KEPT {name or 'quiet'} {len(reports)} {len(set(map(id, reports)))}")
+"""
+
+HALF = """
+from benchmarks.toys import HalfWrongToy
+announce(HalfWrongToy())
+"""
+
+
+@pytest.fixture
+def run(project, model):
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HALF + SPY)
+
+    def run(*arguments):
+        result = project.run(*model, "--attempts", "4", *arguments)
+        assert result.status == 0, result.output
+        return result.output, {
+            name: (int(all), int(own)) for name, all, own in re.findall(r"KEPT (\w+) (\d+) (\d+)", result.output)
+        }
+
+    return run
+
+
+@WORKERS
+def test_the_first_few_stand_for_all(run, workers):
+    output, kept = run(*workers)
+    assert kept == {"passed": (12, 3), "wrong": (12, 3), "quiet": (0, 0)}
+    assert "12 passed" in output and "12 wrong" in output
+    assert "... and 9 more wrong; -v shows them all" in output
+
+
+@pytest.mark.parametrize(
+    ("option", "listed", "word"),
+    [
+        ("-rp", {"passed": (12, 12), "wrong": (12, 3)}, "PASSED"),
+        ("-v", {"passed": (12, 3), "wrong": (12, 12)}, "wrong"),
+    ],
+)
+def test_what_is_listed_is_kept(run, option, listed, word):
+    output, kept = run(option)
+    assert kept == listed | {"quiet": (0, 0)}
+    assert len(set(re.findall(rf"^{word} .*\[(s\d(?:#\d)?)\]$", output, re.MULTILINE))) == 12
+
+
+def test_durations_are_of_all_reports(run):
+    output, kept = run("--durations", "0", "-vv")
+    assert kept == {"passed": (12, 12), "wrong": (12, 12), "quiet": (48, 48)}
+    assert len(re.findall(r"^\d+\.\d+s (?:setup|call|teardown) ", output, re.MULTILINE)) == 72
+
+
+# -- The fixtures of a benchmark's cases beside those of a project.
+
+
+OWN_SAMPLE = """
+import pytest
+
+@pytest.fixture
+def sample():
+    raise RuntimeError("for other tests")
+"""
+
+NAMED = """
+from agentgauge.pytest_plugin import benchmark_task
+
+@benchmark_task("toy.say")
+def test_say(sample, outcome):
+    assert outcome.record.sample == sample
+"""
+
+CATCHES = """
+import pytest
+from agentgauge.pytest_plugin import benchmark_task
+
+@pytest.fixture
+def room(outcome):
+    try:
+        outcome.check()
+        wrong = None
+    except AssertionError as error:
+        wrong = error
+    yield wrong
+    print("released")
+
+@benchmark_task("toy.say")
+def test_say(room):
+    if room is not None:
+        raise room
+"""
+
+OWN_WORD = """
+import pytest
+
+class Word(str):
+    pass
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    report = yield
+    report.outcome = Word(report.outcome)
+    return report
+"""
+
+WALKS_ITSELF = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+class Walker:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if "odd" in item.extra_keyword_matches:
+            runtestprotocol(item, nextitem=nextitem)
+            return True
+
+def pytest_sessionstart(session):
+    session.config.pluginmanager.register(Walker())
+"""
+
+MISTAKEN = """
+def test_ordinary(outcome):
+    pass
+"""
+
+
+@pytest.mark.parametrize("own", ["", OWN_SAMPLE], ids=["ours alone", "the project has one of the name"])
+def test_sample_is_the_case_whatever_the_project_calls_so(project, model, own):
+    (project.path / "conftest.py").write_text(CONFTEST + own)
+    (project.path / "test_toy.py").write_text(NAMED)
+    result = project.run(*model, "--run-dir", "run")
+    assert result.status == 0, result.output
+    assert "5 passed, 1 wrong" in result.output  # nobody called check
+
+
+def test_a_case_has_its_own_outcome_whichever_plugin_walks_through_it(project, model, endpoint):
+    (project.path / "conftest.py").write_text(CONFTEST + WALKS_ITSELF)
+    (project.path / "test_toy.py").write_text(NAMED)
+    result = project.run(*model, "--run-dir", "run")
+    assert "5 passed, 1 wrong" in result.output
+    assert len(endpoint.requests) == 6
+
+
+def test_a_fixture_that_caught_a_wrong_answer_is_torn_down(project, model):
+    (project.path / "test_toy.py").write_text(CATCHES)
+    result = project.run(*model, "-s", "--run-dir", "run")
+    assert result.output.count("released") == 6
+    assert "5 passed, 1 wrong" in result.output
+
+
+def test_a_report_with_a_word_of_its_own_type_ends_nothing(project, model):
+    (project.path / "conftest.py").write_text(CONFTEST + OWN_WORD)
+    result = project.run(*model, "--run-dir", "run")
+    assert result.status == 0, result.output
+
+
+def test_an_ordinary_test_is_told_that_an_outcome_needs_a_task(project, model):
+    (project.path / "test_toy.py").write_text(MISTAKEN)
+    result = project.run(*model, "-q", "--run-dir", "run")
+    assert result.status == 1
+    assert (
+        "the fixtures sample and outcome are for test functions that are marked with benchmark_task(name)"
+        in result.output
+    )
+    assert "worker.py" not in result.output
+
+
+# -- Reports of ordinary tests beside benchmark cases say the same with workers and without.
+
+
+TESTS = """
+import pytest
+def test_wrong(record_property):
+    record_property("seen", 7)
+    print("printed")
+    assert [1, 2] == [1, 3]
+def test_skipped():
+    pytest.skip("no need")
+"""
+
+
+def test_reports_of_a_run_say_the_same_with_workers(project, model):
+    (project.path / "test_ordinary.py").write_text(TESTS)
+    told = []
+    for workers in ((), ("-n", "2")):
+        result = project.run(*model, *workers, "-rA", "--junitxml", "report.xml", "--run-dir", f"run{len(told)}")
+        assert result.status == 1, result.output
+        lines = [line.strip() for line in result.output.splitlines()]
+        summary = sorted(line for line in lines if line.startswith(("PASSED", "FAILED", "SKIPPED", "E   ", "printed")))
+        told.append((summary, (project.path / "report.xml").read_text().count('<property name="seen" value="7" />')))
+    assert told[0] == told[1]
+    assert told[0][1] == 1
+
+
+# -- What a resumed run shows concerns its plan alone.
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_part_of_the_cases_is_resumed_without_a_word_of_the_others(project, model, workers):
+    assert "4 deselected" in project.run(*model, "-k", "s0 or s1", "--run-dir", "run").output
+    resumed = project.run(*model, "--resume", "run", *workers)
+    assert resumed.status == 0 and "deselected" not in resumed.output, resumed.output
+    assert "2 passed" in resumed.output and ("collected 2 items" in resumed.output or workers)
+    scored = project.run("--rescore", "run", "--run-dir", "again", *workers)
+    assert scored.status == 0 and "deselected" not in scored.output and "2 passed" in scored.output
+
+
+def test_names_that_two_cases_share_are_resumed_as_they_were(project, model):
+    data = project.path / "toy" / "toy.jsonl"
+    data.write_text('{"id": "x", "say": "a"}\n{"id": "x#2", "say": "b"}\n')
+    assert "4 passed" in project.run(*model, "--attempts", "2", "--run-dir", "run").output
+    resumed = project.run(*model, "--resume", "run")
+    assert resumed.status == 0 and "4 passed" in resumed.output
+    project.run(*model, "--attempts", "2", "--run-dir", "part", "test_toy.py::test_say[x#2_0]")
+    part = project.run(*model, "--resume", "part")
+    assert part.status == 0 and "1 passed, 3 deselected" in part.output
+
+
+def test_one_task_of_a_benchmark_is_resumed_without_a_letter_of_the_others(tmp_path):
+    first = run_bundled("-m", "mmau_tool_single", "--limit=2", "--model=baseline", "--run-dir=run", cwd=tmp_path)
+    assert "incomplete" not in first.output
+    assert "Apple MMAU: 13 combined scores need tasks that were not selected" in first.output
+    resumed = run_bundled("--resume=run", cwd=tmp_path)
+    assert "collected 2 items\n" in resumed.output and "2 wrong in" in resumed.output
+    assert "skipped" not in resumed.output and "deselected" not in resumed.output
+
+
+# -- What a newcomer sees first: all benchmarks, the built-in model, one screen.
+
+
+def test_the_end_of_a_run_over_all_benchmarks_is_one_screen(tmp_path):
+    result = run_bundled("--limit=1", "--model=baseline", "--run-dir=run", cwd=tmp_path)
+    lines = result.output.splitlines()
+    last = max(number for number, line in enumerate(lines) if " · passed " in line)
+    screen = "\n".join(lines[last:])
+    assert len(lines) - last <= 40
+    for words in ("a floor", "bundled samples", "GTA-Atomic", "GTA-Workflow", "WildToolBench", "Apple MMAU"):
+        assert words in screen
+    assert "run/report.html" in screen and "agentgauge view" in screen
+
+
+# -- What the controller loads while its workers collect.
+
+
+PROBE = """
+import sys, pytest
+
+class Probe:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_xdist_node_collection_finished(self):
+        print("\\nLOADED", "tool_impls.fingerprint" in sys.modules)
+
+pytest.main(sys.argv[1:], plugins=[Probe()])
+"""
+
+
+@pytest.mark.parametrize(("folder", "loaded"), [("bench_gta", True), ("bench_wild", False)])
+def test_the_tools_are_looked_up_before_the_workers_have_collected(tmp_path, folder, loaded):
+    command = [
+        sys.executable,
+        "-c",
+        PROBE,
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "2",
+        "--model",
+        "baseline",
+        "--limit",
+        "1",
+        folder,
+    ]
+    environment = Project(tmp_path).environment()
+    options = [f"--run-dir={tmp_path / 'run'}"]
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert f"LOADED {loaded}" in done.stdout, done.stdout + done.stderr

@@ -1,13 +1,18 @@
-"""Where cases are scored: cheap scores in the loop, long ones in threads of their own, texts by one server for all
-workers."""
+"""Where and when cases are scored, again without the model, and figures over groups."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from agentgauge_reports.comparison.compare import compare, comparison
+from agentgauge_reports.results.run import read_run
 
 from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import CaseSettings
@@ -18,8 +23,14 @@ from agentgauge.core.types import Score
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.run.thread_pools import drop_waiting
 from agentgauge.store import RunFolder
-from tests.plugin.project import Project, records
+from bench_wild.data import load_sessions
+from tests.model.fault_server import FaultServer, answer, silence, status
+from tests.plugin.conftest import say, undisturbed
+from tests.plugin.project import ROOT, Project, records, run_wild, summary, without_times
 from tests.plugin.toy import Toy, ToyData
+
+# -- Where cases are scored: cheap scores in the loop, long ones in threads of their own, texts by one server for
+# all workers.
 
 
 class CountedData(ToyData):
@@ -198,3 +209,245 @@ def _commands() -> list[bytes]:
         except OSError:
             continue  # it has ended, or is another user's
     return found
+
+
+# -- A fault in scoring costs no answer that is paid for: what was said is kept, and scored again without the model.
+
+
+FAULTS = {
+    "s0": "raise KeyError('no such field')",
+    "s1": "raise Fault('the similarity server is gone', cause='similarity server')",
+    "s3": "raise SandboxFault('no process could be started')",
+    "s4": "raise DataProblem('the gold is damaged')",
+}
+"""What scoring a sample raises, in words of the toy's module: a defect, servers that are gone, data that is damaged."""
+FULL = dict.fromkeys(("s1", "s3", "s4"), "raise OSError(28, 'No space left on device')")
+
+BREAKING = """
+import pathlib
+from agentgauge.core.errors import DataProblem, Fault, SandboxFault
+from agentgauge.core.task_registry import announce
+from tests.plugin.toy import Toy
+
+FAULTS = {faults!r}
+
+class Breaking(Toy):
+    def score(self, sample, output, scoring, similarity):
+        if output and pathlib.Path("broken").exists():
+            exec(FAULTS.get(sample.id, ""))
+        return super().score(sample, output, scoring, similarity)
+
+announce(Breaking())
+pytest_plugins = ["agentgauge.pytest_plugin"]
+"""
+
+
+def breaking(project: Project, faults: Mapping[str, str]) -> None:
+    (project.path / "conftest.py").write_text(BREAKING.format(faults=faults))
+    (project.path / "broken").write_text("")
+
+
+@pytest.mark.parametrize(
+    ("faults", "workers"), [(FAULTS, ()), (FAULTS, ("-n", "2")), (FULL, ())], ids=["serial", "n2", "full disk"]
+)
+def test_answers_whose_scoring_failed_are_scored_again_without_the_model(project, model, endpoint, faults, workers):
+    breaking(project, faults)
+    result = project.run(*model, *workers, "--run-dir", "run")
+    assert result.status == 1, result.output
+    before = len(endpoint.requests)
+    broken = [record for record in records(project.path / "run") if record["status"] == "broken"]
+    # where the disk is full nothing more is begun, but what had been asked is kept
+    assert {record["sample"] for record in broken} == set(faults) or faults == FULL
+    assert all(record["transcript"]["output"]["answer"] for record in broken)
+    kept = len(records(project.path / "run"))
+    (project.path / "broken").unlink()
+    again = project.run("--rescore", "run", "--run-dir", "again")
+    resumed = project.run("--resume", "run", *model[2:], *workers)
+    assert resumed.status == 0, resumed.output
+    assert len(endpoint.requests) == before + 6 - kept
+    assert without_times(summary(project.path / "run")) == undisturbed(6)
+    if kept == 6:
+        assert again.status == 0, again.output
+        assert without_times(summary(project.path / "again")) == undisturbed(6)
+
+
+def test_scoring_that_fails_again_asks_no_model_either(project, model, endpoint):
+    breaking(project, {"s1": FAULTS["s0"]})
+    assert project.run(*model, "--run-dir", "run").status == 1
+    before = len(endpoint.requests)
+    assert project.run("--resume", "run", *model[2:]).status == 1
+    assert len(endpoint.requests) == before
+    (record,) = [record for record in records(project.path / "run") if record["status"] == "broken"]
+    assert record["transcript"]["output"] == {"answer": "word1"}
+
+
+def test_a_case_that_the_model_broke_is_asked_again(project, model, endpoint):
+    def refuses(request):
+        return status(401) if "word4" in request.body["messages"][-1]["content"] else say(request)
+
+    endpoint.choose = refuses
+    assert project.run(*model, "--run-dir", "run").status == 1
+    endpoint.choose = say
+    again = project.run("--rescore", "run", "--run-dir", "again")
+    assert again.status == 1 and summary(project.path / "again")["tasks"]["toy.say"]["broken"] == 1
+    assert project.run("--resume", "run", *model[2:]).status == 0
+
+
+def test_broken_cases_that_cannot_be_counted_as_the_original_does_end_no_run(project, model, endpoint):
+    breaking(project, {"s1": FAULTS["s0"]})
+    with (project.path / "conftest.py").open("a") as stream:
+        stream.write(NO_SCORE)
+    result = project.run(*model, "--run-dir", "run")
+    assert result.status == 1, result.output
+    assert "INTERNALERROR" not in result.output
+    why = "counting them as the original does failed (ZeroDivisionError: of nothing)"
+    said = f"toy.say: 1 broken case is in no figure: {why}"
+    assert said in result.output.replace("\n      ", " ")
+    assert said in (project.path / "run" / "leaderboard.md").read_text()
+    part = json.loads((project.path / "run" / "summary.json").read_text())["tasks"]["toy.say"]
+    assert part["uncounted"] == {"cases": 1, "why": "ZeroDivisionError: of nothing"}
+    assert part["metrics"]["Acc"]["n"] == 5
+
+
+NO_SCORE = """
+whole = Breaking.score
+
+def score(self, sample, output, scoring, similarity):
+    if output is None and sample.id == "s1":
+        raise ZeroDivisionError("of nothing")
+    return whole(self, sample, output, scoring, similarity)
+
+Breaking.score = score
+"""
+
+
+# -- Figures over groups, such as WildToolBench's Session, count whole groups alone, wherever they are shown.
+
+
+WHY = "Session has no value: none of the 13 sessions that ran is whole"
+FEW = "wild_tool_bench_0 or wild_tool_bench_1- or wild_tool_bench_2"
+"""Three sessions, as a word of ``-k``."""
+
+
+def wild(run: Path) -> dict[str, Any]:
+    return summary(run)["tasks"]["wild"]
+
+
+def session(run: Path) -> tuple[float | None, int]:
+    figure = wild(run)["metrics"]["Session"]
+    assert ("why" in figure) == (figure["value"] is None)
+    return figure["value"], figure["n"]
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the run ``part``, of which no session is whole, and ``all``."""
+    there = tmp_path_factory.mktemp("groups")
+    printed = run_wild("--model=oracle", "-k", "clarify", "--run-dir=part", cwd=there).output
+    (there / "printed.txt").write_text(printed)
+    run_wild("--model=oracle", "--run-dir=all", cwd=there)
+    return there
+
+
+def test_without_a_whole_session_there_is_no_value_and_every_report_says_why(folder: Path) -> None:
+    run = folder / "part"
+    figure = wild(run)["metrics"]["Session"]
+    assert (figure["value"], figure["low"], figure["high"], figure["n"]) == (None, None, None, 0)
+    assert figure["why"].startswith(WHY)
+    groups = wild(run)["groups"]
+    assert (groups["name"], groups["figures"], groups["whole"], len(groups["incomplete"])) == (
+        "session", ["Session"], 0, 13,
+    )  # fmt: skip
+    assert WHY in flat((folder / "printed.txt").read_text())
+    assert WHY in (run / "leaderboard.md").read_text()
+    page = (run / "report.html").read_text()
+    assert page.count(WHY) >= 2  # at the headline, and among the notes
+    assert read_run(run).metrics["wild.Session"].value is None
+
+
+def test_a_gate_on_it_fails_and_says_why(tmp_path: Path) -> None:
+    words = ("--model=oracle", "-k", "clarify", "--gate=wild.Session>=0", "--run-dir=run")
+    assert f"gate wild.Session>=0: {WHY}" in flat(run_wild(*words, cwd=tmp_path, status=1).output)
+
+
+def test_all_sessions_of_a_whole_run_count(folder: Path) -> None:
+    assert session(folder / "all") == (100, 16)
+    assert wild(folder / "all")["groups"]["incomplete"] == []
+    assert "is of" not in (folder / "all" / "leaderboard.md").read_text()
+
+
+def test_whole_sessions_count_beside_others(tmp_path: Path) -> None:
+    result = run_wild("--model=oracle", "-k", "wild_tool_bench_0 or clarify", "--run-dir=run", cwd=tmp_path)
+    assert session(tmp_path / "run") == (100, 1)
+    others = len(wild(tmp_path / "run")["groups"]["incomplete"])
+    assert f"Session is of 1 of the {1 + others} sessions that ran: the other {others} are not whole" in flat(
+        result.output
+    )
+
+
+@pytest.mark.parametrize("scoring", ["parity", "strict"])
+def test_without_context_a_session_is_whole_without_its_first_task(tmp_path: Path, scoring: str) -> None:
+    words = ("--model=oracle", "--wild-no-context", f"--scoring={scoring}")
+    run_wild(*words, "--limit=6", "--run-dir=whole", cwd=tmp_path)
+    run_wild(*words, "-k", "fourth", "--run-dir=part", cwd=tmp_path)
+    assert (session(tmp_path / "whole")[1], session(tmp_path / "part")) == (2, (None, 0))
+
+
+def test_missing_cases_make_a_session_incomplete_until_the_run_is_resumed(tmp_path: Path) -> None:
+    first = []
+
+    def choose(seen):
+        first.append(seen)
+        return answer("no") if len(first) == 1 else silence()
+
+    with FaultServer(choose=choose) as server:
+        words = ("--model=m", f"--model-url={server.url}", "--in-flight=1", "-k", FEW)
+        run_wild(*words, "-x", "--run-dir=run", cwd=tmp_path, status=1)
+        part = wild(tmp_path / "run")
+        assert part["missing"] == part["planned"] - 1
+        assert session(tmp_path / "run") == (None, 0)
+        server.choose = lambda seen: answer("no")
+        run_wild("--resume=run", f"--model-url={server.url}", cwd=tmp_path)
+    assert (wild(tmp_path / "run")["missing"], session(tmp_path / "run")[1]) == (0, len(FEW.split(" or ")))
+
+
+def test_broken_cases_count_as_the_original_counts_them_and_not_in_the_clean_figure(tmp_path: Path) -> None:
+    text = load_sessions(ROOT / "bench_wild" / "mini" / "Wild-Tool-Bench.jsonl")[0].tasks[3].text
+
+    def choose(seen):
+        last = seen.body["messages"][-1]["content"]
+        return status(400) if text in str(last) else answer("no")
+
+    with FaultServer(choose=choose) as server:
+        words = ("--model=m", f"--model-url={server.url}", "-k", FEW, "--run-dir=run")
+        run_wild(*words, cwd=tmp_path, status=1)
+    figure = wild(tmp_path / "run")["metrics"]["Session"]
+    assert wild(tmp_path / "run")["broken"] == 1
+    assert (figure["n"], figure["n_clean"]) == (3, 2)
+
+
+def test_scoring_again_says_the_same(tmp_path: Path, folder: Path) -> None:
+    run_wild(f"--rescore={folder / 'part'}", "--run-dir=again", cwd=tmp_path)
+    assert wild(tmp_path / "again")["metrics"] == wild(folder / "part")["metrics"]
+    run_wild(f"--rescore={folder / 'all'}", "-k", "clarify", "--run-dir=less", cwd=tmp_path)
+    assert session(tmp_path / "less") == (None, 0)
+
+
+def test_a_comparison_counts_sessions_that_are_whole_in_both_runs(tmp_path: Path, folder: Path) -> None:
+    run_wild("--model=baseline", "-k", "wild_tool_bench_0 or clarify", "--run-dir=one", cwd=tmp_path)
+    for other, whole, value in ((folder / "part", 0, None), (folder / "all", 1, 100)):
+        part = compare([tmp_path / "one", other], tmp_path)["comparisons"][0]["tasks"]["wild"]
+        assert (part["whole"], part["figures"]["Session"]["b"]) == (whole, value)
+        assert part["figures"]["Task"]["b"] == 100
+    told = comparison([tmp_path / "one", folder / "part"], "text", tmp_path)
+    assert re.search(r"groups, of which none are whole", flat(told))
+
+
+def test_attempts_of_a_session_are_put_together_and_a_part_of_it_has_none(tmp_path: Path) -> None:
+    run_wild("--model=oracle", "--attempts=2", "--limit=2", "--run-dir=run", cwd=tmp_path)
+    assert session(tmp_path / "run") == (None, 0)
+    assert json.loads(json.dumps(wild(tmp_path / "run")["pass"]))["pass^k"]["2"]["n"] == 2

@@ -15,10 +15,9 @@ from types import SimpleNamespace
 import pytest
 from agentgauge_reports.comparison.compare import compare
 
-from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.vision_probe import NUMBER
-from agentgauge.run.vision import FILE, blind_roles
+from agentgauge.run.preflight import FILE, blind_roles
 from tests.mmau import records as made
 from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.plugin.project import Result, records, run_mmau, summary
@@ -160,11 +159,6 @@ def test_without_pictures_nothing_is_asked_for(data, blind, selection):
     assert not (data / "run" / "vision.json").exists()
 
 
-def test_collecting_asks_nothing(data, blind):
-    assert "k3" in run(data, blind, *ORACLE, "--collect-only", "-q").output
-    assert blind.asked == []
-
-
 def test_pictures_alone_leave_nothing_to_run(data, blind):
     result = run(data, blind, *ORACLE, "-k", "image", "--run-dir", "run", status=5)
     assert "which sees none (it replied" in " ".join(result.output.split())
@@ -210,14 +204,6 @@ def test_a_decision_that_is_not_there_is_not_made_up(tmp_path, content, problem)
     assert problem in str(refused.value)
 
 
-def test_shards_of_a_blind_model_make_its_run(data, blind):
-    run(data, blind, *ORACLE, "--run-dir", "whole")
-    for number in (1, 2):
-        run(data, blind, *ORACLE, f"--shard={number}/2", "--run-dir", f"shard{number}")
-    assert main(["merge", *(str(data / name) for name in ("merged", "shard1", "shard2"))]) == 0
-    assert summary(data / "merged")["tasks"] == summary(data / "whole")["tasks"]
-
-
 def test_runs_with_and_without_pictures_are_not_compared_on_figures_that_need_them(data, blind, seeing):
     run(data, seeing, *ORACLE, "--run-dir", "sees", name="other")
     gate = "--gate=mmau.ds_oracle.Accuracy no significant regression against sees"
@@ -228,10 +214,6 @@ def test_runs_with_and_without_pictures_are_not_compared_on_figures_that_need_th
     assert why in found["warnings"]
     shown = {name: (figure["a"], figure["b"]) for name, figure in found["tasks"]["mmau.ds_oracle"]["figures"].items()}
     assert (shown["Accuracy"], shown["Text"]) == ((None, None), (100, 100))
-
-
-def test_a_limit_that_leaves_nothing_out_is_not_mentioned_where_pictures_are_not_applicable(data, blind):
-    assert "--limit=3)" not in run(data, blind, *ORACLE, "--run-dir", "run", "--limit=3").output
 
 
 def test_the_model_that_is_shown_the_pictures_decides(data, blind, seeing):

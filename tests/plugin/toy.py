@@ -7,10 +7,9 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import Oracle, Presentation, PublishedRows
 from agentgauge.core.chat import ChatReply
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import MetricFormula
 from agentgauge.core.index import build_index, line_entries
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Sample, Score
 
 

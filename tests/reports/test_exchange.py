@@ -213,7 +213,7 @@ def test_a_damaged_case_is_told_and_the_others_are_written(tmp_path: Path) -> No
         stream.write(json.dumps(odd.to_json()) + "\n")
     files = writer("atif")(run, tmp_path / "out", unshown)
     assert [file.name for file in files] == ["s0-a1.json"]
-    assert "is damaged in line 2 (score.values.all is NaN and should be" in unshown.sentences("x")[0]
+    assert "is damaged in line 2 (score.values.all is NaN and must be" in unshown.sentences("x")[0]
 
 
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:

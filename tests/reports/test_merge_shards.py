@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from agentgauge_reports.merge import merge
 
-from agentgauge.cli.merge import main
+from agentgauge.cli.results import merge_shards as main
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
 from tests.model.fault_server import FaultServer

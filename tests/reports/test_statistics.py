@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.estimate import MetricFormula, Values, estimate, from_totals
-from agentgauge.core.intervals import freedom_of, student, wilson
+from agentgauge.core.estimate import MetricFormula, Values, estimate, freedom_of, from_totals, student, wilson
 from agentgauge.core.types import Score
 
 pytestmark = pytest.mark.slow

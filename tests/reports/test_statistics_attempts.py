@@ -12,11 +12,11 @@ from agentgauge_reports.leaderboard import task_notes
 from agentgauge_reports.pass_at_k import pass_all, pass_at, pass_at_k
 from agentgauge_reports.run import _combine, summarise
 
+from agentgauge.core.estimate import wilson
 from agentgauge.core.index import Index, Row
-from agentgauge.core.intervals import wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score, Usage
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from tests.plugin.toy import Toy, ToyData
 
 

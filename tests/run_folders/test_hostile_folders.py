@@ -22,11 +22,11 @@ from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 
 from agentgauge.cli.main import main
-from agentgauge.core import bounded
+from agentgauge.core import files
 from agentgauge.core.errors import UsageProblem
-from agentgauge.run.vision import reported_names
+from agentgauge.run.preflight import reported_names
 from agentgauge.store import RunFolder
-from agentgauge.store.folder_names import file_name
+from agentgauge.store.folder import file_name
 from agentgauge.store.jsonl import decoded
 from tests.run_folders.hostile import ESCAPES, change, rich, write
 
@@ -96,39 +96,39 @@ def test_what_lies_beside_the_records_may_be_odd(run, whole, capsys):
 
 DEEP = json.loads("[" * 50 + "]" * 50)
 BAD_JSON = [
-    ("run.json", b"[1]", "run.json cannot be read: it is a list and should be a valid dictionary"),
-    ("run.json", b"null", "run.json cannot be read: it is null and should be"),
+    ("run.json", b"[1]", "run.json cannot be read: it is a list and must be an object"),
+    ("run.json", b"null", "run.json cannot be read: it is null and must be"),
     ("run.json", b"{", "run.json cannot be read: it is not JSON: Expecting"),
     ("run.json", b'{"a": %s}' % (b"1" * 4_299), "it holds a number of 4299 digits"),
     ("summary.json", b"[" * 100_000, "summary.json cannot be read: it is nested too deep"),
     ("summary.json", b'{"a": "\xff"}', "summary.json cannot be read: it is not UTF-8 from byte 7 on"),
-    ("planned.json", b'[["t", "s", 0, "n"]]', "planned.json is not a plan of cases: 2 is 0 and should be"),
+    ("planned.json", b'[["t", "s", 0, "n"]]', "planned.json is not a plan of cases: 2 is 0 and must be"),
     ("records.jsonl", b"{}\n", "records.jsonl is damaged in line 1 (it has no task)"),
 ]
 BAD_VALUES = [
     ("summary.json", "x", DEEP, "it is nested deeper than 32 levels"),
-    ("summary.json", FIGURE, True, "Single-Tool.value is true and should be a valid number"),
-    ("summary.json", FIGURE, 1e308, "value is 1e+308 and should be less than or equal to"),
-    ("summary.json", FIGURE, 10**399, "should be a valid number"),
-    ("summary.json", "tasks/wild/passed", "4", 'wild.passed is "4" and should be a valid integer'),
+    ("summary.json", FIGURE, True, "Single-Tool.value is true and must be a number"),
+    ("summary.json", FIGURE, 1e308, "value is 1e+308 and must be 1e+15 or less"),
+    ("summary.json", FIGURE, 10**399, "must be a number"),
+    ("summary.json", "tasks/wild/passed", "4", 'wild.passed is "4" and must be an integer'),
     ("summary.json", "tasks/wild", {}, "summary.json cannot be read: it has no tasks.wild."),
     ("summary.json", "run/data", {}, "run.data has no mmau."),
-    ("summary.json", "usage/usd", float("inf"), "usage.usd is null and should be a valid number"),
-    ("run.json", "started", 1e15, "started is 1000000000000000.0 and should be less"),
-    ("run.json", "rescore", "a\0b", 'rescore is "a\\u0000b" and should be without NUL'),
-    ("run.json", "settings", None, "settings is null and should be a valid dictionary"),
-    ("run.json", "settings", [], "settings is a list and should be a valid dictionary"),
-    ("run.json", "settings/gates", [[]], "settings.gates.0 is a list and should be a valid string"),
-    ("run.json", "settings/batch", "yes", 'settings.batch is "yes" and should be a valid boolean'),
-    ("run.json", "settings/agent", {"name": "a", "text": 1}, "settings.agent.text is 1 and should be a valid string"),
+    ("summary.json", "usage/usd", float("inf"), "usage.usd is null and must be a number"),
+    ("run.json", "started", 1e15, "started is 1000000000000000.0 and must be"),
+    ("run.json", "rescore", "a\0b", 'rescore is "a\\u0000b" and must be without NUL'),
+    ("run.json", "settings", None, "settings is null and must be an object"),
+    ("run.json", "settings", [], "settings is a list and must be an object"),
+    ("run.json", "settings/gates", [[]], "settings.gates.0 is a list and must be a string"),
+    ("run.json", "settings/batch", "yes", 'settings.batch is "yes" and must be true or false'),
+    ("run.json", "settings/agent", {"name": "a", "text": 1}, "settings.agent.text is 1 and must be a string"),
 ]
 BAD_RECORDS = [
-    ({"finished": 1e308}, "finished is 1e+308 and should be less"),
-    ({"finished": float("nan")}, "finished is NaN and should be a finite number"),
-    ({"status": ["passed"]}, "status is a list and should be"),
-    ({"score": 3}, "score is 3 and should be"),
-    ({"task": "../../wild"}, 'task is "../../wild" and should be a name without a slash'),
-    ({"attempt": True}, "attempt is true and should be a valid integer"),
+    ({"finished": 1e308}, "finished is 1e+308 and must be"),
+    ({"finished": float("nan")}, "finished is NaN and must be a finite number"),
+    ({"status": ["passed"]}, "status is a list and must be"),
+    ({"score": 3}, "score is 3 and must be"),
+    ({"task": "../../wild"}, 'task is "../../wild" and must be a name without a slash'),
+    ({"attempt": True}, "attempt is true and must be an integer"),
 ]
 
 
@@ -154,9 +154,9 @@ SHOWN = b'{"models": {"": {"name": "m", "sees": %s, "why": ""}}, "pictures": {"g
 @pytest.mark.parametrize(
     ("file", "content", "sentence"),
     [
-        ("vision.json", b'{"models": 3}', "vision.json cannot be read: models is 3 and should be"),
-        ("vision.json", SHOWN % (b'"a"', b'""'), 'sees is "a" and should be'),
-        ("vision.json", SHOWN % (b"false", b'"judge"'), "should be an object whose models have the role 'judge'"),
+        ("vision.json", b'{"models": 3}', "vision.json cannot be read: models is 3 and must be"),
+        ("vision.json", SHOWN % (b'"a"', b'""'), 'sees is "a" and must be'),
+        ("vision.json", SHOWN % (b"false", b'"judge"'), "must be an object whose models have the role 'judge'"),
         ("models.json", b'{"": 3}', "models.json cannot be read: "),
     ],
 )
@@ -278,10 +278,10 @@ LINES = [b"1\n", b"x" * 50 + b"\n", b"2\n", b"y" * 50, b"\n", b"3\x85 4\n", b"z"
 
 
 def test_lines_have_a_bound(monkeypatch, tmp_path):
-    monkeypatch.setattr(bounded, "LONGEST", 20)
+    monkeypatch.setattr(files, "LONGEST", 20)
     (tmp_path / "lines").write_bytes(b"".join(LINES))
-    with bounded.open_plain(tmp_path / "lines") as stream:
-        found = [(line.number, line.start, line.size, line.is_whole, line.kept) for line in bounded.lines(stream)]
+    with files.open_plain(tmp_path / "lines") as stream:
+        found = [(line.number, line.start, line.size, line.is_whole, line.kept) for line in files.lines(stream)]
     assert found == [
         (1, 0, 2, True, b"1\n"),
         (2, 2, 51, True, None),
@@ -296,7 +296,7 @@ def test_a_long_line_takes_no_memory(run):
     file = run / "records.jsonl"
     size = file.stat().st_size
     with file.open("ab") as stream:
-        stream.truncate(size + 6 * bounded.LONGEST)
+        stream.truncate(size + 6 * files.LONGEST)
         stream.seek(0, 2)
         stream.write(b"\n")
     tracemalloc.start()
@@ -306,11 +306,11 @@ def test_a_long_line_takes_no_memory(run):
     tracemalloc.stop()
     assert count == 8
     assert "is damaged in line 9 (it is longer than 64 MB)" in problems[0]
-    assert peak < 3 * bounded.LONGEST
+    assert peak < 3 * files.LONGEST
 
 
 def test_a_compressed_transcript_is_bounded(run):
-    frame = zstandard.ZstdCompressor().compress(b" " * (bounded.LONGEST + 1))
+    frame = zstandard.ZstdCompressor().compress(b" " * (files.LONGEST + 1))
     record = json.loads((run / "records.jsonl").read_text().splitlines()[0])
     said = {key: value for key, value in record["transcript"].items() if key not in ("output", "events")}
     edited_record(run, 0, transcript={**said, "zstd": base64.b64encode(frame).decode()})

@@ -111,7 +111,7 @@ def use(name: str, folder: Path) -> Any:
 
 def served(tools: list[str], folder: Path) -> dict[str, str]:
     """The same by a tool server as runs start it: three processes on, with the few variables that tools get."""
-    from agentgauge.core.service_process import TOOL_TOKEN
+    from agentgauge.core.processes import TOOL_TOKEN
     from tool_impls.server.client import ToolServerBox
 
     gold = Path(sys.prefix, "lib", "gold", "claim.smt2")

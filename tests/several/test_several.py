@@ -19,9 +19,8 @@ from agentgauge.run.launch_settings import LAUNCH
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, Project, interrupt, python, records, run_gta, summary, without_times
+from tests.plugin.test_services import CASES, CONFTEST, SERVER, wait_for
 from tests.plugin.test_stopping import write
-from tests.plugin.test_tool_server import wait_for
-from tests.plugin.test_tool_servers import CASES, CONFTEST, SERVER
 from tests.several.conftest import SAMPLES, tables
 
 pytestmark = pytest.mark.e2e

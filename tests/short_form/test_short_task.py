@@ -1,4 +1,4 @@
-"""The task of a class with ``run`` and ``score``: what it makes of answers, and which mistakes are told at once."""
+"""Benchmarks in the short form: their samples, ids, and a run of one file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import pytest
 
 from agentgauge.core.capabilities import Oracle, PublishedRows, TaskOption
 from agentgauge.core.case import Case, CaseSettings
-from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
-from agentgauge.core.conversation import Conversation, ConversationCall
-from agentgauge.core.errors import UsageProblem
+from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, Conversation, ConversationCall, ToolCall
+from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.estimate import estimate
 from agentgauge.core.types import Sample, Score
+from agentgauge.short_form.sample_files import SampleFiles
 from agentgauge.short_form.task import ShortTask, short_task
+from tests.plugin.project import Project, Result, python, records, summary, without_times
+
+# -- The task of a class with ``run`` and ``score``: what it makes of answers, and which mistakes are told at once.
 
 
 class Sums:
@@ -364,3 +367,310 @@ def test_a_conversation_comes_back_as_it_was(data: str) -> None:
     task = short_task(Talks, "talks", data=data)
     task.score(sample(task), json.loads(json.dumps(run(task, ChatReply())[0])), "parity", "")
     assert seen == [said]
+
+
+# -- A benchmark of one file as its author runs it.
+
+
+SUMS = """
+from agentgauge import Score, benchmark
+
+
+@benchmark("sums", data="sums.jsonl", metrics={"Accuracy": "mean right"}, published="published.json", tags=["level"])
+class Sums:
+    async def run(self, case):
+        return await case.ask(case.sample["question"])
+
+    def score(self, sample, answer):
+        right = answer.text.strip() == sample["answer"]
+        return Score(right, {"right": right}, explanation=f"expected {sample['answer']}, got {answer.text}")
+
+    def oracle(self, sample):
+        return sample["answer"]
+"""
+SAMPLES = [
+    {"id": "one", "question": "What is 1 + 2?", "answer": "3", "level": "easy"},
+    {"id": "two", "question": "What is 20 + 22?", "answer": "42", "level": "hard"},
+]
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    folder = tmp_path_factory.mktemp("sums")
+    (folder / "sums.py").write_text(SUMS)
+    (folder / "sums.jsonl").write_text("\n".join(map(json.dumps, SAMPLES)))
+    (folder / "published.json").write_text('[{"model": "an abacus", "Accuracy": 97.5}]')
+    return Project(folder)
+
+
+def test_it_runs_is_resumed_and_scored_again(sums: Project) -> None:
+    # what speaks no dialect is the same in all of them
+    words = ("sums.py", "--model=oracle", "--dialect=react", "--run-dir=first", "-n", "2", "-k", "easy")
+    first = sums.run(*words, data="mini")
+    assert first.status == 0 and "sums: 1 planned · 1 passed" in first.output
+    done = sums.run("sums.py", "--model=oracle", "--run-dir=run", data="mini")
+    assert done.status == 0 and "sums: 2 cases, all data in" in done.output
+    assert sums.run("sums.py", "--resume=run", data="auto").status == 0
+    again = sums.run("sums.py", "--rescore=run", "--run-dir=again", "-n", "2", data="auto")
+    assert again.status == 0
+    tasks = [without_times(summary(sums.path / name)["tasks"]["sums"]) for name in ("run", "again")]
+    assert tasks[0] == tasks[1] and tasks[0]["metrics"]["Accuracy"]["value"] == 100
+    for words in (("report", "run", "--table", "md"), ("compare", "run", "again")):
+        shown = agentgauge("--tasks", "sums.py", *words, cwd=sums.path)
+        assert shown.status == 0 and "Accuracy" in shown.output, shown.output
+        untold = agentgauge(*words, cwd=sums.path)
+        assert untold.status == 4 and "agentgauge --tasks FILE COMMAND knows those of a file" in untold.output
+    tables = agentgauge("--tasks", "sums.py", "report", "run", "--format", "csv", "--output", "out", cwd=sums.path)
+    assert tables.status == 0 and "sums.Accuracy," in (sums.path / "out" / "metrics.csv").read_text(), tables.output
+    board = (sums.path / "run" / "leaderboard.md").read_text()
+    assert "| an abacus | 97.50 |" in board and "Not comparable" not in board
+
+
+def agentgauge(*words: str, cwd: Path) -> Result:
+    return python("-m", "agentgauge.cli.main", *words, cwd=cwd)
+
+
+def test_without_options_it_meets_the_baseline(sums: Project) -> None:
+    done = sums.run("sums.py", "--import-mode=importlib", data="mini")
+    assert done.status == 0
+    assert "sums.py::test_sums[two]" in done.output and "<-" not in done.output
+    assert "expected 42, got" in done.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "sentence"),
+    [
+        ("mean right", "right", 4, "ERROR: the metric Accuracy of sums is 'right'; accepted are 'mean VALUE'"),
+        ("from agentgauge", "import nowhere\nfrom agentgauge", 2, "No module named 'nowhere'"),
+        ("from agentgauge", "import pytest\npytest.importorskip('nowhere')\nfrom agentgauge", 5, "1 skipped"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(sums: Project, tmp_path: Path, old, new, status, sentence) -> None:
+    for file in sums.path.glob("*.json*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "sums.py").write_text(SUMS.replace(old, new))
+    done = Project(tmp_path).run("sums.py", "--model=oracle", data="mini")
+    assert done.status == status and sentence in done.output
+
+
+# -- Every sample that a benchmark has is planned, whatever its id is, or the id is refused in one sentence.
+
+
+SUMS_IDS = """
+from pathlib import Path
+from agentgauge import Score, benchmark
+
+@benchmark("sums", data="sums.{kind}")
+class Sums:
+    async def run(self, case):
+        case.folder.mkdir(parents=True)
+        Path(case.folder, "answer.txt").write_text(case.sample["answer"])
+        return await case.ask(case.sample["answer"])
+
+    def score(self, sample, answer):
+        return Score(answer.text == sample["answer"])
+
+    def oracle(self, sample):
+        return sample["answer"]
+"""
+ORACLE = ("-q", "sums.py", "--model=oracle")
+
+
+def write(folder: Path, *ids: str) -> None:
+    """A benchmark of one file; each sample has an answer of its own."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "sums.py").write_text(SUMS_IDS.format(kind="jsonl"))
+    (folder / "sums.jsonl").write_text(
+        "".join(json.dumps({"id": id, "answer": f"answer {number}"}) + "\n" for number, id in enumerate(ids))
+    )
+
+
+def outcomes(folder: Path) -> list[tuple[str, int, str]]:
+    return sorted((record["sample"], record["attempt"], record["status"]) for record in records(folder))
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "-n"])
+def test_attempts_of_samples_with_such_ids_are_all_planned(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    ids = ("x", "x#2", "x#2#2", "x#3")
+    write(pytester.path, *ids)
+    result = pytester.runpytest_subprocess(*ORACLE, "--attempts=3", "--run-dir=run", *workers)
+    assert result.ret == 0
+    assert outcomes(pytester.path / "run") == sorted((id, number, "passed") for id in ids for number in (1, 2, 3))
+    made = sorted(file.read_text() for file in (pytester.path / "run" / "files").rglob("answer.txt"))
+    assert made == sorted(f"answer {number}" for number in range(4) for _ in range(3))
+    (pytester.path / "run" / "records.jsonl").write_text("")
+    assert pytester.runpytest_subprocess(*ORACLE, "--resume=run").ret == 0
+    assert len(outcomes(pytester.path / "run")) == 12
+
+
+def test_a_test_function_gets_the_name_of_its_case(pytester: pytest.Pytester) -> None:
+    write(pytester.path, "x", "x#2")
+    (pytester.path / "conftest.py").write_text("import sums\n")
+    pytester.makepyfile(
+        """
+        from agentgauge.pytest_plugin import benchmark_task
+
+        @benchmark_task("sums")
+        def test_name(sample, outcome):
+            print("name", repr(sample))
+            outcome.check()
+        """
+    )
+    words = ("-p", "no:cacheprovider", "-s", "--model=oracle", "--attempts=2", "--import-mode=prepend")
+    result = pytester.runpytest_subprocess(*words, "test_a_test_function_gets_the_name_of_its_case.py")
+    names = [line.partition("name ")[2].rstrip(".") for line in result.outlines if "name '" in line]
+    assert result.ret == 0 and names == ["'x'", "'x#2'", "'x#2'", "'x#2#2'"]
+
+
+HALF = r"the id 'b\ud800c' cannot be written everywhere, because it holds half of a character"
+
+
+@pytest.mark.parametrize(
+    ("ids", "said", "data"),
+    [
+        (("a", "b\ud800c"), HALF, ()),
+        (("a", "b\ud800c"), HALF, ("--data=.",)),
+        (("a\0",), r"the id 'a\x00' cannot be written everywhere, because it holds a control character", ()),
+        (("a\nb",), r"the id 'a\nb' cannot be written everywhere, because it holds a control character", ()),
+        (("a\u2028b",), r"the id 'a\u2028b' cannot be written everywhere, because it holds a control character", ()),
+        (("a", ""), "sample 2 has the blank id ''; give it another", ()),
+        ((" ",), "sample 1 has the blank id ' '; give it another", ()),
+        (("a", "a"), "the id 'a' occurs twice; ids must be unique", ()),
+    ],
+    ids=["half of a character", "--data", "NUL", "line end", "line separator", "empty", "blank", "twice"],
+)
+def test_an_id_that_cannot_be_written_is_refused_in_one_sentence(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ids: tuple[str, ...], said: str, data: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("CI", raising=False)  # there pytest repeats whole sentences in its summary
+    write(pytester.path, *ids)
+    result = pytester.runpytest_subprocess(*ORACLE, "--run-dir=run", *data)
+    assert result.ret in (2, 4)
+    output = result.stdout.str() + result.stderr.str()
+    assert output.count(said) == 1
+    assert "Traceback" not in output and ".py:" not in output
+    assert not (pytester.path / "run" / "records.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_every_kind_of_file_is_checked(pytester: pytest.Pytester, kind: str) -> None:
+    write(pytester.path)
+    (pytester.path / "sums.py").write_text(SUMS_IDS.format(kind=kind))
+    text = {"json": '{"a\\nb": {"answer": "3"}}', "csv": 'id,answer\n"a\nb",3\n'}[kind]
+    (pytester.path / f"sums.{kind}").write_text(text)
+    result = pytester.runpytest_subprocess(*ORACLE)
+    assert result.ret == 2
+    assert rf"sums.{kind}: the id 'a\nb' cannot be written everywhere" in result.stdout.str()
+
+
+def test_long_ids_have_folders_of_their_own(pytester: pytest.Pytester) -> None:
+    ids = [f"{'é' * 400}{end}" for end in ("1", "2")] + ["../up", "..", "a/b", "a%2Fb", "é"]
+    write(pytester.path, *ids)
+    assert pytester.runpytest_subprocess(*ORACLE, "--run-dir=run").ret == 0
+    made = sorted(file.read_text() for file in (pytester.path / "run" / "files" / "sums").glob("*/answer.txt"))
+    assert made == sorted(f"answer {number}" for number in range(len(ids)))
+    (pytester.path / "run" / "records.jsonl").write_text("")
+    assert pytester.runpytest_subprocess(*ORACLE, "--resume=run").ret == 0
+    assert outcomes(pytester.path / "run") == sorted((id, 1, "passed") for id in ids)
+
+
+# -- Samples of JSON Lines, JSON and CSV, with gold apart.
+
+
+ROWS = [{"id": "a", "q": "één", "level": "easy"}, {"id": "b", "q": "two,\nlines", "level": "hard"}]
+
+
+def files(folder: Path, *names: str, gold: str = "", tags: tuple[str, ...] = (), id: str = "id") -> SampleFiles:
+    apart = folder / gold if gold else None
+    return SampleFiles("toy", [folder / name for name in names], gold=apart, tags=tags, id=id, whole=True)
+
+
+def loaded(source: SampleFiles, root: Path) -> dict[str, dict]:
+    index = source.index(root)
+    return {row.id: dict(source.load(index, row, "toy").payload) for row in index.rows}
+
+
+def lines(*rows: object) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.jsonl", lines(*ROWS)),
+        ("rows.json", json.dumps(ROWS, indent=2, ensure_ascii=False)),
+        ("rows.csv", 'id,q,level\na,één,easy\n\nb,"two,\nlines",hard\n'),
+        ("rows.csv", '\ufeffid,q,level\r\na,één,easy\r\nb,"two,\nlines",hard'),
+    ],
+)
+def test_each_kind_gives_the_same_samples(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_bytes(text.encode())
+    source = files(tmp_path, name, tags=("level",))
+    assert loaded(source, tmp_path) == {row["id"]: row for row in ROWS}
+    assert [row.tags for row in source.index(tmp_path).rows] == [("easy",), ("hard",)]
+    assert source.find(tmp_path.parent) is None and source.find(tmp_path) == tmp_path
+
+
+def test_a_cell_may_be_long_and_hold_any_sign(tmp_path: Path) -> None:
+    text = "x" * 140_000 + "\u2028\x0b\x85\r"
+    (tmp_path / "rows.csv").write_bytes(f'id,q\na,"{text}"\n'.encode())
+    assert loaded(files(tmp_path, "rows.csv"), tmp_path) == {"a": {"id": "a", "q": text}}
+
+
+def test_ids_are_keys_places_or_another_field(tmp_path: Path) -> None:
+    (tmp_path / "object.json").write_text('{"x": {"q": 1}, "y": {"q": 2, "id": "z"}}')
+    (tmp_path / "list.json").write_text('[{"q": 1, "name": 7}, {"q": 2, "name": 8}]')
+    assert list(loaded(files(tmp_path, "object.json"), tmp_path)) == ["x", "z"]
+    assert list(loaded(files(tmp_path, "list.json"), tmp_path)) == ["0", "1"]
+    assert list(loaded(files(tmp_path, "list.json", id="name"), tmp_path)) == ["7", "8"]
+
+
+def test_several_files_are_one_data_set_and_gold_is_a_field(tmp_path: Path) -> None:
+    (tmp_path / "first.jsonl").write_text(lines({"q": 1}, {"q": 2}))
+    (tmp_path / "more.jsonl").write_text(lines({"q": 3}))
+    (tmp_path / "gold.json").write_text('{"2": "three", "0": "one", "1": {"a": 2}}')
+    for _ in range(2):
+        found = loaded(files(tmp_path, "first.jsonl", "more.jsonl", gold="gold.json"), tmp_path)
+        assert [sample["gold"] for sample in found.values()] == ["one", {"a": 2}, "three"]
+        found["1"]["gold"].clear()  # a case of its own
+    (tmp_path / "gold.json").write_text('{"2": "drei", "0": "eins", "1": "zwei"}')
+    found = loaded(files(tmp_path, "first.jsonl", "more.jsonl", gold="gold.json"), tmp_path)
+    assert [sample["gold"] for sample in found.values()] == ["eins", "zwei", "drei"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.jsonl", "[1]\n", "toy: sample 1 is not an object with fields"),
+        ("a.jsonl", lines({"id": 1}, {"id": 1}), "the id '1' occurs twice"),
+        ("a.csv", "", "must begin with a line of column names"),
+        ("a.csv", "id,id\n", "must begin with a line of column names that differ"),
+        ("a.csv", "id,q\na\n", "is damaged after byte 5: a row has 1 instead of 2 cells"),
+        ("a.csv", "id,q\ra,b\rc,d\r", "has lines that end in a carriage return alone; save it with"),
+        ("a.json", '{"a": {"q": %s}}' % ("1" * 5000), "is damaged: it has a number of more than 4300 digits"),
+        ("a.json", '{"a": %s' % ("[" * 90_000), "is damaged: it is nested too deep"),
+        ("a.csv", 'id,q\na,"b\n', "is damaged after byte 5: unexpected end of data"),
+        ("a.jsonl", lines({"level": {"x": 1}}), "level is .*; a field of keywords has a text or a list of texts"),
+    ],
+)
+def test_damaged_data_is_told(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataProblem, match=sentence):
+        files(tmp_path, name, tags=("level",)).index(tmp_path)
+
+
+def test_gold_that_is_missing_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(lines({"id": "a"}, {"id": "b"}))
+    (tmp_path / "gold.jsonl").write_text(lines({"id": "a"}))
+    with pytest.raises(DataProblem, match=r"gold\.jsonl has no entry for the sample 'b'"):
+        files(tmp_path, "a.jsonl", gold="gold.jsonl").index(tmp_path)
+
+
+def test_files_of_two_kinds_and_elsewhere_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.jsonl", "b.json", "sub/c.jsonl"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(UsageProblem, match=r"are of several kinds \(.json, .jsonl\)"):
+        files(tmp_path, "a.jsonl", "b.json")
+    with pytest.raises(UsageProblem, match=r"must lie in .*sub or below"):
+        files(tmp_path, "sub/c.jsonl", "a.jsonl")

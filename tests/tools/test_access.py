@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agentgauge.core.errors import ToolFault, UsageProblem
-from agentgauge.core.service_process import TOOL_TOKEN, without_token
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from tests.tools.servers import threaded, web_server
 from tests.tools.test_server import make
 from tool_impls.server.access import Access

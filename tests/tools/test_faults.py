@@ -24,7 +24,7 @@ import aiohttp
 import pytest
 
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.protocol import encode_call

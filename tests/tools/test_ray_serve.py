@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from tests.ray_cluster import Cluster
 from tests.tools.ray_server import on_ray
 from tests.tools.test_faults import Running

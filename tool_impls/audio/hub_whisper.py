@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgauge.core.errors import ToolUnavailable
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from tool_impls import devices
 from tool_impls.base import first_line
 from tool_impls.batching import Batched

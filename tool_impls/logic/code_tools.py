@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge import sandbox
-from agentgauge.core.atomic_write import write_whole
 from agentgauge.core.errors import ToolError
+from agentgauge.core.files import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.sandbox.paths import package_folders
 from tool_impls import base

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.errors import ToolError
-from agentgauge.core.path_placeholders import with_placeholders
 from agentgauge.core.tools import FILE_TYPES, Parameter
 from tool_impls.naming import PICTURE
 

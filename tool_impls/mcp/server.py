@@ -11,8 +11,8 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
+from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import FILE_TYPES, ToolOutput
 from tool_impls.mcp.files import SampleFiles, mime_type, uri_of

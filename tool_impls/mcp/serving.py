@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from mcp.server.stdio import stdio_server
 
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from tool_impls.mcp.files import files_below
 from tool_impls.mcp.gateway import Gateway

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from tool_impls import base
 from tool_impls.options import Option
 from tool_impls.settings import ToolSettings

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
-from agentgauge.core.parsing import parse_json
 from agentgauge.core.pictures import fitted
+from agentgauge.core.text import parse_json
 from tool_impls import devices
 from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.batching import Batched

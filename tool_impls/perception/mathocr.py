@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.parsing import parse_json
 from agentgauge.core.pictures import fitted
+from agentgauge.core.text import parse_json
 from tool_impls import base
 from tool_impls.endpoints import png
 from tool_impls.options import Option

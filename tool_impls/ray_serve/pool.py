@@ -15,8 +15,8 @@ from ray import serve
 from ray.exceptions import RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
 
+from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.metadata import own_version
 from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_gpus
 from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
 from tool_impls.ray_serve.transfer import packed

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from agentgauge.core.metadata import own_version
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.announcement import own_version
+from agentgauge.core.files import OwnFolder
 from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import works

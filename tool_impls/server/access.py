@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 
 OPEN = frozenset({"/health", "/ready"})
 """Paths that need no token, for programs that watch the server. Host and Origin count there as well."""

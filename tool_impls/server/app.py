@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import given_listener
+from agentgauge.core.processes import given_listener
 from agentgauge.core.tools import Tool
 from tool_impls.base import DISABLED, works
 from tool_impls.server import protocol

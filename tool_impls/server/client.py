@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import redact, redact_file, redacted, register
-from agentgauge.core.service_process import TOOL_TOKEN, without_token
+from agentgauge.core.text import parse_json
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from tool_impls.naming import named_files, plain_name
 from tool_impls.server import protocol

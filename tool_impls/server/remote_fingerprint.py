@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.processes import TOOL_TOKEN, without_token
 from agentgauge.core.redaction import redacted, register
-from agentgauge.core.service_process import TOOL_TOKEN, without_token
+from agentgauge.core.text import parse_json
 from tool_impls.base import UNAVAILABLE
 from tool_impls.server.openapi import read_document
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import advice, write_whole
+from agentgauge.core.files import advice, write_whole
 from tool_impls.server.call import Answer
 
 LARGEST = 1 / 20  # of the folder's size, for one entry; and how much is written until the folder is measured again

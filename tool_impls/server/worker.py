@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from agentgauge.core.service_process import end_with_parent
+from agentgauge.core.processes import end_with_parent
 from tool_impls import batching
 from tool_impls.devices import loss
 from tool_impls.server.call import Answer, Call, ToolRunner, failure

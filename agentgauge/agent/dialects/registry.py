@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentgauge.agent.dialects.format import Format, Published
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 
 _FAMILIES = {
     "qwen": "dialects.templated.Qwen",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.content_filters import FILTERED, is_filter_error
+from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.batch.formats import (
     ONCE,
     BatchFormat,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
-from agentgauge.core.content_filters import FILTERED, is_filter_error
+from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
 from agentgauge.model.spec import ModelSpec

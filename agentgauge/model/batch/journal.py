@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from agentgauge.core.atomic_write import append_whole
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.files import append_whole
+from agentgauge.core.text import parse_json
 
 FILE = "batches.jsonl"
 CHECK = "check"

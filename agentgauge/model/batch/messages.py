@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.chat import completed
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.model.replay import THINKING_BLOCKS
 from agentgauge.model.wire import first
 

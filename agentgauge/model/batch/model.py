@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentgauge.core.atomic_write import DISK_FULL, RUN_FOLDER, is_disk_full, refusal
 from agentgauge.core.chat import ChatReply, ChatRequest
-from agentgauge.core.content_filters import FILTERED
 from agentgauge.core.errors import Fault, ModelFault
+from agentgauge.core.files import DISK_FULL, RUN_FOLDER, is_disk_full, refusal
+from agentgauge.core.reply_ends import FILTERED
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
 from agentgauge.model.batch.batch import Batch, Line

@@ -23,8 +23,7 @@ from typing import Any
 
 from agentgauge.core.chat import CaseKey, ChatReply, ToolCall
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import parse_json, refuse_extremes
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import parse_json, read_text, refuse_extremes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.chat import ChatRequest, Message
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.schemas import resolved, type_names
+from agentgauge.core.text import parse_json
+from agentgauge.core.tools import resolved, type_names
 
 _TICKED = re.compile(r"`([^`\n]*/[^`\n]*)`")
 _FILES_NOTE = re.compile(r"[^`]*(?:`[^`]*/[^`]*`(?:, )?)+")

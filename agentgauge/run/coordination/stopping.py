@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.files import write_whole
 
 MESSAGE = b"\nagentgauge: the run is ending, and its results are being written (kill -9 ends it at once)\n"
 

@@ -15,8 +15,8 @@ from agentgauge.core.types import Usage
 from agentgauge.model.prices import PACKAGE, ListedPrices
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import BYTES_PER_TOKEN
-from agentgauge.run.budget import Budget
 from agentgauge.run.costs.reserve import FILE, Reserve
+from agentgauge.run.gates import Budget
 from agentgauge.run.settings import Settings
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId

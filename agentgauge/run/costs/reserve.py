@@ -15,7 +15,7 @@ from typing import Any
 
 from agentgauge.core.types import Usage
 from agentgauge.model.shared_json import shared_json
-from agentgauge.run.budget import Budget
+from agentgauge.run.gates import Budget
 
 FILE = "budget"
 """In the run folder, or in the folder of several runs, while cases run with a budget of dollars or tokens."""

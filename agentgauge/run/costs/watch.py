@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentgauge.core.types import Usage
-from agentgauge.run.budget import Budget
 from agentgauge.run.costs.reserve import FILE, exhausted
+from agentgauge.run.gates import Budget
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, outlined, usage_of
-from agentgauge.store.record_tail import RecordTail
+from agentgauge.store.records import RecordTail
 
 
 class BudgetWatch:

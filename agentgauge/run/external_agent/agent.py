@@ -11,7 +11,7 @@ from pathlib import Path
 from agentgauge.core.capabilities import AgentAnswer, AgentTask, RealTools, ToolGateway
 from agentgauge.core.case import Case
 from agentgauge.core.errors import Fault
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact
 from agentgauge.core.task_registry import find_task
 from agentgauge.run.external_agent.answer import read_answer

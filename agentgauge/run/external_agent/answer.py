@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ToolCall
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.model.wire import clean_all
 from agentgauge.run.external_agent.deliveries import plain_file
 from agentgauge.sandbox import SandboxResult

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import redact_file
 
 FOLDER = "files"

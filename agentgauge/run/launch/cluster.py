@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import expanded_if_known
 from agentgauge.core.redaction import register
-from agentgauge.core.user_home import expanded_if_known
 
 LOCAL, AUTO = "local", "auto"
 PROBE_SECONDS = 3.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.service_process import TOOL_TOKEN
-from agentgauge.core.tool_devices import united, without_devices
+from agentgauge.core.processes import TOOL_TOKEN
+from agentgauge.core.tools import united, without_devices
 from agentgauge.run.case_runner import CaseRunner
 from agentgauge.run.launch.cluster import check_room, connect, disconnect, head
 from agentgauge.run.launch.remote_cases import RemoteCases

@@ -21,17 +21,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from agentgauge.core.announcement import own_version
+from agentgauge.core.files import OwnFolder
 from agentgauge.core.index import cache_folder
-from agentgauge.core.metadata import own_version
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.redaction import redact, register, register_environment
-from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.crashes import in_flight
 from agentgauge.run.launch_settings import LAUNCH, Assignment
 from agentgauge.store import RunFolder
-from agentgauge.store.record_merge import worker_files
-from agentgauge.store.record_tail import RecordTail
+from agentgauge.store.records import RecordTail, worker_files
 
 LOOK_SECONDS = 0.1
 """Seconds between two checks for new records."""

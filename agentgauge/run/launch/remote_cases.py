@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from agentgauge.core.atomic_write import cannot_write
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import cannot_write
 from agentgauge.core.types import Record
 from agentgauge.run.crashes import CAUSE, GUILTY
 from agentgauge.run.launch.node import ShardCommand, ShardSpec, unpack

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import without_logins
 from agentgauge.core.task_registry import find_task, known_options
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.data.find import data_folder
 from agentgauge.run.launch.node import ShardSpec, packed
 from agentgauge.run.launch_settings import Assignment, LaunchOptions

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 from agentgauge.core.capabilities import RealTools
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import PARENT
 from agentgauge.core.redaction import printed
-from agentgauge.core.service_process import PARENT
 from agentgauge.core.task_registry import find_task
 from agentgauge.run.run_services import tool_command
 from agentgauge.run.settings import Settings

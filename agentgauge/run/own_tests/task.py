@@ -9,10 +9,9 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import Presentation, kinds
 from agentgauge.core.case import Case
-from agentgauge.core.data_source import DataSource
 from agentgauge.core.estimate import MetricFormula, Values
 from agentgauge.core.index import Index, Row
-from agentgauge.core.task import Task
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.types import Json, Sample, Score, Scoring
 from agentgauge.store import RunFolder
 

@@ -19,18 +19,18 @@ from pathlib import Path
 from types import FrameType
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.processes import make_tool_token
 from agentgauge.core.types import Usage
 from agentgauge.model.rates import FILE as RATES
-from agentgauge.run.budget import Budget
 from agentgauge.run.coordination.stopping import MESSAGE, StopFile
 from agentgauge.run.costs.reserve import FILE as RESERVE
 from agentgauge.run.costs.reserve import exhausted, release
+from agentgauge.run.gates import Budget
 from agentgauge.run.launch_settings import Shared
 from agentgauge.run.progress import Live, RunLine
 from agentgauge.run.several.parent import LOGS, note_finished
 from agentgauge.run.several.screen import Screen
 from agentgauge.run.several.shared_services import SharedServices
-from agentgauge.run.tool_token import make_tool_token
 
 LOOK_SECONDS = 0.25
 """Seconds between two checks. A process that ends wakes the launcher at once."""

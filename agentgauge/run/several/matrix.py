@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem, did_you_mean
-from agentgauge.core.parsing import read_toml
+from agentgauge.core.text import read_toml
 from agentgauge.run.options import DEFAULT_BATCH, OPTIONS, PREFIX
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.run.several.parent import Member, RunGroup, named

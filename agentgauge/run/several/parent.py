@@ -12,7 +12,7 @@ from agentgauge.core.redaction import without_logins
 from agentgauge.run.options import OPTIONS
 from agentgauge.run.several.command_line import read_command_line
 from agentgauge.store import RunFolder
-from agentgauge.store.folder_names import file_name
+from agentgauge.store.folder import file_name
 
 FILE = "several.json"
 """In the folder: its members."""

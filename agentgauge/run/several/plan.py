@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from agentgauge.core.config import Config
 from agentgauge.model.presets import resolve
-from agentgauge.run.budget import Budget
 from agentgauge.run.costs.estimate import check_dollars
+from agentgauge.run.gates import Budget
 from agentgauge.run.options import DEFAULT_IN_FLIGHT, PREFIX
 from agentgauge.run.progress import Live
 from agentgauge.run.several.command_line import own_paths

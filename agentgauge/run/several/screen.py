@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.run.progress import PLAIN_SECONDS, fitted
 
 LIVE_SECONDS = 0.5

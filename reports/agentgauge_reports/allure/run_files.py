@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.bounded import open_plain, whole
 from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import open_plain, whole
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.allure.dashboard import executor, history_folder, title
 from agentgauge_reports.allure.steps import milliseconds

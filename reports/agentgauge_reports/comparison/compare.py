@@ -13,7 +13,7 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.tool_devices import cards_of, without_devices
+from agentgauge.core.tools import cards_of, without_devices
 from agentgauge_reports.comparison.conclusion import conclusion
 from agentgauge_reports.comparison.page import page
 from agentgauge_reports.comparison.paired import ALPHA, Effect, holm

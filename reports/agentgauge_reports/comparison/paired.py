@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from agentgauge.core.estimate import MetricFormula, Values
-from agentgauge.core.intervals import student
+from agentgauge.core.estimate import MetricFormula, Values, student
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.types import Record
-from agentgauge.store.folder_names import sample_name
+from agentgauge.store.folder import sample_name
 from agentgauge_reports.formats.conversation import Call, Message, conversation
 from agentgauge_reports.formats.gold import Gold
 from agentgauge_reports.formats.output import empty_folder, encoded, run_id

@@ -16,10 +16,9 @@ from tempfile import TemporaryFile
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from agentgauge.core.atomic_write import replacing
-from agentgauge.core.content_filters import is_filtered
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.reply_ends import is_cut
+from agentgauge.core.files import replacing
+from agentgauge.core.reply_ends import is_cut, is_filtered
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
 from agentgauge_reports.formats.conversation import Message, conversation, last_reply

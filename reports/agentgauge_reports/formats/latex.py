@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import advice
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import advice
 from agentgauge_reports.leaderboard import interval, number
 from agentgauge_reports.load import load_run
 from agentgauge_reports.notices import named

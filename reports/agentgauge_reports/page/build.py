@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import refuse_device, replacing
+from agentgauge.core.files import refuse_device, replacing
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge_reports.end_screen import meaning, of_benchmarks
 from agentgauge_reports.load import Run, load_run

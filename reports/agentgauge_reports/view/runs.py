@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from agentgauge.core.bounded import whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.files import whole
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 from agentgauge.core.web_server import answering
 from agentgauge_reports.comparison.compare import compare
 from agentgauge_reports.comparison.page import page as comparison_page

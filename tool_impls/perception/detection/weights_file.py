@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "shapes.pt"
 OPEN_CLASSES = (b"WorldModel", b"YOLOEModel")  # of ultralytics: names in the pickle of a checkpoint

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 from tool_impls.perception.detection.torchvision_ops import ready_torchvision
 
 QUIET = {

@@ -1,0 +1,194 @@
+"""Commands on finished runs besides their report: comparisons, merged shards, the browser's view, citations."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agentgauge.core.announcement import own_version
+from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.errors import UsageProblem, did_you_mean
+from agentgauge.core.files import advice
+from agentgauge.core.processes import CommandParser
+from agentgauge.core.task import Task
+from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.text import clean_json, show
+from agentgauge.core.web_server import bind, served
+
+# -- ``agentgauge cite``: BibTeX of AgentGauge and of the benchmarks.
+
+
+OWN = """\
+@software{{agentgauge,
+  title = {{{{AgentGauge}}}},
+  author = {{{{The AgentGauge developers}}}},
+  version = {{{version}}},
+}}"""
+"""A template for ``str.format``, so BibTeX's braces are doubled."""
+
+
+def cite(argv: Sequence[str]) -> int:
+    parser = CommandParser(
+        prog="agentgauge cite",
+        description="Write BibTeX entries: of AgentGauge, and of the papers of the benchmarks that are named.",
+        epilog="example: agentgauge cite wild gta_workflow > benchmarks.bib",
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a task, such as gta_atomic.e2e, or a benchmark, such as gta_atomic or 'Apple MMAU' (default: all)",
+    )
+    entries, without = citations(parser.parse_args(argv).names)
+    print("\n\n".join(entries))
+    for name in without:
+        print(f"agentgauge: {name} announces no citation", file=sys.stderr)
+    return 0
+
+
+def citations(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The entries, AgentGauge's first, without repetitions; and the named benchmarks without a citation. Raises
+    UsageProblem for a name that no task or benchmark has."""
+    tasks = known_tasks()
+    known = _benchmarks(tasks)
+    found, without = [OWN.format(version=own_version())], []
+    for name in names:
+        if name.casefold() not in known:
+            raise UsageProblem(
+                f"there is no task or benchmark {name!r}{did_you_mean(name, known)}; known are"
+                f" {', '.join(sorted({presentation_of(task).benchmark for task in tasks.values()}))} and their tasks"
+            )
+    for task in [task for name in names for task in known[name.casefold()]] or tasks.values():
+        shown = presentation_of(task)
+        found += [shown.citation] if shown.citation else []
+        without += [shown.benchmark] if names and not shown.citation else []
+    return list(dict.fromkeys(found)), list(dict.fromkeys(without))
+
+
+def _benchmarks(tasks: Mapping[str, Task]) -> dict[str, list[Task]]:
+    """Task, benchmark, or what the names of its tasks begin with, in lower case → the tasks."""
+    found: dict[str, list[Task]] = {}
+    for name, task in tasks.items():
+        for called in {each.casefold() for each in (name, name.partition(".")[0], presentation_of(task).benchmark)}:
+            found.setdefault(called, []).append(task)
+    return found
+
+
+# -- ``agentgauge compare``: what differs between runs, and whether that is noise.
+
+
+def compare(argv: Sequence[str]) -> int:
+    from agentgauge_reports.comparison.compare import comparison
+
+    parser = CommandParser(
+        prog="agentgauge compare",
+        description="Compare runs with the first one, on the samples that both finished: differences with intervals,"
+        " significance tests corrected for multiple comparisons, the smallest difference that would have been found,"
+        " samples whose outcome changed, and what else differs besides the model.",
+        epilog="example: agentgauge compare runs/before runs/after --format html --output comparison.html",
+    )
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="RUN",
+        help="folders of two runs or more; the others are compared with the first",
+    )
+    formats = ("text", "json", "markdown", "html")
+    parser.add_argument("--format", choices=formats, default="text", help="form of the comparison (default: text)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write to (default: the screen)")
+    options = parser.parse_args(argv)
+    target: Path | None = options.output
+    written = comparison(options.folders, options.format, target.parent if target else Path())
+    is_json = options.format == "json"
+    if target is None:
+        show(written, is_json=is_json)
+        return 0
+    try:
+        text = clean_json(written) if is_json else written
+        target.write_text(text, encoding="utf-8", errors="replace")  # a model may write lone surrogates
+    except OSError as error:
+        do = advice(error) or "name a file in a folder that exists"
+        raise UsageProblem(f"--output {target} cannot be written ({error.strerror}); {do}") from None
+    show(target)
+    return 0
+
+
+# -- ``agentgauge merge``: puts shards of one run together.
+
+
+def merge_shards(argv: Sequence[str]) -> int:
+    from agentgauge_reports.merge import merge
+
+    parser = CommandParser(
+        prog="agentgauge merge",
+        description="Merge the shards of one run. The new folder holds the same records as a run without shards.",
+        epilog="example: agentgauge merge runs/whole runs/shard-1 runs/shard-2 (after pytest --shard=1/2, --shard=2/2)",
+    )
+    parser.add_argument("out", type=Path, metavar="OUT", help="folder to write, new or empty")
+    parser.add_argument("folders", type=Path, nargs="+", metavar="RUN", help="folders of the shards")
+    parser.add_argument("--data", metavar="DIR", help="data set that the runs used (default: its recorded folder)")
+    options = parser.parse_args(argv)
+    summary = merge(options.folders, options.out, options.data)
+    count = {word: sum(task[word] for task in summary["tasks"].values()) for word in ("planned", "missing", "broken")}
+    runs = "1 run" if len(options.folders) == 1 else f"{len(options.folders)} runs"
+    print(f"{options.out}: {count['planned']} {'case' if count['planned'] == 1 else 'cases'} of {runs}")
+    if lacking := ", ".join(f"{count[word]} {word}" for word in ("missing", "broken") if count[word]):
+        print(f"{lacking}: run them with pytest --resume={options.out}")
+    return 0
+
+
+# -- ``agentgauge view``: a folder of runs in a browser, running ones live.
+
+
+def view(argv: Sequence[str]) -> int:
+    parser = CommandParser(
+        prog="agentgauge view",
+        description="Serve a folder of runs to a browser on this machine: figures over time, comparisons of runs, live"
+        " progress of running runs, and report pages of finished runs. The folder is only read."
+        " Ctrl-C ends the server.",
+        epilog="example: agentgauge view runs --port 8765; from elsewhere first: ssh -L 8765:localhost:8765 MACHINE",
+    )
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path("runs"), metavar="RUNS", help="folder of runs (default: runs)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: a free one)")
+    options = parser.parse_args(argv)
+    if not 0 <= options.port <= 65535:
+        raise UsageProblem(f"--port {options.port} is not a port; give a number up to 65535, or leave it out")
+    asyncio.run(_serve(options.folder, options.port))
+    return 0
+
+
+async def _serve(folder: Path, port: int) -> None:
+    from agentgauge_reports.view.server import Viewer
+
+    viewer = Viewer(folder)
+    ended = asyncio.Event()
+    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end() -> None:
+        ended.set()
+        for number in signals:  # a second one ends the process at once
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, end)
+    try:
+        try:
+            sockets = bind("127.0.0.1", port)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise UsageProblem(f"--port {port} cannot be used ({reason}); give another, or leave --port out") from None
+        async with served(viewer.app(), sockets, shutdown_seconds=2.0) as port:
+            count = len(viewer.runs.names())
+            print(f"http://localhost:{port}/?token={viewer.access.token}")
+            runs = f"{count} {'run' if count == 1 else 'runs'}"
+            print(f"{runs} in {folder}; only this machine can connect; Ctrl-C ends the server", flush=True)
+            await ended.wait()
+    finally:
+        viewer.close()

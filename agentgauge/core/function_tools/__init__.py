@@ -1,1 +1,0 @@
-"""Typed Python functions as tools that a model may call."""

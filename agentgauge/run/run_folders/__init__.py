@@ -1,1 +1,0 @@
-"""How a run comes to the folder that it writes."""
