@@ -43,7 +43,6 @@ SETTINGS = f"""
 [tools]
 basic = true
 missing = "disable"
-cache_mb = 0
 
 [tools.GoogleSearch]
 folder = "{ROOT / "bench_gta" / "atomic" / "mini" / "search"}"

@@ -29,9 +29,9 @@ OURS, SERVE = "ours", "Ray Serve"
 
 @pytest.fixture(scope="module")
 def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Both servers: with two processes or replicas for light tools, and without kept results."""
+    """Both servers: with two processes or replicas for light tools."""
     folder = tmp_path_factory.mktemp("tools")
-    (folder / "tools.toml").write_text("[tools]\ncache_mb = 0\nreplicas = 2\n")
+    (folder / "tools.toml").write_text("[tools]\nreplicas = 2\n")
     arguments = ("--settings", str(folder / "tools.toml"), *TOOLS)
     with serving(folder, *arguments) as ours, serving(folder, *arguments, "--ray", "local") as serve:
         yield {OURS: ours, SERVE: serve}

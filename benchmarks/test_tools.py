@@ -41,7 +41,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[str]:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a server that keeps no results."""
     folder = tmp_path_factory.mktemp("tools")
-    (folder / "off.toml").write_text("[tools]\ncache_mb = 0\n")
+    (folder / "off.toml").write_text("[tools]\n")
     with serving(folder, "--settings", str(folder / "off.toml")) as address:
         yield address
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -35,23 +33,6 @@ def fingerprints(
     where = {name: {"device": device} for name, device in (devices or {}).items()}
     states = check(settings, names)
     return {name: _fingerprint(name, state, settings) | where.get(name, {}) for name, state in states.items()}
-
-
-def result_identity(settings: ToolSettings, name: str, place: str) -> str:
-    """Everything besides the arguments of a call that determines a pure tool's results, as one text.
-
-    It has more than a fingerprint: also the code of AgentGauge and of the tool's own package, all packages that are
-    installed (a tool names only some of those that it uses), the interpreter, and ``place``: the cards that its model
-    may run on, empty without a model. Raises OSError if weights or code cannot be read.
-    """
-    kind = TOOLS[name]
-    classes = [base for base in kind.__mro__ if issubclass(base, BenchTool)]  # other bases are of installed packages
-    tops = {"agentgauge", *(base.__module__.partition(".")[0] for base in classes)}
-    modules = [sys.modules[top] for top in sorted(tops)]
-    code = [Path(path) for module in modules for path in getattr(module, "__path__", None) or [module.__file__ or ""]]
-    installed = {found.name for folder in map(Path, sys.path) for found in folder.glob("*-info")}
-    stated = _stated(name, kind.state(settings), settings)
-    return json.dumps([stated, _remembered(tuple(code)), sorted(installed), sys.version, platform.machine(), place])
 
 
 def look_up_packages() -> None:

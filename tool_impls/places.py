@@ -74,12 +74,6 @@ def shown(found: Places, there: Sequence[Gpu]) -> dict[str, str]:
     return {name: ", ".join(cards.get(device, device) for device in devices) for name, devices in found.items()}
 
 
-def cards(devices: Iterable[str], there: Sequence[Gpu]) -> str:
-    """What determines the last digits of a model's results: the kinds of its devices, without their numbers."""
-    known = {gpu.device: f"{kind(gpu.device)} ({gpu.card})" for gpu in there}
-    return ", ".join(sorted({known.get(device, kind(device)) for device in devices}))
-
-
 def shown_here(settings: ToolSettings, tools: Iterable[str]) -> dict[str, str]:
     """By tool with a model where it runs on this machine. Raises UsageProblem as ``places``."""
     kinds = with_models(settings, tools)

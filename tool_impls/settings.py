@@ -25,13 +25,10 @@ from typing import Any
 
 from tool_impls.options import Option
 
-CACHE_MB = 1000
-
 TOP = (
     Option("basic", "bool", False, "allow the plain stand-ins of tools that would need a model"),
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
     Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas"),
-    Option("cache_mb", "int", CACHE_MB, "megabytes of results of pure tools kept for equal calls; 0: none", least=0),
     Option("replicas", "range", None, "replicas on Ray Serve that the light tools share", least=1),
 )
 
@@ -44,7 +41,6 @@ class ToolSettings:
     missing: str = "refuse"
     disable: frozenset[str] = frozenset()
     devices: str = "auto"
-    cache_mb: int = CACHE_MB
     replicas: tuple[int, int] | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity

@@ -19,7 +19,6 @@ SETTINGS = """
 [tools]
 basic = true
 missing = "disable"
-cache_mb = 0
 devices = "{device}"
 
 [tools.detection]

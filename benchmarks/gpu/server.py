@@ -32,7 +32,7 @@ def measure(folder: Path, device: str, small: bool, notes: Notes) -> None:
     files = _prepared(folder, not small)
     tables = "".join(_table(*item) for subject, _ in files.values() for item in subject.tables(BATCH).items())
     settings = folder / "server" / "settings.toml"
-    settings.write_text(f'[tools]\ncache_mb = 0\ndevices = "{device}"\n{tables}')
+    settings.write_text(f'[tools]\ndevices = "{device}"\n{tables}')
     used = _gpu_memory(device) if kind(device) != CPU else None
     arguments = ("--settings", str(settings), "--tools", ",".join(files), "--preload")
     start = time.perf_counter()

@@ -152,12 +152,6 @@ def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(mon
     assert sum(offline for _, _, offline in listed) >= 27
 
 
-def test_every_tool_is_listed_with_whether_its_results_are_kept() -> None:
-    table = [(row[0].split(", "), row[1]) for row in rows(text("docs/tools.md"), "tools", "kept", "why")]
-    listed = {_plain(name): kept == "yes" for names, kept in table for name in names}
-    assert listed == {name: kind.pure for name, kind in OURS_OF_TOOLS.items()}
-
-
 def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) -> None:
     tables = [tomllib.loads(found) for found in blocks(text("docs/tools.md"), "toml")]
     written = [table["tools"] for table in tables if "project" not in table]

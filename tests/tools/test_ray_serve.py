@@ -33,7 +33,6 @@ NOWHERE = "/weights/on/no/machine"
 SETTINGS = f"""
 [tools]
 replicas = 2
-cache_mb = 0
 
 [tools.vision]
 weights = "{NOWHERE}"

@@ -192,7 +192,6 @@ def _execution(
         slots,
         states,
         lambda: {name: found for pool in homes for name, found in pool.ask("fingerprints").items()},
-        lambda name: str(pools[name].ask("identity", name)),
     )
 
 

@@ -20,8 +20,8 @@ from tool_impls import registry
 from tool_impls.availability import check
 from tool_impls.base import works
 from tool_impls.devices import AUTO, CPU, kind, seen
-from tool_impls.fingerprint import fingerprints, result_identity
-from tool_impls.places import cards, places, shown, with_models
+from tool_impls.fingerprint import fingerprints
+from tool_impls.places import places, shown, with_models
 from tool_impls.ray_serve.transfer import SentCall, unpacked
 from tool_impls.server.call import Answer
 from tool_impls.server.worker import WorkerSpec
@@ -107,11 +107,6 @@ class Replica:
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
         devices = shown(self._places, self._there)
         return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools, devices)
-
-    async def identity(self, name: str) -> str:
-        """Everything on this node that determines the results of a pure tool, besides a call's arguments."""
-        place = cards(self._places.get(name, ()), self._there)
-        return await asyncio.to_thread(result_identity, self._plan.settings, name, place)
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. If the server was killed, this deletes its tools from the cluster."""

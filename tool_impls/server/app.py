@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from tool_impls.server.execution import Pool
-    from tool_impls.server.result_cache import ResultCache
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -53,8 +52,7 @@ REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, an
 class ToolQueue:
     """The queue of one tool's calls: it refuses calls, lets them wait, or passes them to the worker pool.
 
-    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run. ``cache``: of the
-    results, for a pure tool.
+    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run.
     """
 
     def __init__(
@@ -66,13 +64,11 @@ class ToolQueue:
         slots: int,
         limit: int,
         seconds: float,
-        cache: ResultCache | None = None,
     ) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # waiting and running calls
         self.running = 0
         self._seconds = seconds
-        self._cache = cache
         self._slots = asyncio.Semaphore(slots)
 
     @property
@@ -98,22 +94,18 @@ class ToolQueue:
 
     async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
         """The answer; None if ``wanted`` is false when a slot becomes free."""
-        work = partial(self._work, call, wanted)
         self.calls += 1
         try:
-            return await (self._cache.answer(self.tool, call, work) if self._cache else work())
+            async with self._slots:
+                if not wanted():
+                    return None
+                self.running += 1
+                try:
+                    return await self.pool.run(call, self._seconds)
+                finally:
+                    self.running -= 1
         finally:
             self.calls -= 1
-
-    async def _work(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
-        async with self._slots:
-            if not wanted():
-                return None
-            self.running += 1
-            try:
-                return await self.pool.run(call, self._seconds)
-            finally:
-                self.running -= 1
 
 
 class ToolServer:
@@ -277,8 +269,6 @@ def _send(answer: Answer) -> web.Response:
     headers = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else {}
     if answer.note:
         headers[protocol.NOTE_HEADER] = quote(answer.note, safe=" ")
-    if answer.cached:
-        headers[protocol.CACHED_HEADER] = f"{answer.seconds:.6f}"
     kind = protocol.RAW if answer.raw else "application/json"
     status, reason = answer.status, REASONS.get(answer.status)
     return web.Response(body=answer.body, status=status, reason=reason, content_type=kind, headers=headers)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +33,6 @@ class Answer:
     body: bytes  # its JSON, or a file if ``raw``
     names: tuple[str | None, ...] = ()  # of its files, None for other outputs
     raw: bool = False
-    seconds: float = 0.0  # that the tool worked
-    cached: bool = False  # the answer of an earlier call, whose seconds these are
     note: str = ""  # a sentence for the model, beside the result
 
 
@@ -86,7 +83,6 @@ class ToolRunner:
             return self._answer(tool, call)
 
     def _answer(self, tool: BenchTool, call: Call) -> Answer:
-        start = time.monotonic()
         try:
             files = {path: Path(stored) for path, stored in call.files.items()}
             values = media.open_inputs(tool.meta, call.values, files, self._root)
@@ -99,7 +95,7 @@ class ToolRunner:
             body = (
                 media.content(tool.meta.outputs[0], result) if raw else encode(media.encode_results(tool.meta, result))
             )
-            return Answer(200, body, names, raw, time.monotonic() - start, note=note)
+            return Answer(200, body, names, raw, note)
         except Exception as error:
             if is_lost(error):
                 raise

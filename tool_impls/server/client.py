@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import math
 import os
 import re
 import secrets
@@ -88,11 +87,10 @@ class ToolServerBox:
         try:
             results = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
             names = _names(headers.get(protocol.NAMES_HEADER, ""), len(results))
-            cached = _seconds(headers.get(protocol.CACHED_HEADER))
             outputs = zip(remote.tool.outputs, results, names, strict=True)
-            made = [_output(output, result, folder, name, cached) for output, result, name in outputs]
+            made = [_output(output, result, folder, name) for output, result, name in outputs]
             note = redact(unquote(headers.get(protocol.NOTE_HEADER, "")))
-            return (*made, ToolOutput("text", note, cached)) if note else tuple(made)
+            return (*made, ToolOutput("text", note)) if note else tuple(made)
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
 
@@ -214,22 +212,11 @@ def _names(header: str, count: int) -> list[str | None]:
     raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were expected")
 
 
-def _seconds(header: str | None) -> float | None:
-    """Those that the tool worked, where its server has kept the answer of an earlier call."""
-    try:
-        seconds = None if header is None else float(header)
-    except ValueError:
-        seconds = math.nan
-    if seconds is None or 0 <= seconds < math.inf:
-        return seconds
-    raise ProtocolError(f"it says {str(header)[:80]!r} where the seconds of an earlier call were expected")
-
-
-def _output(output: Parameter, value: Any, folder: Path, name: str | None, cached: float | None) -> ToolOutput:
+def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
         if isinstance(value, bytes):
             raise ProtocolError("it answered with a file where text was expected")
-        return ToolOutput("text", value if isinstance(value, str) else str(value), cached)
+        return ToolOutput("text", value if isinstance(value, str) else str(value))
     data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
@@ -238,7 +225,7 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None, cache
     folder = folder.resolve() / _clean(category)
     folder.mkdir(parents=True, exist_ok=True)
     path = _write(folder, _candidates(folder, name, _clean(kind or "bin")), data)
-    return ToolOutput(output.type, str(path), cached)  # type: ignore[arg-type]
+    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
 
 
 def _clean(word: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from tool_impls.availability import check
 from tool_impls.base import BenchTool
 from tool_impls.devices import CPU, Gpu, names, seen
-from tool_impls.fingerprint import fingerprints, result_identity
-from tool_impls.places import Places, asks_for_gpu, cards, places, shown, with_models
+from tool_impls.fingerprint import fingerprints
+from tool_impls.places import Places, asks_for_gpu, places, shown, with_models
 from tool_impls.server.call import Answer, Call
 from tool_impls.server.device_pool import DevicePool
 from tool_impls.server.metrics import Metrics
@@ -61,14 +61,12 @@ class ExecutionRequest:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """By tool: its pool, the calls that it takes at a time, and its state. ``fingerprints``: what ``/tools`` shows;
-    ``identity``: everything that determines a tool's results besides a call's arguments. Both may read whole
-    weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
+    it may read whole weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
 
     pools: Mapping[str, Pool]
     slots: Mapping[str, int]
     states: Mapping[str, str]
     fingerprints: Callable[[], Mapping[str, Any]]
-    identity: Callable[[str], str]
     devices: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -123,6 +121,5 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         slots,
         check(settings, kinds),
         lambda: fingerprints(settings, list(kinds), shown(found(), there())),
-        lambda name: result_identity(settings, name, cards(found()[name], there()) if name in heavy else ""),
         {} if later else shown(found(), there()),
     )

@@ -31,12 +31,6 @@ class Metrics:
         self._device = Gauge(
             "agentgauge_tool_device", "1 where the model of a tool runs.", labelnames=["tool", "device"], **own
         )
-        self._cache = Counter(
-            "agentgauge_tool_cache",
-            "Calls of pure tools: hit, if their result was kept, or miss.",
-            labelnames=["tool", "found"],
-            **own,
-        )
         batches = Histogram("agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, **own)
         restarts = Counter("agentgauge_process_restarts", "Worker processes that ended and were replaced.", **own)
         self.batch, self.restarted = batches.observe, restarts.inc
@@ -57,10 +51,6 @@ class Metrics:
         if status != 200:
             self._errors.labels(tool).inc()
         self._seconds.labels(tool).observe(seconds)
-
-    def looked_up(self, tool: str, found: str) -> None:
-        """``found``: hit or miss."""
-        self._cache.labels(tool, found).inc()
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

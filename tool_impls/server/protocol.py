@@ -31,9 +31,6 @@ RAW = "application/octet-stream"
 NAMES_HEADER = "X-AgentGauge-Names"
 """Header of an answer with the base names of its files: a JSON list, one entry an output, null for other outputs."""
 
-CACHED_HEADER = "X-AgentGauge-Cached"
-"""Header of an answer that is that of an earlier, equal call: the seconds that the tool worked then."""
-
 NOTE_HEADER = "X-AgentGauge-Note"
 """Header of an answer with a sentence for the model, percent-encoded."""
 

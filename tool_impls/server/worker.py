@@ -113,7 +113,7 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
     with suppress(IndexError):  # another thread may have been quicker
         while True:
             sizes.append(batching.SIZES.popleft())
-    head = {"status": answer.status, "names": answer.names, "raw": answer.raw, "seconds": answer.seconds}
+    head = {"status": answer.status, "names": answer.names, "raw": answer.raw}
     channel.send({"id": number, "batches": sizes, **head, "note": answer.note}, answer.body)
 
 

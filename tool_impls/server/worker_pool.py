@@ -225,8 +225,7 @@ class _Process:
             pending.begun = True
             pending.on_begun()
         else:
-            names, note = tuple(head["names"]), head["note"]
-            answer = Answer(head["status"], body, names, head["raw"], head["seconds"], note=note)
+            answer = Answer(head["status"], body, tuple(head["names"]), head["raw"], head["note"])
             pending.answer.set_result(answer)
 
 
