@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.errors import UsageProblem
 from bench_gta.similarity import Similarity, cosine, load_model, loads_model, similarity
 from tool_impls import devices
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 DEVICE_VARIABLE = "AGENTGAUGE_SIMILARITY_DEVICE"
 """Environment variable with the device of the similarity server: ``auto``, which is preset, ``cpu`` or ``cuda:N``."""

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Attach, Parameter, Tool
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 Category = Literal["perception", "operation", "logic", "creativity"]
 """Fixed by the released evaluators (GTA spec 5.6)."""

@@ -33,7 +33,7 @@ class Vision(ToolSubject):
         weights.vision(self.folder / "weights", self.full)
 
     def kind(self) -> type[BenchTool]:
-        from tool_impls.perception.describe import ImageDescription
+        from tool_impls.perception.vision import ImageDescription
 
         return ImageDescription
 

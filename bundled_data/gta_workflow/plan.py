@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.tools import FILE_TYPES, Tool
+from tool_impls.arguments import named_files
 from tool_impls.base import BenchTool
-from tool_impls.naming import named_files
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS
-from tool_impls.server import media
+from tool_impls.server import calls
 from tool_impls.settings import ToolSettings
 
 NAMES = tuple(kind.meta.name for kind in (*GTA_ATOMIC, *GTA_WORKFLOW) if kind.meta.name != "TextToBbox")
@@ -52,7 +52,7 @@ class Bench:
                 values[str(parameter.name)] = files.get(value, self.folder / value)
             elif value is not None:
                 named |= {path: files.get(path, self.folder / path) for path in named_files(parameter, str(value))}
-        return self._ready[name].apply(scratch, **media.open_inputs(meta, values, named))
+        return self._ready[name].apply(scratch, **calls.open_inputs(meta, values, named))
 
 
 class Plan:

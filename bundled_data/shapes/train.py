@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from bundled_data.shapes.draw import KINDS, draw
-from tool_impls.perception.detection.yolo_env import load_ultralytics
+from tool_impls.perception.detection.yolo import load_ultralytics
 
 SIDE = 224  # pixels of the squares that it is trained on
 SEEN = 384  # of those that it works on; training shapes are drawn larger, so that shapes have as many pixels in both

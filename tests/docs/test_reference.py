@@ -25,9 +25,9 @@ from tool_impls.availability import check
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
 from tool_impls.registry import OURS as OURS_OF_TOOLS
+from tool_impls.registry import parse
 from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings
-from tool_impls.settings_file import parse
 
 OPTIONS_PAGE = text("docs/options.md")
 PYTESTS_OWN = {

@@ -12,8 +12,7 @@ from mcp import MCPError
 
 from tests.mcp.sessions import FLIP, PICTURE, Sample, connected, started, texts
 from tool_impls.mcp import server
-from tool_impls.mcp.files import files_below
-from tool_impls.mcp.session import OpenSession, Session, input_schema
+from tool_impls.mcp.session import OpenSession, Session, files_below, input_schema
 
 MODES = ("auto", "legacy")  # the protocol of 2026 and the one with a handshake
 

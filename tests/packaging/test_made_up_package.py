@@ -22,7 +22,7 @@ from tests.made_up import install
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import PYTEST, ROOT, WILD, Project, records, summary
 from tool_impls.functions import tool
-from tool_impls.installed import installed_tools
+from tool_impls.registry import installed_tools
 from tool_impls.settings import ToolSettings
 
 FUNCTIONS = block(text("docs/tools.md"), "def CountWords")

@@ -11,8 +11,8 @@ import pytest
 
 from agentgauge.core.tools import Parameter, Tool
 from tool_impls.base import BenchTool
-from tool_impls.batching import Batched
-from tool_impls.server.call import Call, ToolRunner
+from tool_impls.devices import Batched
+from tool_impls.server.calls import QueuedCall, ToolRunner
 from tool_impls.settings import ToolSettings
 
 
@@ -103,7 +103,8 @@ def test_calls_wait_for_their_turn_before_their_time_runs(device: str, most: int
     begun: list[int] = []
     with ThreadPoolExecutor(2) as pool:
         calls = [
-            pool.submit(runner.run, Call("Pair", str(tmp_path), {}), lambda: begun.append(tool.at_work)) for _ in "12"
+            pool.submit(runner.run, QueuedCall("Pair", str(tmp_path), {}), lambda: begun.append(tool.at_work))
+            for _ in "12"
         ]
         assert [call.result().status for call in calls] == [200, 200]
     assert tool.most == most

@@ -18,10 +18,10 @@ from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import Parameter
 from agentgauge.model.files.rendering import FileRenderer
 from bench_gta.workflow.facts.collect import facts
-from tool_impls import bounds, endpoints
+from tool_impls import bounds, model_sources
 from tool_impls.documents import pictures
 from tool_impls.logic import code_tools
-from tool_impls.server import media
+from tool_impls.server import calls
 from tool_impls.settings import ToolSettings
 from tool_impls.video.tools import TextToVideoTool
 
@@ -72,7 +72,7 @@ def test_as_an_input(bomb: Path) -> None:
 
 def test_as_a_result(bomb: Path) -> None:
     with pytest.raises(ToolError, match=TOO_LARGE):
-        media.content(Parameter("image"), bomb)
+        calls.content(Parameter("image"), bomb)
 
 
 def test_in_a_document(bomb: Path) -> None:
@@ -83,7 +83,7 @@ def test_in_a_document(bomb: Path) -> None:
 def test_from_an_endpoint(bomb: Path) -> None:
     reply = SimpleNamespace(data=[SimpleNamespace(b64_json=base64.b64encode(bomb.read_bytes()).decode())])
     with pytest.raises(ToolFault, match="without a usable result"):
-        endpoints._picture(reply)
+        model_sources._picture(reply)
 
 
 FORGED = """
@@ -137,8 +137,8 @@ def test_a_picture_that_is_a_program_is_not_run(tmp_path: Path, monkeypatch: pyt
 
 def test_a_picture_in_memory_that_is_too_large_is_not_sent() -> None:
     with pytest.raises(ToolError, match="8001 by 8000 pixels; at most 64 million"):
-        media.content(Parameter("image"), Image.new("1", (8001, 8000)))
-    assert media.content(Parameter("image"), Image.new("1", (30, 20))).startswith(b"\x89PNG")
+        calls.content(Parameter("image"), Image.new("1", (8001, 8000)))
+    assert calls.content(Parameter("image"), Image.new("1", (30, 20))).startswith(b"\x89PNG")
 
 
 def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_result_of_too_many_bytes_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(bounds.RESULT_BYTES + 1)
     with pytest.raises(ToolError, match="the result has 256 MB; at most 256 MB are given back"):
-        media.content(Parameter("audio"), path)
+        calls.content(Parameter("audio"), path)
 
 
 def test_a_video_that_becomes_too_large_is_not_written_to_its_end(

@@ -19,7 +19,7 @@ from tests.tools.servers import Answer, Last, canned_server, http, web_server
 from tool_impls.server.app import running
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.command import build
-from tool_impls.server.openapi import write_document
+from tool_impls.server.protocol import write_document
 from tool_impls.settings import ToolSettings
 
 LOOK = Tool("Look", "", (Parameter("image", "image"), Parameter("text", "word", optional=True)), (Parameter("text"),))

@@ -21,7 +21,7 @@ from tests.sandbox.conftest import NOBODY, REPOSITORY
 from tests.tools.media import make_sound, make_video, tone
 from tests.tools.test_faults import Running
 from tool_impls.registry import TOOLS
-from tool_impls.server.confinement import environment
+from tool_impls.server.worker import environment
 from tool_impls.settings import ToolSettings
 
 PRYING = Path(__file__).with_name("prying_tools.py")

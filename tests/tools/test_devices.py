@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
-from tool_impls import devices, places
+from tool_impls import availability, devices
 from tool_impls.base import BenchTool
 from tool_impls.devices import Gpu, gpus, in_parts, is_lost, lacks_memory, loading, placed
 from tool_impls.perception import ocr
-from tool_impls.registry import TOOLS
-from tool_impls.server.call import Answer, Call
-from tool_impls.server.device_pool import DevicePool
+from tool_impls.registry import TOOLS, parse
+from tool_impls.server.calls import CallAnswer, QueuedCall
+from tool_impls.server.execution import DevicePool
 from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import parse
 
 GIB = 2**30
 SMALL = Gpu("cuda:0", "NVIDIA L4", 3 * GIB, 24 * GIB)
@@ -264,7 +263,7 @@ def test_each_tool_runs_where_its_table_says(
     lacking: str, table: dict[str, Any], reader: str, detector: str, vision: str
 ) -> None:
     given = settings({**table, **{name: {**values, **table.get(name, {})} for name, values in MODELS.items()}})
-    found = places.places(given, kinds(ALL), [SMALL, LARGE])
+    found = availability.places(given, kinds(ALL), [SMALL, LARGE])
     reading = "cpu" if lacking else reader
     assert {name: " ".join(each) for name, each in found.items()} == {
         "OCR": reading,
@@ -278,15 +277,15 @@ def test_each_tool_runs_where_its_table_says(
 def test_a_gpu_that_a_tool_cannot_use_is_refused_where_its_table_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "lacks_gpu", lambda: "it is built for the processor; install another")
     with pytest.raises(UsageProblem) as told:
-        places.places(settings({"OCR": {"device": "cuda:0"}}), kinds("OCR"), [SMALL])
+        availability.places(settings({"OCR": {"device": "cuda:0"}}), kinds("OCR"), [SMALL])
     reason = "OCR cannot use a GPU here: it is built for the processor; install another; or name cpu"
     assert str(told.value) == f"device in [tools.OCR] is 'cuda:0', but {reason}"
 
 
 def test_devices_of_all_tools_leave_one_that_can_use_no_gpu_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "lacks_gpu", lambda: "it is built for the processor")
-    monkeypatch.setattr(places, "seen", lambda: pytest.fail("nobody asks for a GPU"))
-    assert places.shown_here(settings({"devices": "cuda:0"}), ["OCR"]) == {"OCR": "cpu"}
+    monkeypatch.setattr(availability, "seen", lambda: pytest.fail("nobody asks for a GPU"))
+    assert availability.shown_here(settings({"devices": "cuda:0"}), ["OCR"]) == {"OCR": "cpu"}
 
 
 @pytest.mark.parametrize(
@@ -299,7 +298,7 @@ def test_devices_of_all_tools_leave_one_that_can_use_no_gpu_on_the_processor(mon
 def test_the_setting_that_names_a_missing_gpu_is_named(table: dict[str, Any], where: str) -> None:
     given = settings({**table, "basic": True})
     with pytest.raises(UsageProblem) as told:
-        places.places(given, kinds("TextToBbox"), [SMALL])
+        availability.places(given, kinds("TextToBbox"), [SMALL])
     assert str(told.value).startswith(f"{where}: the device cuda:5 is not there")
 
 
@@ -314,15 +313,13 @@ def test_the_setting_that_names_a_missing_gpu_is_named(table: dict[str, Any], wh
 )
 def test_gpus_are_looked_for_only_where_a_model_may_run_on_one(table: dict[str, Any], asked: bool) -> None:
     given = settings({**table, **{name: {**values, **table.get(name, {})} for name, values in MODELS.items()}})
-    assert places.asks_for_gpu(given, kinds(OTHERS)) == asked
-    assert places.with_models(settings({}), ["Calculator", "TextToBbox"]) == {}  # it has no weights
+    assert availability.asks_for_gpu(given, kinds(OTHERS)) == asked
+    assert availability.with_models(settings({}), ["Calculator", "TextToBbox"]) == {}  # it has no weights
 
 
 def test_devices_are_shown_with_their_cards_and_results_are_kept_by_cards() -> None:
     found = {"A": ("cuda:0", "cuda:1"), "B": ("cpu",)}
-    assert places.shown(found, [SMALL, LARGE]) == {"A": "cuda:0 (NVIDIA L4), cuda:1 (NVIDIA H100)", "B": "cpu"}
-    assert places.cards(("cuda:1", "cuda:2", "cpu:1"), [SMALL, LARGE, FREE]) == "cpu, cuda (NVIDIA H100)"
-    assert places.cards((), []) == ""
+    assert availability.shown(found, [SMALL, LARGE]) == {"A": "cuda:0 (NVIDIA L4), cuda:1 (NVIDIA H100)", "B": "cpu"}
 
 
 @pytest.mark.parametrize(
@@ -338,17 +335,17 @@ def test_a_run_tells_its_server_what_it_knows_of_the_gpus(
     monkeypatch: pytest.MonkeyPatch, there: tuple[Gpu, ...] | None, asked: bool, told: list[str]
 ) -> None:
     """The server means the same GPU by auto, and does not look for them once more."""
-    monkeypatch.setattr(places, "has_gpu", lambda: there is not None)
+    monkeypatch.setattr(availability, "has_gpu", lambda: there is not None)
     monkeypatch.setattr(devices, "gpus", lambda: there)
     devices.seen.cache_clear()
     try:
         if asked:
             devices.seen()
-        assert places.handed_on() == told
+        assert availability.handed_on() == told
     finally:
         devices.seen.cache_clear()
     if asked:
-        handed = places.handed(told[1])
+        handed = availability.handed(told[1])
         assert placed("auto", handed) == placed("auto", there or ())
         assert {(gpu.device, gpu.card) for gpu in handed} == {(gpu.device, gpu.card) for gpu in there or ()}
 
@@ -356,7 +353,7 @@ def test_a_run_tells_its_server_what_it_knows_of_the_gpus(
 @pytest.mark.parametrize("text", ["", "now", "{}x", "[1]", '[["cuda:0"]]'])
 def test_what_no_run_tells_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="--gpus must be later, or a JSON list"):
-        places.handed(text)
+        availability.handed(text)
 
 
 # -- processes that wait for the GPUs to be known
@@ -365,8 +362,8 @@ def test_what_no_run_tells_is_refused(text: str) -> None:
 class Pool:
     """Stands for the processes."""
 
-    async def run(self, call: Call, seconds: float) -> Answer:
-        return Answer(200, call.tool.encode())
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
+        return CallAnswer(200, call.tool.encode())
 
     async def close(self) -> None:
         """There is nothing to end."""
@@ -385,9 +382,9 @@ def test_gpus_are_looked_for_once_and_only_calls_of_models_wait(problem: bool) -
     async def call() -> tuple[int, set[tuple[int, bytes]], int]:
         pool = DevicePool(make, later=True)
         before = len(made)
-        answers = await asyncio.gather(*(pool.run(Call("OCR", "", {}), 1) for _ in range(8)))
+        answers = await asyncio.gather(*(pool.run(QueuedCall("OCR", "", {}), 1) for _ in range(8)))
         await pool.close()
-        late = await DevicePool(make, later=True).run(Call("OCR", "", {}), 1) if problem else Answer(200, b"")
+        late = await DevicePool(make, later=True).run(QueuedCall("OCR", "", {}), 1) if problem else CallAnswer(200, b"")
         return before, {(answer.status, answer.body) for answer in answers}, late.status
 
     before, answers, late = asyncio.run(call())
@@ -397,9 +394,9 @@ def test_gpus_are_looked_for_once_and_only_calls_of_models_wait(problem: bool) -
 
 
 def test_a_closed_pool_looks_for_no_gpu() -> None:
-    async def call() -> Answer:
+    async def call() -> CallAnswer:
         pool = DevicePool(lambda: pytest.fail("it was made"), later=True)
         await pool.close()
-        return await pool.run(Call("OCR", "", {}), 1)
+        return await pool.run(QueuedCall("OCR", "", {}), 1)
 
     assert asyncio.run(call()).status == 503

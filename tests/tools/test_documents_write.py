@@ -16,6 +16,7 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 
 from agentgauge.core.errors import ToolError
+from tool_impls.arguments import PICTURE
 from tool_impls.documents import (
     TOOLS,
     CsvFileGenerator,
@@ -32,7 +33,6 @@ from tool_impls.documents import (
     pictures,
 )
 from tool_impls.documents.markdown import Code, Heading, Item, Paragraph, Picture, Span, Table, blocks, spans
-from tool_impls.naming import PICTURE
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")

@@ -13,14 +13,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agentgauge.core.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, canned_server, http
+from tool_impls.availability import fingerprints
 from tool_impls.base import BenchTool
 from tool_impls.creativity.generate import ImageStylization, TextToImage, effect, text_card
-from tool_impls.endpoints import Endpoint, endpoint_state, png
-from tool_impls.fingerprint import fingerprints
-from tool_impls.perception.colours import main_colours, name_of
-from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.model_sources import Endpoint, endpoint_state, png
 from tool_impls.perception.detection.tools import CountGivenObject
 from tool_impls.perception.mathocr import MathOCR
+from tool_impls.perception.quality import main_colours, name_of
+from tool_impls.perception.vision import ImageDescription, RegionAttributeDescription
 from tool_impls.settings import ToolSettings
 
 KEY = "sk-very-secret"

@@ -26,8 +26,7 @@ import pytest
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.service_process import TOOL_TOKEN
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
-from tool_impls.server.client import ToolServerBox
-from tool_impls.server.protocol import encode_call
+from tool_impls.server.client import ToolServerBox, encode_call
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,BadLoad,DieLoad,Leave,Litter,Model,Read,Gather,OCR,Calculator"
@@ -249,7 +248,7 @@ def test_file_outside_of_the_task_is_refused_before_it_is_sent(server: Running, 
     assert isinstance(error, ToolError) and "audio: " in str(error)
 
 
-def post(url: str, form: aiohttp.FormData | bytes, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+def post(url: str, form: Any, headers: dict[str, str] | None = None) -> tuple[int, Any]:
     async def send() -> tuple[int, Any]:
         async with aiohttp.ClientSession() as session, session.post(url, data=form, headers=headers) as reply:
             return reply.status, await reply.json()
@@ -281,7 +280,7 @@ def test_text_names_no_file_of_the_server(server: Running, path: str) -> None:
 )
 def test_name_of_an_upload_leads_nowhere(server: Running, name: str) -> None:
     tool = Tool("Read", "", (Parameter("text", "audio", attach="file"),), (Parameter("text"),))
-    kind, form = encode_call(tool, {"audio": name}, "b" * 32, {name: b"here"})
+    kind, form = encode_call(tool, {"audio": name}, {name: b"here"})
     status, body = post(f"{server.url}/Read", form, {"Content-Type": str(kind)})
     assert status == 200 and body.endswith(": here")
     assert "/" not in body and "\\" not in body and len(body.encode()) < 260

@@ -21,7 +21,7 @@ from benchmarks.gpu.notes import Check, Load, Memory, Notes, Rate, Run, read
 from benchmarks.gpu.rates import rate
 from benchmarks.gpu.table import MARK, PAGE, table, write
 from tests.plugin.project import ROOT
-from tool_impls.geometry import Box
+from tool_impls.arguments import Box
 from tool_impls.perception.detection.detector import Hit
 
 NEEDED = {

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from agentgauge.core.errors import ToolError
-from tool_impls.perception.describe import ImageDescription
 from tool_impls.perception.ocr import OCR, Block, Reader, paragraphs, reader
+from tool_impls.perception.vision import ImageDescription
 from tool_impls.settings import ToolSettings
 
 

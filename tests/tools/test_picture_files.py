@@ -14,7 +14,7 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
 from tool_impls import bounds
 from tool_impls.operation.drawing import DrawBox
-from tool_impls.server.call import Call, ToolRunner
+from tool_impls.server.calls import QueuedCall, ToolRunner
 from tool_impls.settings import ToolSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -87,6 +87,6 @@ def test_changed_files_are_pictures_or_refused(form: str) -> None:
 def test_pictures_that_a_tool_does_not_take_are_told_of(form: str, count: int, note: str, tmp_path: Path) -> None:
     frames = [Image.new("RGB", (30, 20), (80 * place, 0, 0)) for place in range(count)]
     frames[0].save(tmp_path / "a", form, save_all=True, append_images=frames[1:])
-    call = Call("DrawBox", str(tmp_path), {"image": str(tmp_path / "a"), "bbox": "1 1 5 5"})
+    call = QueuedCall("DrawBox", str(tmp_path), {"image": str(tmp_path / "a"), "bbox": "1 1 5 5"})
     answer = ToolRunner([DrawBox(ToolSettings())]).run(call, lambda: None)
     assert (answer.status, answer.note) == (200, note)

@@ -9,8 +9,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from tool_impls.ray_serve.placement import LIGHT_REPLICAS, Deployment, planned, share_of_gpus
-from tool_impls.registry import TOOLS
-from tool_impls.settings_file import parse
+from tool_impls.registry import TOOLS, parse
 
 VISION = {"weights": "/on/the/nodes"}
 

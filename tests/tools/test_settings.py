@@ -13,10 +13,8 @@ from agentgauge.core.errors import ToolUnavailable, UsageProblem
 from tests.packages import absent
 from tool_impls.availability import check, require
 from tool_impls.operation.search import SERPER_KEY
-from tool_impls.options import Option, read_table
-from tool_impls.registry import GTA_ATOMIC
-from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import load, parse
+from tool_impls.registry import GTA_ATOMIC, load, parse
+from tool_impls.settings import Option, ToolSettings, read_table
 
 
 def read(text: str, base: Path = Path()) -> ToolSettings:

@@ -17,11 +17,10 @@ from tests.packages import absent
 from tests.tools.tiny_whisper import converted, whisper
 from tool_impls.audio import basic_speech, speech
 from tool_impls.audio.speech import RATE, SpeechToText, read_sound
+from tool_impls.availability import fingerprints
 from tool_impls.base import READY
-from tool_impls.fingerprint import fingerprints
-from tool_impls.options import Option
-from tool_impls.server.confinement import environment
-from tool_impls.settings import ToolSettings
+from tool_impls.server.worker import environment
+from tool_impls.settings import Option, ToolSettings
 
 pytest.importorskip("av")
 numpy = pytest.importorskip("numpy")

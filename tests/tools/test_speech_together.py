@@ -13,7 +13,7 @@ import pytest
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable
 from tests.tools.tiny_whisper import HELLO, converted, whisper
-from tool_impls import batching
+from tool_impls import devices
 from tool_impls.audio import hub_whisper
 from tool_impls.audio.faster_whisper_model import FasterWhisper
 from tool_impls.audio.hub_whisper import HubWhisper
@@ -88,14 +88,14 @@ def test_recordings_are_heard_among_others_as_alone(load: Load, name: str, beams
 def test_windows_that_wait_form_one_batch(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     model, begin = load("hello", 3), threading.Event()
     sizes = passes(model, monkeypatch, first=begin)
-    batching.SIZES.clear()
+    devices.SIZES.clear()
     with ThreadPoolExecutor(8) as pool:
         found = [pool.submit(model.words, sound(1)) for _ in range(8)]
         while waiting(model) < 7:
             threading.Event().wait(0.01)
         begin.set()
         assert [one.result(60) for one in found] == ["hello"] * 8
-    assert sizes == [1, 3, 3, 1] and list(batching.SIZES)[-4:] == sizes
+    assert sizes == [1, 3, 3, 1] and list(devices.SIZES)[-4:] == sizes
 
 
 def test_batch_that_does_not_fit_into_memory_is_halved(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,8 @@ from tool_impls.perception.ocr import Block
 from tool_impls.settings import ToolSettings
 from tool_impls.video import frames, video_file
 from tool_impls.video import tools as video
-from tool_impls.video.frames import spread
-from tool_impls.video.timing import Timing
-from tool_impls.video.tools import TextToVideoTool, VideoClip, drawn, read_size
-from tool_impls.video.video_ocr import VideoOCR
+from tool_impls.video.frames import Timing, spread
+from tool_impls.video.tools import TextToVideoTool, VideoClip, VideoOCR, drawn, read_size
 from tool_impls.video.video_text import AddTextVideoTool, default_name
 
 av = pytest.importorskip("av")

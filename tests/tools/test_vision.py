@@ -20,8 +20,15 @@ from tests.tools import tiny_vision
 from tests.tools.servers import canned_server, http
 from tool_impls.base import BASIC, READY, BenchTool
 from tool_impls.perception import vision
-from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription, VideoDescription
-from tool_impls.perception.local_vision import LONGEST, PACKAGES, SHORTEST, LocalVision
+from tool_impls.perception.vision import (
+    LONGEST,
+    PACKAGES,
+    SHORTEST,
+    ImageDescription,
+    LocalVision,
+    RegionAttributeDescription,
+    VideoDescription,
+)
 from tool_impls.settings import ToolSettings
 from tool_impls.video.frames import spread
 

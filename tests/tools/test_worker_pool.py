@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tool_impls.server import worker_pool
-from tool_impls.server.call import Answer, Call
+from tool_impls.server.calls import CallAnswer, QueuedCall
 from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
@@ -93,11 +93,11 @@ def pool_of(tool: str, folder: Path) -> ProcessPool:
     return ProcessPool([WorkerSpec(ToolSettings(), (tool,), (folder / "stays.py",), "cpu", None, folder)], {tool: 1})
 
 
-def stays(folder: Path, once: str) -> Call:
-    return Call("Stays", str(folder), {"begun": str(folder / "begun"), "once": once}, {}, False)
+def stays(folder: Path, once: str) -> QueuedCall:
+    return QueuedCall("Stays", str(folder), {"begun": str(folder / "begun"), "once": once}, {}, False)
 
 
-def assert_stopped(answer: Answer) -> None:
+def assert_stopped(answer: CallAnswer) -> None:
     assert (answer.status, json.loads(answer.body)) == (503, {"detail": "the tool server is being stopped"})
 
 
@@ -106,7 +106,7 @@ def test_calls_that_run_when_it_is_closed_are_not_begun_again(tmp_path: Path, on
     """Nor is one that has got a process of its own, since it took its first one with it."""
     begun = tmp_path / "begun"
 
-    async def close_in_the_middle() -> Answer:
+    async def close_in_the_middle() -> CallAnswer:
         pool = pool_of("Stays", tmp_path)
         call = asyncio.create_task(pool.run(stays(tmp_path, once), 60))
         while not begun.exists() or len(begun.read_text().splitlines()) < processes:
@@ -124,7 +124,7 @@ def test_calls_that_run_when_it_is_closed_are_not_begun_again(tmp_path: Path, on
 def test_a_process_that_is_just_being_started_is_ended(tmp_path: Path, steps: int) -> None:
     before = children()
 
-    async def close_at_the_start() -> Answer:
+    async def close_at_the_start() -> CallAnswer:
         pool = pool_of("Stays", tmp_path)
         call = asyncio.create_task(pool.run(stays(tmp_path, "stays"), 60))
         for _ in range(steps):  # of the loop, in which the process is made
@@ -151,10 +151,10 @@ def test_libraries_take_the_threads_of_their_slot(
     (tmp_path / "threads.py").write_text(THREADS)
     spec = WorkerSpec(ToolSettings(), ("Threads",), (tmp_path / "threads.py",), "cpu", None, tmp_path, False, threads)
 
-    async def ask() -> Answer:
+    async def ask() -> CallAnswer:
         pool = ProcessPool([spec], {"Threads": 1})
         try:
-            return await pool.run(Call("Threads", str(tmp_path), {}, {}, False), 60)
+            return await pool.run(QueuedCall("Threads", str(tmp_path), {}, {}, False), 60)
         finally:
             await pool.close()
 
@@ -163,11 +163,11 @@ def test_libraries_take_the_threads_of_their_slot(
 
 
 def test_a_call_that_comes_late_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def call_late() -> Answer:
+    async def call_late() -> CallAnswer:
         pool = pool_of("Calculator", tmp_path)
         await pool.close()
         monkeypatch.delattr(asyncio, "create_subprocess_exec")
-        return await pool.run(Call("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
+        return await pool.run(QueuedCall("Calculator", str(tmp_path), {"expression": "1"}, {}, False), 60)
 
     assert_stopped(asyncio.run(call_late()))
 
@@ -183,9 +183,9 @@ def test_a_call_that_waits_for_others_in_its_process_has_no_limit(
 
     async def calls() -> list[int]:
         try:
-            first = await pool.run(Call("Waits", str(tmp_path), {"word": "0"}), 5)  # the process has started
+            first = await pool.run(QueuedCall("Waits", str(tmp_path), {"word": "0"}), 5)  # the process has started
             monkeypatch.setattr(worker_pool, "LOAD_SECONDS", 0.9)
-            rest = [pool.run(Call("Waits", str(tmp_path), {"word": word}), 0.9) for word in "1234"]
+            rest = [pool.run(QueuedCall("Waits", str(tmp_path), {"word": word}), 0.9) for word in "1234"]
             return [first.status, *(answer.status for answer in await asyncio.gather(*rest))]
         finally:
             await pool.close()

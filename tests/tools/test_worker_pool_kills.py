@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.tools.test_worker_pool import pool_of
-from tool_impls.server.call import Answer, Call
+from tool_impls.server.calls import CallAnswer, QueuedCall
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_a_process_that_is_killed_while_it_is_started(
             await process.wait()
         return process
 
-    async def call() -> Answer:
+    async def call() -> CallAnswer:
         pool = pool_of("Calculator", tmp_path)
         try:
-            call = Call("Calculator", str(tmp_path), {"expression": "1+1"}, {}, False)
+            call = QueuedCall("Calculator", str(tmp_path), {"expression": "1+1"}, {}, False)
             return await asyncio.wait_for(pool.run(call, 60), 20)
         finally:
             await pool.close()

@@ -20,7 +20,7 @@ def whisper(folder: Path, said: Sequence[str] = HELLO, *, first: str | None = No
     """
     for package in ("torch", "transformers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+    from tool_impls.devices import ready_torchvision
 
     ready_torchvision()
     import torch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgauge.core.errors import ToolUnavailable
 from tool_impls import devices
 from tool_impls.base import first_line
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 if TYPE_CHECKING:
     import numpy

@@ -13,10 +13,9 @@ from agentgauge.core.errors import ToolError, ToolUnavailable
 from tool_impls import base, devices
 from tool_impls.audio import basic_speech, faster_whisper_model, hub_whisper
 from tool_impls.bounds import RECORDING_SECONDS
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.model_sources import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
+from tool_impls.settings import Option, ToolSettings
 from tool_impls.video.frames import open_media
-from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     import numpy

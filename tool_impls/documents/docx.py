@@ -12,7 +12,7 @@ from tool_impls.documents import markdown
 from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, WritingTool, without_times
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from docx.document import Document

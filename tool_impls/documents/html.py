@@ -8,9 +8,9 @@ from pathlib import Path
 
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.documents.markdown import fenced
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, write_text
-from tool_impls.naming import file_name
 
 HTML_TAG = re.compile(r"<html[\s>]", re.IGNORECASE)
 PAGE = """<!DOCTYPE html>

@@ -16,7 +16,7 @@ from tool_impls.documents.pdf_fonts import DOT, DOTS, MONO, SANS, Fonts
 from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import columns, paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, WritingTool
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.documents.markdown import Picture, with_pictures
 from tool_impls.documents.pictures import DocumentPictures, PreparedPicture
 from tool_impls.documents.words import check_length, clean, columns
 from tool_impls.documents.writing import FILENAME, IMAGE_PATHS, OUTPUT_DIR, FileGenerator, without_times
-from tool_impls.naming import file_name
 
 MOST_SLIDES = 500
 WIDTH, HEIGHT = 10.0, 7.5  # inches of a slide

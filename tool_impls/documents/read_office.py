@@ -13,7 +13,7 @@ from tool_impls.documents.guard import check_office, reading
 from tool_impls.documents.office_text import Note, OfficeText
 from tool_impls.documents.package import Package, below, child, children, local, plain, relation, value
 from tool_impls.documents.reading import ReadingTool
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

@@ -17,8 +17,8 @@ from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.guard import check_size, reading
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.words import clean
-from tool_impls.options import Option
 from tool_impls.perception import ocr
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from PIL.Image import Image

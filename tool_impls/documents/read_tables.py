@@ -17,7 +17,7 @@ from tool_impls.documents.plain_text import decode, read_csv
 from tool_impls.documents.reading import ReadingTool
 from tool_impls.documents.tables import MAX_ROWS
 from tool_impls.documents.workbook import Cell, Sheet, sheets, shown
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

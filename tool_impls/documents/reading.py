@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tool_impls import base
 from tool_impls.documents.words import gathered
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 LIMIT = Option("limit", "int", 100_000, "characters of the answer; a longer text is cut, with a note", least=1)
 

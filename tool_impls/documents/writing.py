@@ -12,10 +12,10 @@ from typing import ClassVar
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.documents.pictures import DocumentPictures
 from tool_impls.documents.words import check_length, clean
-from tool_impls.naming import file_name
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 FILENAME = base.text("filename", "Name of the file to make, without folders.")
 OUTPUT_DIR = base.optional("text", "output_dir", None, "Has no effect: files lie in the task's output folder.")

@@ -15,8 +15,7 @@ from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.metadata import own_version
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import FILE_TYPES, ToolOutput
-from tool_impls.mcp.files import SampleFiles, mime_type, uri_of
-from tool_impls.mcp.session import OpenSession, input_schema
+from tool_impls.mcp.session import OpenSession, SampleFiles, input_schema, mime_type, uri_of
 
 MOST_TEXT = 1 << 20  # characters of one result
 MOST_INLINE = 4 << 20  # bytes of a picture or sound that stands in a result; a larger one is only linked

@@ -18,8 +18,7 @@ from typing import Any, Self
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.text_files import read_text
 from tool_impls import base
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 SERPER_KEY = "SERPER_API_KEY"
 SERPER_URL = "https://google.serper.dev/search"

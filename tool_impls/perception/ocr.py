@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
 from tool_impls import base, devices
-from tool_impls.options import Option
 from tool_impls.perception import ocr_engine
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgauge.core.errors import ToolUnavailable
 from tool_impls import devices
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 if TYPE_CHECKING:
     import numpy

@@ -11,15 +11,7 @@ from math import ceil
 from agentgauge.core.errors import UsageProblem
 from tool_impls.base import BenchTool
 from tool_impls.devices import AUTO, CPU, DEVICE
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
-
-PLACEMENT = (
-    Option("replicas", "range", None, "replicas on Ray Serve: their number, or the fewest and the most", least=1),
-    Option("cpus", "float", 0.0, "processors that a replica reserves, and threads of its libraries", least=0),
-    Option("gpus", "float", None, "GPUs that a replica reserves, or a part of one", least=0),
-)
-"""Further options of the table of a tool or of a back end, for ``agentgauge serve-tools --ray``."""
+from tool_impls.settings import PLACEMENT, ToolSettings
 
 LIGHT = "light"
 """Name of the deployment of the tools without a model and without options of their own."""

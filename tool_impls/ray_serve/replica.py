@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,16 +20,57 @@ from typing import Any
 from agentgauge.core.metadata import own_version
 from agentgauge.core.own_folder import OwnFolder
 from tool_impls import registry
-from tool_impls.availability import check
+from tool_impls.availability import check, fingerprints, places, shown, with_models
 from tool_impls.base import works
 from tool_impls.devices import AUTO, CPU, kind, seen
-from tool_impls.fingerprint import fingerprints
-from tool_impls.places import places, shown, with_models
-from tool_impls.ray_serve.transfer import SentCall, unpacked
-from tool_impls.server.call import Answer
+from tool_impls.server.calls import CallAnswer, QueuedCall
 from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
+
+# -- a call with the contents of its files, for a replica on another machine
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """``folder``: below which the files of the call lie on the sender. ``contents``: by their paths from there on."""
+
+    call: QueuedCall
+    folder: str
+    contents: Mapping[str, bytes]
+
+
+def packed(call: QueuedCall) -> SentCall:
+    """Reads the files that came with the call: they lie beside its folder, with nothing else."""
+    folder = Path(call.folder).parent
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return SentCall(call, str(folder), files)
+
+
+@contextmanager
+def unpacked(sent: SentCall, scratch: Path) -> Iterator[QueuedCall]:
+    """The call with its files in a new folder below ``scratch``, which is removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="call-", dir=scratch))
+    try:
+        moved = {}
+        for name, content in sent.contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            moved[str(Path(sent.folder, name))] = str(path)
+        work = folder / Path(sent.call.folder).name
+        work.mkdir()
+        values, files = (_moved(paths, moved) for paths in (sent.call.values, sent.call.files))
+        yield replace(sent.call, folder=str(work), values=values, files=files)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _moved(values: Mapping[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
+    return {name: moved.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+# -- the replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +94,7 @@ class Report:
     """An answer, and what has happened in the replica since its last one. ``batches``: their sizes; ``restarts``: of
     worker processes."""
 
-    answer: Answer
+    answer: CallAnswer
     batches: tuple[int, ...]
     restarts: int
     confinement: str
@@ -131,7 +175,7 @@ class Replica:
     def _restarted(self) -> None:
         self._restarts += 1
 
-    def _report(self, name: str, answer: Answer) -> Report:
+    def _report(self, name: str, answer: CallAnswer) -> Report:
         report = Report(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
         self._batches.clear()
         self._restarts = 0

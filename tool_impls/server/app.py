@@ -30,18 +30,16 @@ from agentgauge.core.service_process import given_listener
 from agentgauge.core.tools import Tool
 from tool_impls.base import DISABLED, works
 from tool_impls.server import protocol
-from tool_impls.server.access import WITHOUT_TOKEN, Access
-from tool_impls.server.call import Answer, Call, encode, failure
-from tool_impls.server.metrics import CONTENT_TYPE, Metrics
-from tool_impls.server.multipart import TooLarge, TooSlow, Uploads, pass_over
-from tool_impls.server.openapi import write_document
+from tool_impls.server.calls import CallAnswer, QueuedCall, encode, failure
+from tool_impls.server.execution import CONTENT_TYPE, Metrics, Pool
+from tool_impls.server.protocol import write_document
+from tool_impls.server.requests import WITHOUT_TOKEN, Access, TooLarge, TooSlow, Uploads, pass_over
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tool_impls.server.execution import Pool
-
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
 
 MAX_BODY = 64 * 2**20  # bytes
 BODY_SECONDS = 60.0  # for the body of a call to arrive. It takes no slot of the tool meanwhile
@@ -75,7 +73,7 @@ class ToolQueue:
     def works(self) -> bool:
         return works(self.state)
 
-    def refusal(self) -> Answer | None:
+    def refusal(self) -> CallAnswer | None:
         """The answer to a call that is refused; None if the call is accepted."""
         name = self.tool.name
         if self.state.startswith(DISABLED):
@@ -92,7 +90,7 @@ class ToolQueue:
     def waiting(self) -> int:
         return self.calls - self.running
 
-    async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
+    async def run(self, call: QueuedCall, wanted: Callable[[], bool]) -> CallAnswer | None:
         """The answer; None if ``wanted`` is false when a slot becomes free."""
         self.calls += 1
         try:
@@ -207,7 +205,7 @@ class ToolServer:
 
         return handle
 
-    async def _answer(self, queue: ToolQueue, request: web.Request) -> Answer:
+    async def _answer(self, queue: ToolQueue, request: web.Request) -> CallAnswer:
         if refused := queue.refusal():
             return refused  # before the body is read
         from agentgauge.core.web_server import answering
@@ -219,7 +217,7 @@ class ToolServer:
             if refused := queue.refusal():
                 return refused  # other calls came first
             named = _as_texts(uploads.named)
-            call = Call(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
+            call = QueuedCall(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
             with answering(request):
                 answer = await queue.run(call, lambda: bool(request.transport and not request.transport.is_closing()))
             return answer or failure(499, "the caller has disconnected")
@@ -263,7 +261,7 @@ def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.Str
     return check
 
 
-def _send(answer: Answer) -> web.Response:
+def _send(answer: CallAnswer) -> web.Response:
     from aiohttp import web
 
     headers = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else {}
@@ -275,7 +273,7 @@ def _send(answer: Answer) -> web.Response:
 
 
 def _json(value: Any, status: int = 200) -> web.Response:
-    return _send(Answer(status, encode(value)))
+    return _send(CallAnswer(status, encode(value)))
 
 
 async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamResponse:

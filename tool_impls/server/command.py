@@ -20,15 +20,13 @@ from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
 from agentgauge.core.tool_devices import by_device
 from tool_impls import registry
-from tool_impls.availability import check
+from tool_impls.availability import GPUS, LATER, check, handed
 from tool_impls.devices import Gpu, check_names
-from tool_impls.places import GPUS, LATER, handed
-from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
+from tool_impls.registry import load
 from tool_impls.server.app import ToolQueue, ToolServer, serve
-from tool_impls.server.execution import Execution, ExecutionRequest, on_this_machine
-from tool_impls.server.metrics import Metrics
+from tool_impls.server.execution import Execution, ExecutionRequest, Metrics, on_this_machine
+from tool_impls.server.requests import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import load
 
 
 def build(
@@ -162,7 +160,7 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
     for line in by_device(server.devices):
         print(line, file=sys.stderr)
     if arguments.mcp:
-        from tool_impls.mcp.serving import serve_mcp
+        from tool_impls.mcp.gateway import serve_mcp
 
         address = None if arguments.mcp == "stdio" else (arguments.host, arguments.port)
         await serve_mcp(server, access, address, arguments.files, printed)

@@ -22,9 +22,8 @@ from itertools import count
 from typing import Any
 
 from agentgauge.core.service_process import PARENT
-from tool_impls.server.call import Answer, Call, failure
-from tool_impls.server.confinement import environment
-from tool_impls.server.worker import HEAD, LOST, WorkerSpec, pack
+from tool_impls.server.calls import CallAnswer, QueuedCall, failure
+from tool_impls.server.worker import HEAD, LOST, WorkerSpec, environment, pack
 
 LOAD_SECONDS = 900.0  # for a tool's models to load, before its first call
 READ_AHEAD = 8 * 2**20  # bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds
@@ -65,7 +64,7 @@ class ProcessPool:
         self._single_worker: _Worker | None = None  # of the call that is run alone
         self._closed = False
 
-    async def run(self, call: Call, seconds: float) -> Answer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         """The answer. At most ``concurrency`` × processes with its tool calls of a tool may be here at a time."""
         left = self._forgiven
         worker = None
@@ -82,7 +81,7 @@ class ProcessPool:
                     left -= ended.begun
         return await self._run_alone(call, seconds, self._choose(call.tool, after=worker).spec)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> CallAnswer:
         """Load a tool's models in every process. The first failure, or status 200."""
         answers = await asyncio.gather(*(worker.load(name) for worker in self._with(name)))
         return next((answer for answer in answers if answer.status != 200), answers[0])
@@ -100,7 +99,7 @@ class ProcessPool:
         free = [worker for worker in there if worker.calls[tool] < self._concurrency[tool]]
         return min(free or there, key=lambda worker: (worker is after, worker.calls[tool], worker.calls.total()))
 
-    async def _run_alone(self, call: Call, seconds: float, spec: WorkerSpec) -> Answer:
+    async def _run_alone(self, call: QueuedCall, seconds: float, spec: WorkerSpec) -> CallAnswer:
         async with self._single:
             if self._closed:
                 return failure(*STOPPED)
@@ -139,7 +138,7 @@ class _ProcessEnded(Exception):
 class _Pending:
     """A call that a process has not answered yet."""
 
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[CallAnswer]
     begun: bool = False  # the work has started
     on_loaded: Callable[[], None] = lambda: None
     on_begun: Callable[[], None] = lambda: None
@@ -225,7 +224,7 @@ class _Process:
             pending.begun = True
             pending.on_begun()
         else:
-            answer = Answer(head["status"], body, tuple(head["names"]), head["raw"], head["note"])
+            answer = CallAnswer(head["status"], body, tuple(head["names"]), head["raw"], head["note"])
             pending.answer.set_result(answer)
 
 
@@ -242,11 +241,11 @@ class _Worker:
         self._closed = False
         self._numbers = count(1)
 
-    async def run(self, call: Call, seconds: float) -> Answer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         """Raises _ProcessEnded where the process ended before it answered."""
         return await self._ask(call.tool, asdict(call), seconds)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> CallAnswer:
         """Raises nothing: a process that ends while it loads is a failure."""
         try:
             return await self._ask(name, {"load": name}, LOAD_SECONDS)
@@ -261,7 +260,7 @@ class _Worker:
             if self._process is not None:
                 await self._process.close()
 
-    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> CallAnswer:
         """The answer, or 408 after ``seconds`` of work. The time to start, to load models and to wait for other calls
         in the process does not count."""
         pending = _Pending(asyncio.get_running_loop().create_future())

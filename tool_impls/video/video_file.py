@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_impls.audio import sound_file
 from tool_impls.bounds import check_result
-from tool_impls.video.frames import open_media, upright
-from tool_impls.video.timing import Timing
+from tool_impls.video.frames import Timing, open_media, upright
 
 if TYPE_CHECKING:
     import numpy

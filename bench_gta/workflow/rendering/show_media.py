@@ -13,8 +13,7 @@ from agentgauge.core.types import Json
 from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.guard import check_size
-from tool_impls.video.frames import decoded, open_video, upright, video_frames
-from tool_impls.video.timing import timing_of
+from tool_impls.video.frames import decoded, open_video, timing_of, upright, video_frames
 
 if TYPE_CHECKING:
     from PIL.Image import Image
