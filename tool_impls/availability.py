@@ -175,7 +175,7 @@ def look_up_packages() -> None:
 def _fingerprint(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
     tool = TOOLS[name]
     packages = _versions((*tool.packages, *tool.form_packages(settings)))
-    return _stated(name, state, settings) | {"packages": packages | _own_version(kind)}
+    return _stated(name, state, settings) | {"packages": packages | _own_version(tool)}
 
 
 def _stated(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tool_impls.creativity.generate import ImageStylization, TextToImage, effect
 from tool_impls.model_sources import Endpoint, endpoint_state, png
 from tool_impls.perception.detection.tools import CountGivenObject
 from tool_impls.perception.mathocr import MathOCR
-from tool_impls.perception.quality import main_colours, name_of
+from tool_impls.perception.quality import colour_name, main_colours
 from tool_impls.perception.vision import ImageDescription, RegionAttributeDescription
 from tool_impls.settings import ToolSettings
 
@@ -235,7 +235,7 @@ def test_basic_region_is_described_by_itself() -> None:
     ],
 )
 def test_colours_have_names(colour: tuple[int, int, int], name: str) -> None:
-    assert name_of(colour) == name
+    assert colour_name(colour) == name
 
 
 def test_main_colours_come_in_order_and_specks_are_left_out() -> None:
