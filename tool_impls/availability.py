@@ -196,7 +196,7 @@ def _stated(name: str, state: str, settings: ToolSettings) -> dict[str, Any]:
 
 
 def _own_version(tool: type[BenchTool]) -> dict[str, str]:
-    """Of a tool of another package, that package's version."""
+    """The version of the package of a tool that comes from another package."""
     return {} if tool.distribution == BenchTool.distribution else {tool.distribution: version(tool.distribution)}
 
 

@@ -199,8 +199,8 @@ def _lacking(error: BaseException, device: str) -> str:
     more = needed[1] if needed else _size(int(size[1])) if size else ""
     left = _free(device)
     known = [f"it needed {more} more" if more else "", f"{_size(left)} were free" if left is not None else ""]
-    told = ", and ".join(filter(None, known))
-    return f"ran out of memory on {device}" + (f": {told}," if told else "")
+    details = ", and ".join(filter(None, known))
+    return f"ran out of memory on {device}" + (f": {details}," if details else "")
 
 
 def _free(device: str) -> int | None:

@@ -35,7 +35,7 @@ ENDPOINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ServiceEndpoint:
     """An OpenAI-compatible service. The key stays in the environment, under the name ``key_env``."""
 
     url: str = field(repr=False)  # may hold a login
@@ -50,13 +50,13 @@ class Endpoint:
         return key
 
 
-def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
+def endpoint_of(settings: ToolSettings, table: str) -> ServiceEndpoint | None:
     """The endpoint that a table names, None if it names none (``url`` is not set)."""
     values = settings.values(table, ENDPOINT)
-    return Endpoint(values["url"], values["model"] or "", values["key_env"]) if values["url"] else None
+    return ServiceEndpoint(values["url"], values["model"] or "", values["key_env"]) if values["url"] else None
 
 
-def endpoint_state(endpoint: Endpoint, table: str) -> str:
+def endpoint_state(endpoint: ServiceEndpoint, table: str) -> str:
     """READY, or the setting that is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
         got = without_logins(endpoint.url)
@@ -72,7 +72,7 @@ def endpoint_state(endpoint: Endpoint, table: str) -> str:
 class Vision:
     """Questions about a picture."""
 
-    def __init__(self, endpoint: Endpoint, max_tokens: int = 512) -> None:
+    def __init__(self, endpoint: ServiceEndpoint, max_tokens: int = 512) -> None:
         self._endpoint = endpoint
         self._max_tokens = max_tokens
 
@@ -95,7 +95,7 @@ class Vision:
 class Painter:
     """Pictures from words, and changes to a picture."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ServiceEndpoint) -> None:
         self._endpoint = endpoint
 
     def paint(self, prompt: str) -> Image:
@@ -125,7 +125,7 @@ def png(image: Image) -> bytes:
 
 
 @contextmanager
-def _guarded(service: str, endpoint: Endpoint) -> Iterator[OpenAI]:
+def _guarded(service: str, endpoint: ServiceEndpoint) -> Iterator[OpenAI]:
     """A client for one request. Messages hold the status only: a service may quote the key in its own text."""
     import openai
 

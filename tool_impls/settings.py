@@ -28,12 +28,12 @@ from agentgauge.core.errors import UsageProblem
 Kind = Literal["bool", "int", "float", "text", "path", "weights", "range"]
 NOUNS: Mapping[Kind, str] = {
     "bool": "true or false",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
-    "text": "a text",
-    "path": "a path as a text",
-    "weights": "a path or a name as a text",
-    "range": "a whole number, or a list of two: the fewest and the most",
+    "text": "a string",
+    "path": "a path as a string",
+    "weights": "a path or a name as a string",
+    "range": "an integer, or a list of two: the fewest and the most",
 }
 
 

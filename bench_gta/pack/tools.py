@@ -128,7 +128,7 @@ class AgentTools:
     ) -> Iterator[TaskTools]:
         """Open a session while the agent works. ``files``: the task's files by their names in the agent's folder
         ``work``. ``made``: a new folder for what the tools make."""
-        from tool_impls.mcp.session import Session
+        from tool_impls.mcp.session import ToolSession
 
         made.mkdir(mode=0o700)
         made = made.resolve()
@@ -141,7 +141,7 @@ class AgentTools:
         # the request names a file as the data set does, and an app may name it by its whole path
         further = {other: path for name, path in files.items() for other in (in_set[path], str(work / name))}
         log = TaskTools(self.gateway.port, made, placeholders)
-        token = self.gateway.open(Session(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
+        token = self.gateway.open(ToolSession(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
         log.access = SessionAccess(self.gateway.url, token)
         try:
             yield log

@@ -182,7 +182,7 @@ def threaded(
 ) -> ToolServer:
     """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
     from tool_impls.server.app import ToolQueue, ToolServer
-    from tool_impls.server.execution import Metrics
+    from tool_impls.server.execution import ToolMetrics
 
     scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
     pool = Threads(tools, root)
@@ -197,4 +197,4 @@ def threaded(
         )
         for tool in tools
     ]
-    return ToolServer(queues, Metrics(), scratch, **options)
+    return ToolServer(queues, ToolMetrics(), scratch, **options)

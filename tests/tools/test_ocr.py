@@ -22,8 +22,8 @@ from rapidocr import RapidOCR
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tool_impls.perception import ocr_engine
-from tool_impls.perception.ocr import OCR, Block, Reader, paragraphs, reader
-from tool_impls.perception.ocr_engine import OnProcessor, Together, on_gpu
+from tool_impls.perception.ocr import OCR, Block, TextReader, paragraphs, reader
+from tool_impls.perception.ocr_engine import OnProcessor, SharedEngine, on_gpu
 from tool_impls.perception.vision import ImageDescription
 from tool_impls.settings import ToolSettings
 
@@ -128,7 +128,7 @@ def test_paragraphs_can_be_switched_off() -> None:
 
 def test_reading_says_nothing() -> None:
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        assert len(Reader().lines(page((40, 60, "quiet")))) == 1
+        assert len(TextReader().lines(page((40, 60, "quiet")))) == 1
     assert (out.getvalue(), err.getvalue()) == ("", "")
 
 
@@ -207,14 +207,14 @@ def at_once(engine: Callable[[Any], Any], pictures: list[Any]) -> list[Any]:
 def test_pictures_of_several_callers_are_read_as_each_alone(alone: OnProcessor) -> None:
     wide = "a line that is much wider than it is high"
     pictures = [pixels("receipt_cafe.jpg"), pixels("scale_red.jpg"), drawn("Tea 2.50", "Milk 1.20"), drawn(wide)]
-    for found, wanted in zip(at_once(Together(), pictures), map(alone, pictures), strict=True):
+    for found, wanted in zip(at_once(SharedEngine(), pictures), map(alone, pictures), strict=True):
         assert found.txts == wanted.txts and len(found.txts) > 0
         assert numpy.array_equal(found.boxes, wanted.boxes)
         assert found.scores == pytest.approx(wanted.scores, abs=1e-4)
 
 
 def test_a_picture_without_text_has_no_lines() -> None:
-    assert Together()(numpy.full((60, 90, 3), 255, "uint8")).txts is None
+    assert SharedEngine()(numpy.full((60, 90, 3), 255, "uint8")).txts is None
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_lines_that_wait_go_through_the_recogniser_together(sizes: list[int]) -> None:
     words = ["Tea", "Milk", "Rice", "Bread"]
-    found = at_once(Together(), [drawn(word) for word in words])
+    found = at_once(SharedEngine(), [drawn(word) for word in words])
     assert [result.txts for result in found] == [(word,) for word in words]
     assert sorted(sizes) == [1, 3]
 
@@ -267,14 +267,14 @@ def room(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_lines_that_do_not_fit_into_memory_together_are_read_in_parts(room: list[int]) -> None:
-    assert Together()(drawn("Tea", "Milk", "Rice", "Bread")).txts == ("Tea", "Milk", "Rice", "Bread")
+    assert SharedEngine()(drawn("Tea", "Milk", "Rice", "Bread")).txts == ("Tea", "Milk", "Rice", "Bread")
     assert room[1:] == [4, 2, 2]
 
 
 def test_a_line_that_does_not_fit_alone_is_a_fault_that_says_what_it_needed(room: list[int]) -> None:
     room[0] = 0
     with pytest.raises(ToolFault, match=r"OCR ran out of memory on cpu: it needed 1.2 GiB more, over one call"):
-        Together()(drawn("Tea"))
+        SharedEngine()(drawn("Tea"))
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ('[tools]\ndisable = ["Ocr"]', "unknown tools: Ocr; known are AddText, "),
         ("[tools]\nvision = 3", "[tools.vision] in the settings must be a table; got 3"),
         ('[tools.vision]\nkey = "sk"', "[tools.vision] in the settings does not know key; accepted are "),
-        ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a text; got ''"),
+        ('[tools.vision]\nurl = ""', "url in [tools.vision] must be a string; got ''"),
         (
             "[tools.OCR]\nmerge = true",
             "does not know merge; accepted are cpus, device, gpus, paragraphs, queue, replicas, seconds",
@@ -273,9 +273,9 @@ def test_paths_start_from_the_settings_file(tmp_path: Path) -> None:
         ('[tools]\ndevices = "cpu,cuda"', "devices in [tools]: the device 'cuda' is none"),
         ('[tools.Plot]\ndevice = "cpu"', "[tools.Plot] in the settings does not know device"),
         ("[tools.OCR]\nseconds = 0", "seconds in [tools.OCR] must be at least 0.1; got 0"),
-        ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be a whole number; got 1.5"),
-        ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be a whole number; got True"),
-        ("[tools.GoogleSearch]\nfolder = 3", "folder in [tools.GoogleSearch] must be a path as a text; got 3"),
+        ("[tools.OCR]\nqueue = 1.5", "queue in [tools.OCR] must be an integer; got 1.5"),
+        ("[tools.OCR]\nqueue = true", "queue in [tools.OCR] must be an integer; got True"),
+        ("[tools.GoogleSearch]\nfolder = 3", "folder in [tools.GoogleSearch] must be a path as a string; got 3"),
     ],
 )
 def test_wrong_table_is_refused_with_what_is_accepted(text: str, told: str) -> None:

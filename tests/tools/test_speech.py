@@ -492,11 +492,6 @@ def test_window_of_silence_is_left_out_where_the_model_is_unsure_of_its_words(
     assert HubWhisper(whisper(tmp_path, first=first), "cpu", 4, 1, None).words(sound(2)) == words
 
 
-@pytest.mark.usefixtures("no_network")
-def test_local_folder_contacts_no_host(tmp_path: Path) -> None:
-    assert HubWhisper(whisper(tmp_path), "cpu", 4, 5, None).words(sound(1)) == "hello"
-
-
 def test_weights_that_do_not_load_are_told(tmp_path: Path) -> None:
     folder = whisper(tmp_path)
     (folder / "model.safetensors").write_bytes(b"no weights")

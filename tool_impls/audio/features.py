@@ -106,7 +106,7 @@ def _frames(padded: NDArray[Any]) -> NDArray[Any]:
 
 
 def _crossing_rates(samples: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
-    """Of each frame: how often the sign changes within it, for each sample."""
+    """For each frame, how often the sign changes within it, for each sample."""
     import numpy
 
     negative = numpy.pad(samples, FFT // 2, mode="edge") < -FAINT

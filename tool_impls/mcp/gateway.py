@@ -25,7 +25,7 @@ from agentgauge.core.own_folder import OwnFolder
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from tool_impls.mcp.server import make_server
-from tool_impls.mcp.session import OpenSession, Session, files_below
+from tool_impls.mcp.session import OpenSession, ToolSession, files_below
 from tool_impls.server.app import ToolServer, running, stop_signal
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.requests import WITHOUT_TOKEN, Access
@@ -57,7 +57,7 @@ class Gateway:
             problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
             raise UsageProblem(f"the MCP gateway {problem}") from None
 
-    def open(self, session: Session, token: str | None = None) -> str:
+    def open(self, session: ToolSession, token: str | None = None) -> str:
         """Offer a session; the token that reaches it, which is new if none is given."""
         token = token or secrets.token_urlsafe(32)
         self._sessions[token] = OpenSession(session)
@@ -65,7 +65,7 @@ class Gateway:
 
     def offer(self, offered: OfferedTools, token: str) -> None:
         """As ``open``, for an agent program. Its token, one of many, is not kept as a secret: it ends with the call."""
-        self._sessions[token] = OpenSession(Session(offered.tools, offered.call, offered.files, offered.refused))
+        self._sessions[token] = OpenSession(ToolSession(offered.tools, offered.call, offered.files, offered.refused))
 
     def close_session(self, token: str) -> None:
         """Cancel the calls of a session, and refuse its token from now on."""
@@ -160,14 +160,14 @@ def _session_of(context: ServerRequestContext[Any, Any]) -> OpenSession:
 # -- ``agentgauge serve-tools --mcp``: an ordinary tool server behind one session
 
 
-def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping[str, Path]) -> Session:
+def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping[str, Path]) -> ToolSession:
     """A session whose calls go to a tool box, which puts the files that it makes below ``folder``."""
     readable = tuple(files.values())
 
     async def call(name: str, arguments: Mapping[str, Any]) -> Sequence[ToolOutput]:
         return await box.call(name, arguments, folder=folder, readable=readable)
 
-    return Session(tools, call, files)
+    return ToolSession(tools, call, files)
 
 
 async def serve_mcp(
@@ -200,7 +200,7 @@ async def serve_mcp(
 
 
 @asynccontextmanager
-async def _opened(server: ToolServer, port: int, access: Access, files: Path | None) -> AsyncIterator[Session]:
+async def _opened(server: ToolServer, port: int, access: Access, files: Path | None) -> AsyncIterator[ToolSession]:
     """The session of the client, whose calls go to the tool server at a port of this machine."""
     folder = OwnFolder("tools").path  # for files that tools make; that of a killed server is removed by the next one
     box = ToolServerBox(f"http://:{quote(access.token or '', safe='')}@127.0.0.1:{port}")
@@ -211,7 +211,7 @@ async def _opened(server: ToolServer, port: int, access: Access, files: Path | N
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _serve_streams(session: Session) -> None:
+async def _serve_streams(session: ToolSession) -> None:
     opened = OpenSession(session)
     server = make_server(lambda context: opened)
     async with stdio_server() as (reading, writing):

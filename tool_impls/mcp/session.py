@@ -32,7 +32,7 @@ MOST_FILES = 5_000  # of a folder
 _SHOWN = 10  # names in the message about an unknown one
 
 
-class SampleFiles:
+class SessionFiles:
     """Names of files and where the files are."""
 
     def __init__(self, given: Mapping[str, Path]) -> None:
@@ -124,7 +124,7 @@ def _keep_no_log(name: str, arguments: Mapping[str, Any], reason: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ToolSession:
     """The tools and files that one agent is offered. ``call`` runs a tool; it gets the arguments in the types of the
     tool's inputs, files as absolute paths, and raises ToolError or ToolFault. ``files``: the sample's files by the
     names that the agent reads in its task. ``refused`` is notified of a call that does not reach ``call``: the name,
@@ -142,15 +142,15 @@ class Session:
 class OpenSession:
     """A session with the files that its tools have made so far."""
 
-    session: Session
-    files: SampleFiles = field(init=False)
+    session: ToolSession
+    files: SessionFiles = field(init=False)
     tools: Mapping[str, Tool] = field(init=False)
     _running: set[asyncio.Task[Sequence[ToolOutput]]] = field(default_factory=set)
     _calls: int = 0
     _closed: bool = False
 
     def __post_init__(self) -> None:
-        self.files = SampleFiles(self.session.files)
+        self.files = SessionFiles(self.session.files)
         self.tools = {tool.name: tool for tool in self.session.tools}
 
     async def run(self, tool: Tool, arguments: Mapping[str, Any]) -> Sequence[ToolOutput]:

@@ -45,7 +45,7 @@ class Block:
         return f"({self.x1}, {self.y1}, {self.x2}, {self.y2}) {self.text}"
 
 
-class Reader:
+class TextReader:
     """Reads pictures for many threads. Loading takes about a second and 100 MB, so there is one for all tools
     (``reader``).
     """
@@ -90,15 +90,15 @@ def in_rows(lines: Iterable[Block]) -> list[Block]:
 _loading = threading.Lock()
 
 
-def reader(device: str = devices.CPU) -> Reader:
+def reader(device: str = devices.CPU) -> TextReader:
     """The one reader of this process on that device."""
     with _loading:
         return _loaded(devices.plain(device))
 
 
 @cache
-def _loaded(device: str) -> Reader:
-    return Reader(device)
+def _loaded(device: str) -> TextReader:
+    return TextReader(device)
 
 
 def paragraphs(lines: Iterable[Block]) -> list[Block]:

@@ -80,7 +80,7 @@ def _deployment(settings: ToolSettings, home: str, kinds: Mapping[str, type[Benc
     replicas, cpus, gpus = (settings.value(home, option) for option in PLACEMENT)
     for option, value in (("cpus", cpus), ("gpus", gpus)):
         if value is not None and value > 1 and value % 1:
-            raise UsageProblem(f"{option} in [tools.{home}] must be a whole number or less than 1; got {value:g}")
+            raise UsageProblem(f"{option} in [tools.{home}] must be an integer or less than 1; got {value:g}")
     on_processor = [_on_processor(settings, kind) for kind in kinds.values() if _has_model(settings, kind)]
     if gpus and any(on_processor):
         raise UsageProblem(f'gpus = {gpus:g} in [tools.{home}] contradicts device = "cpu"; take one of them out')

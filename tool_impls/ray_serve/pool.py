@@ -18,9 +18,9 @@ from ray.serve.exceptions import RayServeException
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.metadata import own_version
 from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_gpus
-from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report, packed
+from tool_impls.ray_serve.replica import Replica, ReplicaPlan, ReplicaReport, packed
 from tool_impls.server.calls import CallAnswer, QueuedCall, failure
-from tool_impls.server.execution import Execution, ExecutionRequest, Metrics
+from tool_impls.server.execution import Execution, ExecutionRequest, ToolMetrics
 from tool_impls.server.worker_pool import ATTEMPTS, LOAD_SECONDS, STOPPED
 
 START_SECONDS = 300.0  # for the first replica of each deployment; a cluster may have to add a node
@@ -44,10 +44,10 @@ class ServePool:
     in the replica that answered last.
     """
 
-    def __init__(self, handle: Any, name: str, metrics: Metrics, *, joined: bool, confined: bool) -> None:
+    def __init__(self, handle: Any, name: str, metrics: ToolMetrics, *, joined: bool, confined: bool) -> None:
         self.confinement = "begins with the first call" if confined else ""
         self._handle, self._name, self._metrics, self._joined = handle, name, metrics, joined
-        self._replies: set[asyncio.Future[Report]] = set()
+        self._replies: set[asyncio.Future[ReplicaReport]] = set()
         self._closed = False
 
     async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
@@ -111,7 +111,7 @@ class ServePool:
                 self._replies.discard(reply)
         return failure(500, f"{ATTEMPTS} replicas of {tool} have died at this call: {lost}")
 
-    def _noted(self, report: Report) -> CallAnswer:
+    def _noted(self, report: ReplicaReport) -> CallAnswer:
         self.confinement = report.confinement
         for size in report.batches:
             self._metrics.batch(size)
@@ -120,8 +120,8 @@ class ServePool:
         return report.answer
 
 
-async def _awaited(response: Any) -> Report:
-    found: Report = await response
+async def _awaited(response: Any) -> ReplicaReport:
+    found: ReplicaReport = await response
     return found
 
 

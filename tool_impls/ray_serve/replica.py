@@ -90,7 +90,7 @@ class ReplicaPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplicaReport:
     """An answer, and what has happened in the replica since its last one. ``batches``: their sizes; ``restarts``: of
     worker processes."""
 
@@ -133,14 +133,14 @@ class Replica:
         if plan.preload:  # the first call reports what fails, as without a replica
             await asyncio.gather(*(self.load(name) for name, state in self._states().items() if works(state)))
 
-    async def run(self, sent: SentCall, seconds: float) -> Report:
+    async def run(self, sent: SentCall, seconds: float) -> ReplicaReport:
         """Work on a call. As many calls of a tool run at a time as its process takes; further ones wait."""
         name = sent.call.tool
         async with self._turns[name]:
             with unpacked(sent, self._scratch) as call:
                 return self._report(name, await self._pools[name].run(call, seconds))
 
-    async def load(self, name: str) -> Report:
+    async def load(self, name: str) -> ReplicaReport:
         """Load a tool's models, unless they are loaded."""
         return self._report(name, await self._pools[name].load(name))
 
@@ -175,8 +175,8 @@ class Replica:
     def _restarted(self) -> None:
         self._restarts += 1
 
-    def _report(self, name: str, answer: CallAnswer) -> Report:
-        report = Report(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
+    def _report(self, name: str, answer: CallAnswer) -> ReplicaReport:
+        report = ReplicaReport(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
         self._batches.clear()
         self._restarts = 0
         return report

@@ -31,7 +31,7 @@ from agentgauge.core.tools import Tool
 from tool_impls.base import DISABLED, works
 from tool_impls.server import protocol
 from tool_impls.server.calls import CallAnswer, QueuedCall, encode, failure
-from tool_impls.server.execution import CONTENT_TYPE, Metrics, Pool
+from tool_impls.server.execution import CONTENT_TYPE, CallPool, ToolMetrics
 from tool_impls.server.protocol import write_document
 from tool_impls.server.requests import WITHOUT_TOKEN, Access, TooLarge, TooSlow, Uploads, pass_over
 
@@ -57,7 +57,7 @@ class ToolQueue:
         self,
         tool: Tool,
         state: str,
-        pool: Pool,
+        pool: CallPool,
         *,
         slots: int,
         limit: int,
@@ -113,7 +113,7 @@ class ToolServer:
     def __init__(
         self,
         queues: Sequence[ToolQueue],
-        metrics: Metrics,
+        metrics: ToolMetrics,
         scratch: Path,
         *,
         fingerprints: Callable[[], Mapping[str, Any]] = dict,

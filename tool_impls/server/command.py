@@ -24,7 +24,7 @@ from tool_impls.availability import GPUS, LATER, check, handed
 from tool_impls.devices import Gpu, check_names
 from tool_impls.registry import load
 from tool_impls.server.app import ToolQueue, ToolServer, serve
-from tool_impls.server.execution import Execution, ExecutionRequest, Metrics, on_this_machine
+from tool_impls.server.execution import Execution, ExecutionRequest, ToolMetrics, on_this_machine
 from tool_impls.server.requests import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.settings import ToolSettings
 
@@ -48,7 +48,7 @@ def build(
     ``ExecutionRequest``.
     """
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
-    metrics, scratch = Metrics(), OwnFolder("tools").path
+    metrics, scratch = ToolMetrics(), OwnFolder("tools").path
     root, added = files.resolve() if files else None, tuple(path.resolve() for path in extras)
     execution = execute(ExecutionRequest(settings, kinds, added, root, preload, metrics, scratch, gpus, later))
     queues = []

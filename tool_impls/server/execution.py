@@ -70,7 +70,7 @@ LIGHT_THREADS = (os.cpu_count() or 1) // LIGHT_PROCESSES
 """Threads of a numerical library in each of them: with all processors for each process, threads wait for each other."""
 
 
-class Pool(Protocol):
+class CallPool(Protocol):
     """Executes the calls of some tools. ``confinement``: as of ``ProcessPool``."""
 
     confinement: str
@@ -94,7 +94,7 @@ class ExecutionRequest:
     extras: tuple[Path, ...]
     root: Path | None
     preload: bool
-    metrics: Metrics
+    metrics: ToolMetrics
     scratch: Path
     gpus: tuple[Gpu, ...] | None = None
     later: bool = False
@@ -105,7 +105,7 @@ class Execution:
     """By tool: its pool, the calls that it takes at a time, and its state. ``fingerprints``: what ``/tools`` shows;
     it may read whole weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
 
-    pools: Mapping[str, Pool]
+    pools: Mapping[str, CallPool]
     slots: Mapping[str, int]
     states: Mapping[str, str]
     fingerprints: Callable[[], Mapping[str, Any]]
@@ -145,7 +145,7 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         return pool([spec(tools[device], device) for device in all_devices], heavy, forgiven=1)
 
     later = wanted.later and asks and wanted.gpus is None
-    pools: dict[str, Pool] = {}
+    pools: dict[str, CallPool] = {}
     slots: dict[str, int] = {}
     if heavy:
         pools = dict.fromkeys(heavy, DevicePool(on_devices, later=later))
@@ -175,7 +175,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
-class Metrics:
+class ToolMetrics:
     """The figures of ``/metrics``. A server has its own registry, so that several in one process do not mix."""
 
     def __init__(self) -> None:

@@ -71,7 +71,7 @@ def decode_fields(tool: Tool, fields: Mapping[str, str | Upload]) -> dict[str, A
         field = fields.get(name, "")
         try:
             values[name] = _decode(parameter, field)
-        except _Unfit as unfit:
+        except _WrongField as unfit:
             kind, message = unfit.args
             given = field if isinstance(field, str) and field else None
             details.append({"type": kind, "loc": ["body", name], "msg": message, "input": given})
@@ -80,7 +80,7 @@ def decode_fields(tool: Tool, fields: Mapping[str, str | Upload]) -> dict[str, A
     return values
 
 
-class _Unfit(Exception):
+class _WrongField(Exception):
     """Kind and message of a wrong field."""
 
 
@@ -88,13 +88,13 @@ def _decode(parameter: Parameter, field: str | Upload) -> Any:
     if field == "":
         if parameter.optional:
             return parameter.default
-        raise _Unfit("missing", "Field required")
+        raise _WrongField("missing", "Field required")
     if parameter.type in FILE_TYPES:
         if isinstance(field, str):
-            raise _Unfit("value_error", "Value error, a file was expected: a form part with a file name")
+            raise _WrongField("value_error", "Value error, a file was expected: a form part with a file name")
         return field
     if not isinstance(field, str):
-        raise _Unfit("string_type", "Input should be a valid string")
+        raise _WrongField("string_type", "Input should be a valid string")
     text = field.strip()
     try:
         if parameter.type == "int":
@@ -104,10 +104,10 @@ def _decode(parameter: Parameter, field: str | Upload) -> Any:
     except ValueError:
         noun = "integer" if parameter.type == "int" else "number"
         message = f"Input should be a valid {noun}, unable to parse string as a {noun}"
-        raise _Unfit(f"{parameter.type}_parsing", message) from None
+        raise _WrongField(f"{parameter.type}_parsing", message) from None
     if parameter.type == "bool":
         if text.lower() not in TRUE | FALSE:
-            raise _Unfit("bool_parsing", "Input should be a valid boolean, unable to interpret input")
+            raise _WrongField("bool_parsing", "Input should be a valid boolean, unable to interpret input")
         return text.lower() in TRUE
     return field
 

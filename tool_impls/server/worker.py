@@ -146,7 +146,7 @@ def _read_message(stream: IO[bytes]) -> bytes | None:
     return stream.read(length)
 
 
-class _Channel:
+class _AnswerPipe:
     """The way back to the server, shared by threads."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class _Channel:
             self._file.flush()
 
 
-def _runner(spec: WorkerSpec, channel: _Channel) -> ToolRunner:
+def _runner(spec: WorkerSpec, channel: _AnswerPipe) -> ToolRunner:
     """What runs the calls, after the process has given up what its tools do not need."""
     for extra in spec.extras:
         registry.add(extra)
@@ -176,7 +176,7 @@ def _runner(spec: WorkerSpec, channel: _Channel) -> ToolRunner:
     return ToolRunner([kind(spec.settings) for kind in kinds], device=spec.device, root=spec.root)
 
 
-def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, Any]) -> None:
+def _work(runner: ToolRunner, channel: _AnswerPipe, number: int, order: dict[str, Any]) -> None:
     """Load a tool or run a call, and answer; end the process where it has lost its GPU."""
     try:
         if "load" in order:
@@ -201,7 +201,7 @@ def _work(runner: ToolRunner, channel: _Channel, number: int, order: dict[str, A
 
 def main() -> None:
     end_with_parent()
-    channel = _Channel()
+    channel = _AnswerPipe()
     stream = sys.stdin.buffer
     first = _read_message(stream)
     if first is None:

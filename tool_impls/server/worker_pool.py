@@ -57,11 +57,11 @@ class ProcessPool:
     ) -> None:
         self.confinement = "begins with the first call" if any(spec.confined for spec in specs) else ""
         self.observe = observe
-        self._workers = [_Worker(spec, self, restarted) for spec in specs]
+        self._workers = [_PoolWorker(spec, self, restarted) for spec in specs]
         self._concurrency = concurrency
         self._forgiven = forgiven
         self._single = asyncio.Lock()
-        self._single_worker: _Worker | None = None  # of the call that is run alone
+        self._single_worker: _PoolWorker | None = None  # of the call that is run alone
         self._closed = False
 
     async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
@@ -90,10 +90,10 @@ class ProcessPool:
         self._closed = True
         await asyncio.gather(*(worker.close() for worker in (*self._workers, self._single_worker) if worker))
 
-    def _with(self, tool: str) -> list[_Worker]:
+    def _with(self, tool: str) -> list[_PoolWorker]:
         return [worker for worker in self._workers if tool in worker.spec.tools]
 
-    def _choose(self, tool: str, after: _Worker | None) -> _Worker:
+    def _choose(self, tool: str, after: _PoolWorker | None) -> _PoolWorker:
         """``after``: the one whose process ended in the middle of the call; its device may be the reason."""
         there = self._with(tool)
         free = [worker for worker in there if worker.calls[tool] < self._concurrency[tool]]
@@ -104,7 +104,7 @@ class ProcessPool:
             if self._closed:
                 return failure(*STOPPED)
             own = replace(spec, tools=(call.tool,))
-            worker = self._single_worker = _Worker(own, self, restarted=lambda: None)
+            worker = self._single_worker = _PoolWorker(own, self, restarted=lambda: None)
             try:
                 return await worker.run(call, seconds)
             except _ProcessEnded as ended:
@@ -144,7 +144,7 @@ class _Pending:
     on_begun: Callable[[], None] = lambda: None
 
 
-class _Process:
+class _WorkerProcess:
     """One running process, the calls that were sent to it, and why it ends."""
 
     def __init__(self, process: asyncio.subprocess.Process, pool: ProcessPool, ended: Callable[[], None]) -> None:
@@ -228,7 +228,7 @@ class _Process:
             pending.answer.set_result(answer)
 
 
-class _Worker:
+class _PoolWorker:
     """One worker of a pool. Its process is started when it is needed, and again after it ended."""
 
     def __init__(self, spec: WorkerSpec, pool: ProcessPool, restarted: Callable[[], None]) -> None:
@@ -237,7 +237,7 @@ class _Worker:
         self._pool = pool
         self._restarted = restarted
         self._starting = asyncio.Lock()
-        self._process: _Process | None = None
+        self._process: _WorkerProcess | None = None
         self._closed = False
         self._numbers = count(1)
 
@@ -265,7 +265,7 @@ class _Worker:
         in the process does not count."""
         pending = _Pending(asyncio.get_running_loop().create_future())
         number = next(self._numbers)
-        process: _Process | None = None
+        process: _WorkerProcess | None = None
         self.calls[tool] += 1
         try:
             async with asyncio.timeout(LOAD_SECONDS) as limit:
@@ -291,7 +291,7 @@ class _Worker:
         if not self._closed:
             self._restarted()
 
-    async def _running_process(self) -> _Process:
+    async def _running_process(self) -> _WorkerProcess:
         async with self._starting:
             if self._closed:
                 raise _ProcessEnded("its server is being stopped", innocent=True, begun=False)
@@ -306,7 +306,7 @@ class _Worker:
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )
-                self._process = _Process(started, self._pool, self._has_ended)
+                self._process = _WorkerProcess(started, self._pool, self._has_ended)
                 spec = pickle.dumps(self.spec)
                 await self._process.send(HEAD.pack(len(spec), 0) + spec)
             return self._process

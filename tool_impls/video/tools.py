@@ -20,7 +20,7 @@ from tool_impls.perception import ocr
 from tool_impls.perception.quality import ImageQualityTest
 from tool_impls.settings import Option
 from tool_impls.video.frames import Frame, frames, video_frames, video_timing
-from tool_impls.video.video_file import Writer, copy
+from tool_impls.video.video_file import VideoWriter, copy
 from tool_impls.video.video_text import AddTextVideoTool
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class TextToVideoTool(base.BenchTool):
         size = read_size(resolution)
         target = folder / file_name(filename, "text_to_video", ".mp4")
         count = max(1, num_frames)
-        with Writer(target, Fraction(fps), size) as writer:
+        with VideoWriter(target, Fraction(fps), size) as writer:
             for number in range(count):
                 writer.add(av.VideoFrame.from_image(drawn(description, number, count, size)))
         lost = Pen(LEAST_LETTERS).lost(description[:SHOWN])
