@@ -38,7 +38,7 @@ from bench_gta.pack.tasks import SetTask, TaskSet, input_files
 
 if TYPE_CHECKING:
     from bench_gta.pack.tools import AgentTools
-    from tool_impls.mcp.session_access import SessionAccess
+    from tool_impls.mcp import SessionAccess
 
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"
 MCP_SETTINGS, MADE = "mcp.json", "made"

@@ -28,8 +28,7 @@ from bench_gta.pack.tasks import SetTask, TaskSet
 from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
 from bench_gta.workflow.task import Workflow
-from tool_impls.mcp import require_package
-from tool_impls.mcp.session_access import SessionAccess
+from tool_impls.mcp import SessionAccess, require_package
 
 if TYPE_CHECKING:
     from tool_impls.mcp.gateway import Gateway

@@ -257,9 +257,7 @@ def test_a_token_that_is_given_is_not_printed() -> None:
 
 
 def test_the_client_takes_the_token_from_the_address(
-    guarded: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    guarded: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(TOOL_TOKEN, raising=False)
 

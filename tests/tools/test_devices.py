@@ -201,8 +201,7 @@ def room_for(most: int, error: Callable[[], Exception]) -> tuple[list[int], Call
 
 
 @pytest.mark.parametrize(
-    ("most", "number", "sizes"),
-    [(9, 5, [5]), (2, 5, [5, 2, 3, 1, 2]), (1, 2, [2, 1, 1]), (3, 0, [0])],
+    ("most", "number", "sizes"), [(9, 5, [5]), (2, 5, [5, 2, 3, 1, 2]), (1, 2, [2, 1, 1]), (3, 0, [0])]
 )
 def test_a_list_that_does_not_fit_is_halved(most: int, number: int, sizes: list[int]) -> None:
     given, double = room_for(most, lambda: OutOfMemoryError("CUDA out of memory."))

@@ -186,10 +186,7 @@ GREY = Image.linear_gradient("L").resize((50, 40))
 UNREADABLE = {
     "nothing": (b"", "the file is empty"),
     "a text": (b"no picture", "its content is of no kind that is known here; give a PNG, JPEG, WebP, GIF, BMP or TIFF"),
-    "half a header": (
-        png_of(GREY)[:20],
-        "it is damaged, or of a form that is not known here; save it anew",
-    ),
+    "half a header": (png_of(GREY)[:20], "it is damaged, or of a form that is not known here; save it anew"),
     "half a PNG": (png_of(GREY)[:-30], "the file ends too early; give it as a whole"),
     "half a JPEG": (png_of(GREY, "JPEG")[:-80], "the file ends too early"),
     "another byte": (png_of(GREY).replace(b"IDAT", b"IDAX"), "it is damaged"),

@@ -18,7 +18,7 @@ from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tests.packages import absent
 from tests.tools.tiny_whisper import HELLO, converted, whisper
 from tool_impls import devices
-from tool_impls.audio import basic_speech, hub_whisper, speech
+from tool_impls.audio import hub_whisper, speech
 from tool_impls.audio.faster_whisper_model import FasterWhisper
 from tool_impls.audio.hub_whisper import HubWhisper
 from tool_impls.audio.speech import RATE, SpeechToText, read_sound
@@ -268,14 +268,14 @@ def test_basic_form_hears_no_words_in_silence(basic: SpeechToText, tmp_path: Pat
 def test_long_recordings_are_cut_where_they_are_quietest() -> None:
     sound = numpy.ones(70 * RATE, numpy.float32)
     sound[25 * RATE : 26 * RATE] = sound[50 * RATE : 51 * RATE] = 0
-    cuts = numpy.cumsum([part.size for part in basic_speech._parts(sound)]) / RATE
+    cuts = numpy.cumsum([part.size for part in speech._parts(sound)]) / RATE
     assert cuts.tolist() == [25.05, 50.1, 70.0]
 
 
 def test_form_is_part_of_the_fingerprint(tmp_path: Path) -> None:
     pytest.importorskip("pocketsphinx")
     found = fingerprints(BASIC, ["SpeechToText"])["SpeechToText"]
-    assert (found["state"], found["backend"]) == (f"basic: {basic_speech.NAME}", basic_speech.NAME)
+    assert (found["state"], found["backend"]) == (f"basic: {speech.BASIC_NAME}", speech.BASIC_NAME)
     assert "pocketsphinx" in found["packages"] and "faster-whisper" not in found["packages"]
     other = fingerprints(spoken(tmp_path), ["SpeechToText"])["SpeechToText"]
     assert other["backend"] == f"faster-whisper {tmp_path.name}" and "pocketsphinx" not in other["packages"]

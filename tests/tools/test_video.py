@@ -343,10 +343,7 @@ def test_colours_stay(
         for place, colour in enumerate(wanted):
             assert (
                 max(abs(a - b) for a, b in zip(picture.getpixel((place * 24 + 12, 32)), colour, strict=True)) <= 10
-            ), (
-                source.name,
-                colour,
-            )
+            ), (source.name, colour)
 
 
 def test_long_parts_are_refused(film: Path, tmp_path: Path) -> None:

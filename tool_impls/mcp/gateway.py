@@ -171,11 +171,7 @@ def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping
 
 
 async def serve_mcp(
-    server: ToolServer,
-    access: Access,
-    address: tuple[str, int] | None,
-    files: Path | None,
-    printed: Mapping[str, str],
+    server: ToolServer, access: Access, address: tuple[str, int] | None, files: Path | None, printed: Mapping[str, str]
 ) -> None:
     """Serve until SIGTERM or SIGINT at an address, which is printed with ``printed`` as one line of JSON; without one
     over standard input and output, until the client closes them.

@@ -53,16 +53,7 @@ class ToolQueue:
     ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run.
     """
 
-    def __init__(
-        self,
-        tool: Tool,
-        state: str,
-        pool: CallPool,
-        *,
-        slots: int,
-        limit: int,
-        seconds: float,
-    ) -> None:
+    def __init__(self, tool: Tool, state: str, pool: CallPool, *, slots: int, limit: int, seconds: float) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # waiting and running calls
         self.running = 0
