@@ -35,24 +35,11 @@ class Running:
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         guarded = () if TOOL_TOKEN in environment else ("--no-token",)
-        command = [
-            sys.executable,
-            "-m",
-            "tool_impls.server.command",
-            "--port",
-            "0",
-            "--extra",
-            str(NASTY),
-            *guarded,
-            *arguments,
-        ]
-        cache = tempfile.mkdtemp(dir=os.environ["XDG_CACHE_HOME"])  # nothing was worked out before
+        module = (sys.executable, "-m", "tool_impls.server.command")
+        command = [*module, "--port", "0", "--extra", str(NASTY), *guarded, *arguments]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "XDG_CACHE_HOME": cache, **environment},
+            command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment}
         )
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
