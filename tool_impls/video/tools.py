@@ -244,7 +244,7 @@ class VideoOCR(ocr.PictureReader):
         return "\n".join(lines)
 
 
-def _read(pictures: Iterator[Frame], limit: int, reader: ocr.Reader) -> Iterator[tuple[Frame, str]]:
+def _read(pictures: Iterator[Frame], limit: int, reader: ocr.TextReader) -> Iterator[tuple[Frame, str]]:
     """Each frame and its text. A picture that has not changed is not read again, nor is one beyond the limit."""
     import numpy
 
