@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from tool_impls.base import BenchTool as Tool
     from tool_impls.base import unavailable
     from tool_impls.functions import Audio, File, Image, Video, tool
-    from tool_impls.options import Option
-    from tool_impls.settings import ToolSettings
+    from tool_impls.settings import Option, ToolSettings
 
 __all__ = [
     "Audio",
@@ -36,7 +35,7 @@ _MODULES = {
     "Meta": "agentgauge.core.tools",
     "Tool": "tool_impls.base",
     "unavailable": "tool_impls.base",
-    "Option": "tool_impls.options",
+    "Option": "tool_impls.settings",
     "ToolSettings": "tool_impls.settings",
     **dict.fromkeys(("Audio", "File", "Image", "Video", "tool"), "tool_impls.functions"),
 }

@@ -86,9 +86,9 @@ def _display(time: str, count: int) -> Any:
 def _film(path: Path, pictures: list[Any], rate: int) -> None:
     import av
 
-    from tool_impls.video.video_file import Writer
+    from tool_impls.video.video_file import VideoWriter
 
-    with Writer(path, Fraction(rate), pictures[0].size) as writer:
+    with VideoWriter(path, Fraction(rate), pictures[0].size) as writer:
         for picture in pictures:
             writer.add(av.VideoFrame.from_image(picture))
 

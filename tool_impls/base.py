@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Attach, Parameter, Tool
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 Category = Literal["perception", "operation", "logic", "creativity"]
 """Fixed by the released evaluators (GTA spec 5.6)."""
@@ -47,7 +46,7 @@ class BenchTool(ABC):
     concurrency: ClassVar[int] = 1  # calls that one process takes at a time
     seconds: ClassVar[float] = 60.0  # for one call, without its wait; a longer call is ended with its process
     runs_code: ClassVar[bool] = False  # code that a model wrote, in the sandbox
-    pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone, and may be kept
+    pure: ClassVar[bool] = False  # a result follows from arguments, files, options and weights alone
     confined: ClassVar[bool] = False  # no network, device or other program for its process, no files but the call's
     variables: ClassVar[tuple[str, ...]] = ()  # of the environment, with its keys; ``key_env`` needs no mention here
 
@@ -100,13 +99,6 @@ class BenchTool(ABC):
     def lacks_gpu(cls, settings: ToolSettings) -> str:
         """Why its model runs on the processor only, and what would help; empty where it can use a GPU."""
         return ""
-
-    @classmethod
-    def is_kept(cls, settings: ToolSettings) -> bool:
-        """Whether results may be stored for equal calls (``server/result_cache.py``): only for pure tools without a
-        service and without weights on the hub, because the content behind such a name may change."""
-        tables = [settings.tables.get(table, {}) for table in cls.tables]
-        return cls.pure and not any(table.get("url") or table.get("allow_download") for table in tables)
 
     def together(self, device: str) -> int:
         """Calls that work at a time in a process on this device, of those that it takes; the time of one that waits for

@@ -1,4 +1,4 @@
-"""Where models run: the processor and GPUs, their free memory, and what follows where a GPU fails."""
+"""Where models run: the processor and GPUs, their free memory, what follows where a GPU fails, and batches of calls."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import json
 import re
 import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -194,8 +199,8 @@ def _lacking(error: BaseException, device: str) -> str:
     more = needed[1] if needed else _size(int(size[1])) if size else ""
     left = _free(device)
     known = [f"it needed {more} more" if more else "", f"{_size(left)} were free" if left is not None else ""]
-    told = ", and ".join(filter(None, known))
-    return f"ran out of memory on {device}" + (f": {told}," if told else "")
+    details = ", and ".join(filter(None, known))
+    return f"ran out of memory on {device}" + (f": {details}," if details else "")
 
 
 def _free(device: str) -> int | None:
@@ -254,3 +259,133 @@ def loss(error: BaseException) -> str:
 def _of_library(error: BaseException) -> bool:
     """Whether an error may be of a library that uses the GPU. Those of onnxruntime are no RuntimeErrors."""
     return isinstance(error, RuntimeError) or type(error).__module__.startswith("onnxruntime")
+
+
+# -- dynamic batching: calls of several threads become one call of a model
+
+
+SIZES: deque[int] = deque(maxlen=10_000)
+"""Lengths of the lists that models of this process worked on, until a worker reports and removes them."""
+
+
+class Batched(Generic[T, R]):
+    """Lets many threads share a function that works on lists.
+
+    While one list is worked on, further calls wait; they are the next list, at most ``limit`` long. So a single call
+    never waits for others, and a busy model gets full batches. If the function fails, each value of the list is tried
+    alone, so that the exception reaches the call that caused it.
+    """
+
+    def __init__(self, function: Callable[[list[T]], Sequence[R]], limit: int) -> None:
+        self._function = function
+        self._limit = limit
+        self._waiting: deque[tuple[T, Future[R]]] = deque()
+        self._lock = threading.Lock()
+        self._working = False
+
+    def __call__(self, value: T) -> R:
+        """The function's result for one value. The first thread runs the function for all waiting threads."""
+        mine: Future[R] = Future()
+        with self._lock:
+            self._waiting.append((value, mine))
+            lead = not self._working
+            self._working = True
+        if lead:
+            self._work_off(until=mine)
+        return mine.result()
+
+    def _work_off(self, until: Future[R] | None = None) -> None:
+        """Work off lists until none waits. The calling thread leaves with its own result; another one goes on."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._working = False
+                    return
+                if until is not None and until.done():
+                    threading.Thread(target=self._work_off, name="batches", daemon=True).start()
+                    return
+                batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
+            self._work(batch)
+
+    def _work(self, batch: list[tuple[T, Future[R]]]) -> None:
+        SIZES.append(len(batch))
+        try:
+            results = self._function([value for value, _ in batch])
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
+        except BaseException as error:  # of any kind: no thread may wait forever
+            left = [(value, future) for value, future in batch if not future.done()]
+            if len(batch) > 1 and isinstance(error, Exception):
+                for one in left:  # one bad value must not fail the others
+                    self._work([one])
+            else:
+                for _, future in left:
+                    future.set_exception(error)
+
+
+# -- torchvision beside a torch that its compiled part was not built for
+
+# From the package index torchvision comes built for CUDA. Beside a CPU build of torch its compiled part does not load,
+# and then its import fails (``operator torchvision::nms does not exist``), and with it every prediction of ultralytics
+# and every image processor of transformers. Both need little more than the Python part of it and one operator, which
+# is written here in torch.
+
+
+MISSING = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+)
+"""Operators that torchvision (to 0.28) describes further on import, without a look at its compiled part."""
+
+_declared: list[Any] = []  # a library of operators goes with its last reference
+
+
+@cache
+def ready_torchvision() -> bool:
+    """Import torchvision, with our own ``nms`` where the compiled one is missing; whether ours had to be put in."""
+    try:
+        import torchvision  # noqa: F401
+    except ModuleNotFoundError:
+        return False  # not installed: the caller reports it
+    except RuntimeError as error:
+        if "operator torchvision::" not in str(error):
+            raise
+        _declare()
+        return True
+    return False
+
+
+def _declare() -> None:
+    import torch
+
+    library = torch.library.Library("torchvision", "DEF")
+    for schema in MISSING:
+        library.define(schema)
+    _declared.append(library)
+    import torchvision.ops
+    import torchvision.ops.boxes
+
+    torchvision.ops.nms = nms
+    torchvision.ops.boxes.nms = nms
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Places of the boxes that no better one covers, by intersection over union, best first.
+
+    ``boxes``: N by 4, corners in pixels. As torchvision's: same results, equal scores aside.
+    """
+    import torch
+
+    order = scores.argsort(descending=True, stable=True)
+    ordered = boxes[order]
+    area = (ordered[:, 2] - ordered[:, 0]) * (ordered[:, 3] - ordered[:, 1])
+    kept = []
+    left = torch.arange(len(order), device=boxes.device)
+    while len(left):
+        best, left = left[0], left[1:]
+        kept.append(best)
+        low = torch.maximum(ordered[best, :2], ordered[left, :2])
+        high = torch.minimum(ordered[best, 2:], ordered[left, 2:])
+        shared = (high - low).clamp(min=0).prod(dim=1)
+        left = left[shared <= iou_threshold * (area[best] + area[left] - shared)]
+    return order[torch.stack(kept)] if kept else order

@@ -51,7 +51,7 @@ _FOLDER = "folder"
 """The parameter that gets the call's own folder, for files that the tool makes. No model sees it."""
 
 
-class FunctionTool(BenchTool):
+class FunctionBenchTool(BenchTool):
     """A function as a tool. A test may call ``function`` itself."""
 
     function: ClassVar[Callable[..., Any]]
@@ -65,7 +65,7 @@ class FunctionTool(BenchTool):
 
 def tool(
     *, category: Category, extra: str = "", packages: tuple[str, ...] = (), **attributes: Any
-) -> Callable[[Callable[..., Any]], type[FunctionTool]]:
+) -> Callable[[Callable[..., Any]], type[FunctionBenchTool]]:
     """Make a tool from a function: from its name, its docstring, and the types of its parameters and result.
 
     ``Annotated[str, "…"]`` describes a parameter. A parameter ``folder: Path`` gets the call's own folder. ``packages``
@@ -74,7 +74,7 @@ def tool(
     model or with options is a class. Raises UsageProblem for a function that cannot be a tool.
     """
 
-    def make(function: Callable[..., Any]) -> type[FunctionTool]:
+    def make(function: Callable[..., Any]) -> type[FunctionBenchTool]:
         title = f"the tool {function.__name__}"
         if category not in CATEGORIES:
             raise UsageProblem(f"{title} has the category {category!r}; accepted are {', '.join(CATEGORIES)}")
@@ -84,7 +84,7 @@ def tool(
             **{"meta": _meta(function, title), "category": category, "packages": packages, "extra": extra},
             **{"function": staticmethod(function), "__module__": function.__module__, **attributes},
         }
-        return type(function.__name__, (FunctionTool,), body)
+        return type(function.__name__, (FunctionBenchTool,), body)
 
     return make
 
@@ -107,7 +107,7 @@ def _meta(function: Callable[..., Any], title: str) -> Tool:
 
 
 def _parameter(kind: Any, title: str, name: str = "", given: inspect.Parameter | None = None) -> Parameter:
-    """Of an input that is called ``name``; of an output without a name."""
+    """The parameter for an input that is called ``name``, or for an output, which has no name."""
     description = None
     if get_origin(kind) is Annotated:
         kind, *texts = get_args(kind)

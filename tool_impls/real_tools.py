@@ -29,25 +29,23 @@ class LocalTools(RealTools):
         self, names: Sequence[str], config: Config, *, scoring: Scoring, allow_unsafe: bool, server: str | None
     ) -> Mapping[str, Mapping[str, Json]]:
         if server is not None:
-            from tool_impls.server.remote_fingerprint import server_fingerprints
+            from tool_impls.server.client import server_fingerprints
 
             return server_fingerprints(server, names)
-        from tool_impls.availability import require
-        from tool_impls.fingerprint import fingerprints
-        from tool_impls.places import shown_here
-        from tool_impls.settings_file import load
+        from tool_impls.availability import fingerprints, require, shown_here
+        from tool_impls.registry import load
 
         settings = replace(load(self.settings_file(config)), allow_unsafe=allow_unsafe, released=scoring == "parity")
         require(settings if self.refuses_missing else replace(settings, missing="disable"), names)
         return fingerprints(settings, names, shown_here(settings, names))
 
     def prepare_check(self) -> None:
-        from tool_impls.fingerprint import look_up_packages
+        from tool_impls.availability import look_up_packages
 
         look_up_packages()
 
     def tool_server(self, config: Config, *, scoring: Scoring, allow_unsafe: bool) -> list[str]:
-        from tool_impls.places import handed_on
+        from tool_impls.availability import handed_on
 
         command = [sys.executable, "-m", "tool_impls.server.command", "--port", "0", "--scoring", scoring]
         command += ["--settings", str(self.settings_file(config)), *handed_on()]

@@ -1,37 +1,41 @@
-"""Every tool that the server can offer, and the back ends that several of them share."""
+"""Every tool that the server can offer, those of other packages too, and the settings that are read for them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Container, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.parsing import read_toml
+from agentgauge.core.tools import Tool
 from tool_impls import documents
 from tool_impls.audio import speech
 from tool_impls.audio import tools as audio
-from tool_impls.base import BenchTool
+from tool_impls.base import BenchTool, unavailable
 from tool_impls.creativity import generate
 from tool_impls.creativity.generate import ImageStylization, TextToImage
-from tool_impls.devices import DEVICE
-from tool_impls.installed import installed_tools
+from tool_impls.devices import DEVICE, check_names
 from tool_impls.logic.code_tools import Calculator, Plot, Solver
 from tool_impls.logic.prover import Prover
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.operation.search import GoogleSearch
-from tool_impls.options import Option
-from tool_impls.perception import describe, vision
+from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
 from tool_impls.perception.detection.tools import CountGivenObject, TextToBbox, VideoObjectDetection
 from tool_impls.perception.mathocr import MathOCR
 from tool_impls.perception.ocr import OCR
+from tool_impls.settings import PLACEMENT, TOP, Option, ToolSettings, as_table, read_table
 from tool_impls.video import tools as video
 
 GTA_ATOMIC: tuple[type[BenchTool], ...] = (
     OCR,
-    describe.ImageDescription,
-    describe.RegionAttributeDescription,
+    vision.ImageDescription,
+    vision.RegionAttributeDescription,
     TextToBbox,
     DrawBox,
     AddText,
@@ -50,13 +54,67 @@ GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
     *audio.TOOLS,
     speech.SpeechToText,
     *video.TOOLS,
-    describe.VideoDescription,
+    vision.VideoDescription,
     VideoObjectDetection,
     Prover,
 )
 """The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
 
 OURS: Mapping[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
+
+
+# -- tools of other packages
+
+
+ENTRY_POINTS = "agentgauge.tools"
+
+
+def installed_tools(taken: Container[str]) -> dict[str, type[BenchTool]]:
+    """Tools of other packages by name. A tool that cannot be loaded is unavailable, with the reason. A tool with a
+    ``taken`` name is left out, with a warning."""
+    found: dict[str, type[BenchTool]] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        kind = _loaded(point)
+        name = kind.meta.name
+        if name in taken or name in found:
+            warnings.warn(f"the tool {name} of {_package(point)} is left out: there is one of that name", stacklevel=2)
+            continue
+        found[name] = kind
+    return found
+
+
+def _loaded(point: EntryPoint) -> type[BenchTool]:
+    try:
+        kind = point.load()
+    except Exception as error:  # of another package, whose tools must not take ours with them
+        return _lost(point, f"cannot be loaded: {type(error).__name__}: {error}")
+    if not isinstance(kind, type) or not issubclass(kind, BenchTool):
+        return _lost(point, f"is {kind!r} and no tool; use @tool or a class that inherits Tool, of agentgauge.tools")
+    if lacking := [name for name in ("meta", "category") if not hasattr(kind, name)]:
+        return _lost(point, f"lacks {', '.join(lacking)}")
+    kind.distribution = _package(point)
+    return kind
+
+
+def _lost(point: EntryPoint, why: str) -> type[BenchTool]:
+    """Replaces a tool that cannot be used, and gives the reason when a run needs the tool."""
+    reason = unavailable(f"{point.value} of {_package(point)} {why}")
+
+    def state(cls: type[BenchTool], settings: ToolSettings) -> str:
+        return reason
+
+    def apply(self: BenchTool, folder: object, /, **values: object) -> None:
+        raise NotImplementedError(reason)
+
+    body = {"meta": Tool(point.name, reason), "category": "logic", "state": classmethod(state), "apply": apply}
+    return type(point.name, (BenchTool,), body)
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.module.partition(".")[0]
+
+
+# -- all tools, and the back ends that several of them share
 
 TOOLS: dict[str, type[BenchTool]] = {**OURS, **installed_tools(OURS)}
 """Ours, and those of other packages that are installed."""
@@ -86,3 +144,49 @@ def add(path: Path) -> None:
         advice = "a subclass of tool_impls.base.BenchTool with meta, category and apply"
         raise UsageProblem(f"--extra {path} defines no tool: {advice}")
     TOOLS.update({kind.meta.name: kind for kind in kinds if kind.__module__ == module.__name__})
+
+
+# -- settings
+
+
+def load(path: Path) -> ToolSettings:
+    """Read the ``[tools]`` table of a TOML file; all defaults where it has none. Raises UsageProblem."""
+    try:
+        document = read_toml(path)
+    except OSError as error:
+        raise UsageProblem(f"the settings file {path} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise UsageProblem(f"the settings file {path} is not valid TOML: {error}") from None
+    return parse(document.get("tools", {}), path.resolve().parent)
+
+
+def parse(table: Any, base: Path) -> ToolSettings:
+    """Settings from the decoded table. ``base``: where relative paths start. Raises UsageProblem."""
+    own = {**BACKENDS, **{name: kind.known_options() for name, kind in TOOLS.items()}}
+    known = {name: (*options, *PLACEMENT) for name, options in own.items()}
+    table = as_table(table, "tools", {**known, "disable": None, **{option.name: None for option in TOP}})
+    top = read_table({option.name: table[option.name] for option in TOP if option.name in table}, "tools", TOP, base)
+    tables = {
+        name: read_table(table[name], f"tools.{name}", options, base)
+        for name, options in known.items()
+        if name in table
+    }
+    for where, wanted in [("devices in [tools]", top.get("devices")), *_devices(tables)]:
+        try:
+            check_names(wanted or "")
+        except UsageProblem as problem:
+            raise UsageProblem(f"{where}: {problem}") from None
+    return ToolSettings(disable=_names(table.get("disable", []), frozenset(TOOLS)), tables=tables, **top)
+
+
+def _devices(tables: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return [(f"{DEVICE.name} in [tools.{name}]", str(table.get(DEVICE.name, ""))) for name, table in tables.items()]
+
+
+def _names(value: Any, known: frozenset[str]) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise UsageProblem(f"disable in [tools] must be a list of tool names; got {value!r}")
+    if unknown := sorted(set(value) - known):
+        names = ", ".join(unknown)
+        raise UsageProblem(f"disable in [tools] names unknown tools: {names}; known are {', '.join(sorted(known))}")
+    return frozenset(value)

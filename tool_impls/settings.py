@@ -1,5 +1,4 @@
-"""The ``[tools]`` table of ``agentgauge.toml``: which tools are disabled, and the options of tools and of their back
-ends.
+"""The ``[tools]`` table of ``agentgauge.toml``: the options of tools and of their back ends, and how they are read.
 
     [tools]
     basic = true                      # allow the plain stand-ins for tools that would need a model
@@ -19,21 +18,107 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from tool_impls.options import Option
+from agentgauge.core.errors import UsageProblem
 
-CACHE_MB = 1000
+Kind = Literal["bool", "int", "float", "text", "path", "weights", "range"]
+NOUNS: Mapping[Kind, str] = {
+    "bool": "true or false",
+    "int": "an integer",
+    "float": "a number",
+    "text": "a string",
+    "path": "a path as a string",
+    "weights": "a path or a name as a string",
+    "range": "an integer, or a list of two: the fewest and the most",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One key of a table.
+
+    ``default``: the value where the table has none; None means "not set". ``released``: another default for tools that
+    should behave as the released ones (``ToolSettings.released``). ``least``: the smallest accepted number.
+    ``accepted``: the accepted texts, all if empty. A path is made absolute from the settings file's folder; weights
+    too, unless nothing is there. Then they become the path of fetched weights of that name, or stay a name on a hub. A
+    range is read as two numbers, which are equal where the table has one.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    released: Any = None
+    least: float | None = None
+    accepted: tuple[str, ...] = ()
+
+    def preset(self, released: bool) -> Any:
+        return self.released if released and self.released is not None else self.default
+
+    def read(self, value: Any, table: str, base: Path) -> Any:
+        """The value as the tool gets it. Raises UsageProblem."""
+        fits = {
+            "bool": isinstance(value, bool),
+            "int": isinstance(value, int) and not isinstance(value, bool),
+            "float": isinstance(value, int | float) and not isinstance(value, bool),
+            "range": _is_range(value),
+        }.get(self.kind, isinstance(value, str) and value != "")
+        if not fits:
+            raise UsageProblem(f"{self.name} in [{table}] must be {NOUNS[self.kind]}; got {value!r}")
+        if self.least is not None and (value[0] if isinstance(value, list) else value) < self.least:
+            raise UsageProblem(f"{self.name} in [{table}] must be at least {self.least:g}; got {value!r}")
+        if self.accepted and value not in self.accepted:
+            raise UsageProblem(f"{self.name} in [{table}] must be one of {', '.join(self.accepted)}; got {value!r}")
+        if self.kind == "path" or (self.kind == "weights" and (base / value).exists()):
+            return str(base / value)
+        if self.kind == "weights":
+            from tool_impls.published_weights import fetched
+
+            return str(fetched(value, base) or value)
+        if self.kind == "range":
+            return tuple(value) if isinstance(value, list) else (value, value)
+        return float(value) if self.kind == "float" else value
+
+
+def _is_range(value: Any) -> bool:
+    ends = value if isinstance(value, list) and len(value) == 2 else [value]
+    return all(isinstance(end, int) and not isinstance(end, bool) for end in ends) and ends == sorted(ends)
+
+
+def read_table(value: Any, table: str, options: Sequence[Option], base: Path) -> dict[str, Any]:
+    """The checked values that a table sets. Raises UsageProblem that names the accepted keys and values."""
+    known = {option.name: option for option in options}
+    checked = as_table(value, table, known)
+    return {name: known[name].read(given, table, base) for name, given in checked.items()}
+
+
+def as_table(value: Any, table: str, accepted: Mapping[str, object]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageProblem(f"[{table}] in the settings must be a table; got {value!r}")
+    if unknown := ", ".join(sorted(set(value) - set(accepted))):
+        known = ", ".join(sorted(accepted))
+        raise UsageProblem(f"[{table}] in the settings does not know {unknown}; accepted are {known}")
+    return value
+
 
 TOP = (
     Option("basic", "bool", False, "allow the plain stand-ins of tools that would need a model"),
     Option("missing", "text", "refuse", "what to do with tools that cannot work", accepted=("refuse", "disable")),
     Option("devices", "text", "auto", "where models run: cpu, cuda:0, or several with commas"),
-    Option("cache_mb", "int", CACHE_MB, "megabytes of results of pure tools kept for equal calls; 0: none", least=0),
     Option("replicas", "range", None, "replicas on Ray Serve that the light tools share", least=1),
 )
+
+
+PLACEMENT = (
+    Option("replicas", "range", None, "replicas on Ray Serve: their number, or the fewest and the most", least=1),
+    Option("cpus", "float", 0.0, "processors that a replica reserves, and threads of its libraries", least=0),
+    Option("gpus", "float", None, "GPUs that a replica reserves, or a part of one", least=0),
+)
+"""Further options of the table of a tool or of a back end, for ``agentgauge serve-tools --ray``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +129,6 @@ class ToolSettings:
     missing: str = "refuse"
     disable: frozenset[str] = frozenset()
     devices: str = "auto"
-    cache_mb: int = CACHE_MB
     replicas: tuple[int, int] | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     released: bool = True  # options that have a released value take it: --scoring=parity

@@ -87,7 +87,7 @@ def _named(config: Path) -> Sequence[str]:
     """The weights that a settings file names, and what is there."""
     if not config.is_file():
         return []
-    from tool_impls.settings_file import load
+    from tool_impls.registry import load
 
     try:
         tables = load(config).tables

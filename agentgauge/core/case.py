@@ -324,8 +324,6 @@ class Case:
             replace(output, content=redact(output.content)) if output.type == "text" else output for output in outputs
         )
         detail["result"] = [{"type": output.type, "content": output.content} for output in result]
-        if result and result[0].cached is not None:
-            detail["cached"] = result[0].cached
         self.events.append(_event("tool", name, exchange, detail))
         return result
 

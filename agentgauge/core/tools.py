@@ -147,14 +147,10 @@ OutputType = Literal["text", "image", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types.
-
-    ``cached``: None for a new result; for a stored result, the seconds that the tool needed in the earlier, equal call.
-    """
+    """One result of a tool call. ``content`` is text, or the absolute path of a file for the other types."""
 
     type: OutputType
     content: str
-    cached: float | None = field(default=None, compare=False)
 
 
 def not_ready(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -28,8 +28,7 @@ from bench_gta.pack.task_folder import plain_files
 from bench_gta.workflow.data import read_tools
 from bench_gta.workflow.run import offered
 from bench_gta.workflow.task import Workflow
-from tool_impls.mcp import require_package
-from tool_impls.mcp.session_access import SessionAccess
+from tool_impls.mcp import SessionAccess, require_package
 
 if TYPE_CHECKING:
     from tool_impls.mcp.gateway import Gateway
@@ -128,7 +127,7 @@ class AgentTools:
     ) -> Iterator[TaskTools]:
         """Open a session while the agent works. ``files``: the task's files by their names in the agent's folder
         ``work``. ``made``: a new folder for what the tools make."""
-        from tool_impls.mcp.session import Session
+        from tool_impls.mcp.session import ToolSession
 
         made.mkdir(mode=0o700)
         made = made.resolve()
@@ -141,7 +140,7 @@ class AgentTools:
         # the request names a file as the data set does, and an app may name it by its whole path
         further = {other: path for name, path in files.items() for other in (in_set[path], str(work / name))}
         log = TaskTools(self.gateway.port, made, placeholders)
-        token = self.gateway.open(Session(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
+        token = self.gateway.open(ToolSession(self.tools, call, {**files, **further}, log.refused, MOST_CALLS))
         log.access = SessionAccess(self.gateway.url, token)
         try:
             yield log

@@ -30,9 +30,9 @@ from tool_impls.availability import check
 from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import BACKENDS as BACKENDS_OF_TOOLS
 from tool_impls.registry import OURS as OURS_OF_TOOLS
+from tool_impls.registry import parse
 from tool_impls.server.command import parser
 from tool_impls.settings import TOP, ToolSettings
-from tool_impls.settings_file import parse
 
 OPTIONS_PAGE = text("docs/options.md")
 
@@ -119,12 +119,6 @@ def test_every_tool_is_listed_with_its_category_and_whether_it_works_offline(mon
     states = check(ToolSettings())
     assert listed == [[name, kind.category, states[name] == "ready"] for name, kind in OURS_OF_TOOLS.items()]
     assert sum(offline for _, _, offline in listed) >= 27
-
-
-def test_every_tool_is_listed_with_whether_its_results_are_kept() -> None:
-    table = [(row[0].split(", "), row[1]) for row in rows(text("docs/tools.md"), "tools", "kept", "why")]
-    listed = {_plain(name): kept == "yes" for names, kept in table for name in names}
-    assert listed == {name: kind.pure for name, kind in OURS_OF_TOOLS.items()}
 
 
 def test_every_setting_of_the_tools_has_an_example_that_is_read(tmp_path: Path) -> None:

@@ -19,14 +19,13 @@ from tests.fetch.conftest import Place, one_sentence
 from tests.fetch.site import Site, always, status
 from tool_impls import published_weights
 from tool_impls.audio import speech
+from tool_impls.availability import fingerprints
 from tool_impls.creativity.generate import ImageStylization, TextToImage
-from tool_impls.fingerprint import fingerprints
 from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
 from tool_impls.published_weights import WEIGHTS, known
-from tool_impls.registry import BACKENDS, TOOLS
+from tool_impls.registry import BACKENDS, TOOLS, load
 from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import load
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [one.name for one in WEIGHTS]

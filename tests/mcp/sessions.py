@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from tool_impls.mcp.gateway import Gateway
-from tool_impls.mcp.session import Session
+from tool_impls.mcp.session import ToolSession
 
 PICTURE = b"\x89PNG\r\n\x1a\nnot much of a picture"
 
@@ -40,8 +40,8 @@ class Sample:
         self.refused: list[tuple[str, str]] = []
         self.waiting = asyncio.Event()
 
-    def session(self) -> Session:
-        return Session(TOOLS, self.call, {"image/cat.png": self.picture}, self.refuse)
+    def session(self) -> ToolSession:
+        return ToolSession(TOOLS, self.call, {"image/cat.png": self.picture}, self.refuse)
 
     def refuse(self, name: str, arguments: Mapping[str, Any], reason: str) -> None:
         self.refused.append((name, reason))

@@ -22,7 +22,7 @@ from tests.made_up import install
 from tests.model.fault_server import FaultServer, answer
 from tests.plugin.project import PYTEST, ROOT, WILD, Project, records, summary
 from tool_impls.functions import tool
-from tool_impls.installed import installed_tools
+from tool_impls.registry import installed_tools
 from tool_impls.settings import ToolSettings
 
 FUNCTIONS = block(text("docs/tools.md"), "def CountWords")
@@ -124,7 +124,7 @@ def test_its_dialect_carries_a_run(tmp_path: Path) -> None:
 
 def test_our_own_tests_pass_beside_it(tmp_path: Path) -> None:
     """Those that list all tools, providers and dialects list ours."""
-    files = ("tools/test_registry.py", "docs/test_reference.py", "model/test_docs.py", "dialects/test_tool_lists.py")
+    files = ("tools/test_settings.py", "docs/test_reference.py", "model/test_docs.py", "dialects/test_tool_lists.py")
     words = [sys.executable, *PYTEST, "-q", "-n", "0", *(f"tests/{file}" for file in files)]
     environment = {**os.environ, **with_it(package(tmp_path))}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -29,7 +29,7 @@ from tests.tools.ray_server import on_ray
 from tests.tools.servers import canned_server, threaded, web_server
 from tests.tools.servers import http as answer
 from tool_impls.server.client import ToolServerBox
-from tool_impls.server.openapi import read_document, write_document
+from tool_impls.server.protocol import read_document, write_document
 from tool_impls.settings import ToolSettings
 
 pytestmark = needs("agentlego", "openapi.json", "remote_tools.json", "exchanges.json", "input_files.json")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agentgauge.core.errors import ToolError
 from tool_impls import base, devices
-from tool_impls.batching import Batched
-from tool_impls.options import Option
+from tool_impls.devices import Batched
+from tool_impls.settings import Option
 
 
 class OutOfMemoryError(RuntimeError):

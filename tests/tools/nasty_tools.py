@@ -10,7 +10,7 @@ from pathlib import Path
 from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 
 class Echo(base.BenchTool):

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tool_impls.base import BenchTool
     from tool_impls.server.app import ToolServer
-    from tool_impls.server.call import Answer as ToolAnswer
-    from tool_impls.server.call import Call
+    from tool_impls.server.calls import CallAnswer, QueuedCall
 
 
 @contextmanager
@@ -156,18 +155,18 @@ class Threads:
     confinement = ""
 
     def __init__(self, tools: Sequence[BenchTool], root: Path | None = None) -> None:
-        from tool_impls.server.call import ToolRunner
+        from tool_impls.server.calls import ToolRunner
 
         self._runner = ToolRunner(tools, root=root)
 
-    async def run(self, call: Call, seconds: float) -> ToolAnswer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         return await asyncio.to_thread(self._runner.run, call, lambda: None)
 
-    async def load(self, name: str) -> ToolAnswer:
-        from tool_impls.server.call import Answer
+    async def load(self, name: str) -> CallAnswer:
+        from tool_impls.server.calls import CallAnswer
 
         await asyncio.to_thread(self._runner.load, name)
-        return Answer(200, b"true")
+        return CallAnswer(200, b"true")
 
     async def close(self) -> None:
         """Threads end by themselves."""
@@ -183,7 +182,7 @@ def threaded(
 ) -> ToolServer:
     """A tool server whose tools run in threads of this process. ``states``: of tools that are not ready."""
     from tool_impls.server.app import ToolQueue, ToolServer
-    from tool_impls.server.metrics import Metrics
+    from tool_impls.server.execution import ToolMetrics
 
     scratch = Path(tempfile.mkdtemp(prefix="agentgauge-tools-"))
     pool = Threads(tools, root)
@@ -198,4 +197,4 @@ def threaded(
         )
         for tool in tools
     ]
-    return ToolServer(queues, Metrics(), scratch, **options)
+    return ToolServer(queues, ToolMetrics(), scratch, **options)

@@ -17,8 +17,7 @@ from agentgauge.core.errors import ToolError
 from tests.packages import absent
 from tests.tools import media
 from tests.tools.media import RATE, make_sound, pitch, tone
-from tool_impls.audio import denoise, features
-from tool_impls.audio import pitch as pitch_shift
+from tool_impls.audio import features
 from tool_impls.audio import sound_file as sound
 from tool_impls.audio import tools as audio
 from tool_impls.audio.tools import AudioClipTool, NoiseReduction, PitchShifting, SoundCharacteristicExtraction
@@ -195,7 +194,7 @@ def noisy() -> Any:
 
 def test_noise_goes_and_what_is_louder_stays() -> None:
     samples = noisy()
-    clean = denoise.reduce(samples, RATE)
+    clean = features.reduce_noise(samples, RATE)
     assert clean.shape == samples.shape and clean.dtype == numpy.float32
     quiet, loud = slice(RATE, 2 * RATE), slice(ROAR.start + 300, ROAR.stop - 300)
     assert clean[0, quiet].std() < samples[0, quiet].std() / 4 and clean[1, loud].std() < samples[1, loud].std() / 4
@@ -205,9 +204,9 @@ def test_noise_goes_and_what_is_louder_stays() -> None:
 @pytest.mark.parametrize(("size", "rate"), [(1, 44_100), (500, 16_000), (3_000, 1_000), (9_000, 400_000)])
 def test_silence_and_odd_sounds_stay_numbers(size: int, rate: int) -> None:
     silence = numpy.zeros((2, size), dtype=numpy.float32)
-    assert not denoise.reduce(silence, rate).any()
+    assert not features.reduce_noise(silence, rate).any()
     silence[0] = 0.25
-    clean = denoise.reduce(silence, rate)
+    clean = features.reduce_noise(silence, rate)
     assert clean.shape == (2, size) and numpy.isfinite(clean).all() and not clean[1].any()
 
 
@@ -297,7 +296,7 @@ def test_measures_are_those_of_librosa(tmp_path: Path, rate: int, channels: int)
 
 @pytest.mark.parametrize("steps", [3.5, -12.0])
 def test_shifted_samples_are_those_of_librosa(steps: float) -> None:
-    made = pitch_shift.shift(sound.Sound(tone(1.0, (440,), 22_050), 22_050, "mono"), steps, "a.wav")
+    made = features.shift(sound.Sound(tone(1.0, (440,), 22_050), 22_050, "mono"), steps, "a.wav")
     assert made.samples[0, 1000:11_000:1000] == pytest.approx(LIBROSA[str(steps)], abs=1e-4)
 
 
@@ -377,7 +376,7 @@ def test_truncated_song_gives_what_is_left(tmp_path: Path) -> None:
     "kind", [NoiseReduction, PitchShifting, SoundCharacteristicExtraction], ids=lambda kind: kind.meta.name
 )
 def test_endless_sounds_are_refused(tmp_path: Path, kind: type[BenchTool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(denoise, "MOST", 20_000)
+    monkeypatch.setattr(features, "DENOISED", 20_000)
     monkeypatch.setattr(sound.read, "__defaults__", (20_000,))
     path = make_sound(tmp_path / "long.wav", tone(2))
     with pytest.raises(ToolError, match=r"long\.wav is too long"):

@@ -19,7 +19,7 @@ from tests.tools.servers import Answer, Last, canned_server, http, web_server
 from tool_impls.server.app import running
 from tool_impls.server.client import ToolServerBox
 from tool_impls.server.command import build
-from tool_impls.server.openapi import write_document
+from tool_impls.server.protocol import write_document
 from tool_impls.settings import ToolSettings
 
 LOOK = Tool("Look", "", (Parameter("image", "image"), Parameter("text", "word", optional=True)), (Parameter("text"),))
@@ -329,7 +329,7 @@ def test_both_ends_together(tmp_path: Path) -> None:
         finally:
             await box.close()
 
-    settings = ToolSettings(cache_mb=0)
+    settings = ToolSettings()
     with web_server(lambda: build(settings, ["DrawBox", "Calculator"]).application()) as url:
         catalog, outputs = asyncio.run(run(url))
     assert list(catalog) == ["DrawBox", "Calculator"] and catalog["DrawBox"].inputs[2].optional
@@ -379,7 +379,7 @@ def test_no_path_of_a_model_leaves_the_folder_of_its_sample(tmp_path: Path) -> N
 
     Image.new("RGB", (20, 10)).save(tmp_path / "in.png")
     folder = tmp_path / "samples" / "case"
-    with web_server(lambda: build(ToolSettings(cache_mb=0), ["DrawBox"]).application()) as url:
+    with web_server(lambda: build(ToolSettings(), ["DrawBox"]).application()) as url:
         for saving in SAVING:
             arguments = {"image": str(tmp_path / "in.png"), "bbox": "2 2 8 8", **saving}
             result = call(url, "DrawBox", arguments, folder, tmp_path)

@@ -177,7 +177,7 @@ def test_no_host_is_looked_for_and_no_program_started(network: bool, folders: di
 
 def test_a_damaged_picture_stays_pillows_business() -> None:
     """ultralytics puts a function of its own in place of Pillow's; other tools share the process."""
-    from tool_impls.perception.detection.yolo_env import load_ultralytics
+    from tool_impls.perception.detection.yolo import load_ultralytics
 
     load_ultralytics()
     with pytest.raises(UnidentifiedImageError):

@@ -1,24 +1,32 @@
-"""Where models run: what settings name, what there is, and what the errors of libraries mean."""
+"""Where models run, batches of calls, and processes on devices."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentgauge.core.errors import ToolFault, ToolUnavailable, UsageProblem
-from tool_impls import devices, places
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageProblem
+from agentgauge.core.tools import Parameter, Tool
+from tests.tools.test_faults import Running
+from tool_impls import availability, devices
 from tool_impls.base import BenchTool
-from tool_impls.devices import Gpu, gpus, in_parts, is_lost, lacks_memory, loading, placed
+from tool_impls.devices import Batched, Gpu, gpus, in_parts, is_lost, lacks_memory, loading, placed
 from tool_impls.perception import ocr
-from tool_impls.registry import TOOLS
-from tool_impls.server.call import Answer, Call
-from tool_impls.server.device_pool import DevicePool
+from tool_impls.registry import TOOLS, parse
+from tool_impls.server.calls import CallAnswer, QueuedCall, ToolRunner
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.command import main
+from tool_impls.server.execution import DevicePool
 from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import parse
 
 GIB = 2**30
 SMALL = Gpu("cuda:0", "NVIDIA L4", 3 * GIB, 24 * GIB)
@@ -193,8 +201,7 @@ def room_for(most: int, error: Callable[[], Exception]) -> tuple[list[int], Call
 
 
 @pytest.mark.parametrize(
-    ("most", "number", "sizes"),
-    [(9, 5, [5]), (2, 5, [5, 2, 3, 1, 2]), (1, 2, [2, 1, 1]), (3, 0, [0])],
+    ("most", "number", "sizes"), [(9, 5, [5]), (2, 5, [5, 2, 3, 1, 2]), (1, 2, [2, 1, 1]), (3, 0, [0])]
 )
 def test_a_list_that_does_not_fit_is_halved(most: int, number: int, sizes: list[int]) -> None:
     given, double = room_for(most, lambda: OutOfMemoryError("CUDA out of memory."))
@@ -264,7 +271,7 @@ def test_each_tool_runs_where_its_table_says(
     lacking: str, table: dict[str, Any], reader: str, detector: str, vision: str
 ) -> None:
     given = settings({**table, **{name: {**values, **table.get(name, {})} for name, values in MODELS.items()}})
-    found = places.places(given, kinds(ALL), [SMALL, LARGE])
+    found = availability.places(given, kinds(ALL), [SMALL, LARGE])
     reading = "cpu" if lacking else reader
     assert {name: " ".join(each) for name, each in found.items()} == {
         "OCR": reading,
@@ -278,15 +285,15 @@ def test_each_tool_runs_where_its_table_says(
 def test_a_gpu_that_a_tool_cannot_use_is_refused_where_its_table_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "lacks_gpu", lambda: "it is built for the processor; install another")
     with pytest.raises(UsageProblem) as told:
-        places.places(settings({"OCR": {"device": "cuda:0"}}), kinds("OCR"), [SMALL])
+        availability.places(settings({"OCR": {"device": "cuda:0"}}), kinds("OCR"), [SMALL])
     reason = "OCR cannot use a GPU here: it is built for the processor; install another; or name cpu"
     assert str(told.value) == f"device in [tools.OCR] is 'cuda:0', but {reason}"
 
 
 def test_devices_of_all_tools_leave_one_that_can_use_no_gpu_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "lacks_gpu", lambda: "it is built for the processor")
-    monkeypatch.setattr(places, "seen", lambda: pytest.fail("nobody asks for a GPU"))
-    assert places.shown_here(settings({"devices": "cuda:0"}), ["OCR"]) == {"OCR": "cpu"}
+    monkeypatch.setattr(availability, "seen", lambda: pytest.fail("nobody asks for a GPU"))
+    assert availability.shown_here(settings({"devices": "cuda:0"}), ["OCR"]) == {"OCR": "cpu"}
 
 
 @pytest.mark.parametrize(
@@ -299,7 +306,7 @@ def test_devices_of_all_tools_leave_one_that_can_use_no_gpu_on_the_processor(mon
 def test_the_setting_that_names_a_missing_gpu_is_named(table: dict[str, Any], where: str) -> None:
     given = settings({**table, "basic": True})
     with pytest.raises(UsageProblem) as told:
-        places.places(given, kinds("TextToBbox"), [SMALL])
+        availability.places(given, kinds("TextToBbox"), [SMALL])
     assert str(told.value).startswith(f"{where}: the device cuda:5 is not there")
 
 
@@ -314,15 +321,13 @@ def test_the_setting_that_names_a_missing_gpu_is_named(table: dict[str, Any], wh
 )
 def test_gpus_are_looked_for_only_where_a_model_may_run_on_one(table: dict[str, Any], asked: bool) -> None:
     given = settings({**table, **{name: {**values, **table.get(name, {})} for name, values in MODELS.items()}})
-    assert places.asks_for_gpu(given, kinds(OTHERS)) == asked
-    assert places.with_models(settings({}), ["Calculator", "TextToBbox"]) == {}  # it has no weights
+    assert availability.asks_for_gpu(given, kinds(OTHERS)) == asked
+    assert availability.with_models(settings({}), ["Calculator", "TextToBbox"]) == {}  # it has no weights
 
 
 def test_devices_are_shown_with_their_cards_and_results_are_kept_by_cards() -> None:
     found = {"A": ("cuda:0", "cuda:1"), "B": ("cpu",)}
-    assert places.shown(found, [SMALL, LARGE]) == {"A": "cuda:0 (NVIDIA L4), cuda:1 (NVIDIA H100)", "B": "cpu"}
-    assert places.cards(("cuda:1", "cuda:2", "cpu:1"), [SMALL, LARGE, FREE]) == "cpu, cuda (NVIDIA H100)"
-    assert places.cards((), []) == ""
+    assert availability.shown(found, [SMALL, LARGE]) == {"A": "cuda:0 (NVIDIA L4), cuda:1 (NVIDIA H100)", "B": "cpu"}
 
 
 @pytest.mark.parametrize(
@@ -338,17 +343,17 @@ def test_a_run_tells_its_server_what_it_knows_of_the_gpus(
     monkeypatch: pytest.MonkeyPatch, there: tuple[Gpu, ...] | None, asked: bool, told: list[str]
 ) -> None:
     """The server means the same GPU by auto, and does not look for them once more."""
-    monkeypatch.setattr(places, "has_gpu", lambda: there is not None)
+    monkeypatch.setattr(availability, "has_gpu", lambda: there is not None)
     monkeypatch.setattr(devices, "gpus", lambda: there)
     devices.seen.cache_clear()
     try:
         if asked:
             devices.seen()
-        assert places.handed_on() == told
+        assert availability.handed_on() == told
     finally:
         devices.seen.cache_clear()
     if asked:
-        handed = places.handed(told[1])
+        handed = availability.handed(told[1])
         assert placed("auto", handed) == placed("auto", there or ())
         assert {(gpu.device, gpu.card) for gpu in handed} == {(gpu.device, gpu.card) for gpu in there or ()}
 
@@ -356,7 +361,7 @@ def test_a_run_tells_its_server_what_it_knows_of_the_gpus(
 @pytest.mark.parametrize("text", ["", "now", "{}x", "[1]", '[["cuda:0"]]'])
 def test_what_no_run_tells_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="--gpus must be later, or a JSON list"):
-        places.handed(text)
+        availability.handed(text)
 
 
 # -- processes that wait for the GPUs to be known
@@ -365,8 +370,8 @@ def test_what_no_run_tells_is_refused(text: str) -> None:
 class Pool:
     """Stands for the processes."""
 
-    async def run(self, call: Call, seconds: float) -> Answer:
-        return Answer(200, call.tool.encode())
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
+        return CallAnswer(200, call.tool.encode())
 
     async def close(self) -> None:
         """There is nothing to end."""
@@ -385,9 +390,9 @@ def test_gpus_are_looked_for_once_and_only_calls_of_models_wait(problem: bool) -
     async def call() -> tuple[int, set[tuple[int, bytes]], int]:
         pool = DevicePool(make, later=True)
         before = len(made)
-        answers = await asyncio.gather(*(pool.run(Call("OCR", "", {}), 1) for _ in range(8)))
+        answers = await asyncio.gather(*(pool.run(QueuedCall("OCR", "", {}), 1) for _ in range(8)))
         await pool.close()
-        late = await DevicePool(make, later=True).run(Call("OCR", "", {}), 1) if problem else Answer(200, b"")
+        late = await DevicePool(make, later=True).run(QueuedCall("OCR", "", {}), 1) if problem else CallAnswer(200, b"")
         return before, {(answer.status, answer.body) for answer in answers}, late.status
 
     before, answers, late = asyncio.run(call())
@@ -397,9 +402,273 @@ def test_gpus_are_looked_for_once_and_only_calls_of_models_wait(problem: bool) -
 
 
 def test_a_closed_pool_looks_for_no_gpu() -> None:
-    async def call() -> Answer:
+    async def call() -> CallAnswer:
         pool = DevicePool(lambda: pytest.fail("it was made"), later=True)
         await pool.close()
-        return await pool.run(Call("OCR", "", {}), 1)
+        return await pool.run(QueuedCall("OCR", "", {}), 1)
 
     assert asyncio.run(call()).status == 503
+
+
+# -- dynamic batching
+
+
+def together(model: Batched[int, int], values: list[int]) -> list[int | Exception]:
+    """Results of calls from as many threads."""
+
+    def one(value: int) -> int | Exception:
+        try:
+            return model(value)
+        except ValueError as error:
+            return error
+
+    with ThreadPoolExecutor(len(values)) as pool:
+        return list(pool.map(one, values))
+
+
+def test_each_call_gets_its_own_result_and_busy_models_get_full_lists() -> None:
+    sizes: list[int] = []
+
+    def double(values: list[int]) -> list[int]:
+        sizes.append(len(values))
+        time.sleep(0.02)
+        return [2 * value for value in values]
+
+    assert together(Batched(double, 8), list(range(40))) == [2 * value for value in range(40)]
+    assert max(sizes) <= 8 and sum(sizes) == 40 and len(sizes) < 20
+
+
+def test_lone_call_does_not_wait_for_company() -> None:
+    assert Batched(lambda values: [len(values)], 8)(5) == 1
+
+
+def test_one_bad_value_fails_no_other() -> None:
+    ready = threading.Barrier(6)
+
+    def careful(values: list[int]) -> list[int]:
+        if 3 in values:
+            raise ValueError("three")
+        return values
+
+    model = Batched(careful, 8)
+
+    def one(value: int) -> int | str:
+        ready.wait()
+        try:
+            return model(value)
+        except ValueError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(one, range(6))) == [0, 1, 2, "three", 4, 5]
+
+
+def test_model_that_answers_too_few_is_an_error_for_all_and_nobody_waits() -> None:
+    model: Batched[int, int] = Batched(lambda values: [], 8)
+    results = together(model, [1, 2, 3])
+    assert all(isinstance(result, ValueError) for result in results)
+    with pytest.raises(ValueError, match="shorter"):
+        model(1)
+
+
+class Pair(BenchTool):
+    """Two calls work at a time on a GPU, one on the processor."""
+
+    meta = Tool("Pair", "", (), (Parameter("text"),))
+    category = "logic"
+    concurrency = 2
+
+    def __init__(self) -> None:
+        super().__init__(ToolSettings())
+        self.at_work = self.most = 0
+
+    def together(self, device: str) -> int:
+        return 1 if device == "cpu" else self.concurrency
+
+    def apply(self, folder: Path, /) -> str:
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        time.sleep(0.05)
+        self.at_work -= 1
+        return "done"
+
+
+@pytest.mark.parametrize(("device", "most"), [("cpu", 1), ("cuda:0", 2)])
+def test_calls_wait_for_their_turn_before_their_time_runs(device: str, most: int, tmp_path: Path) -> None:
+    tool = Pair()
+    runner = ToolRunner([tool], device=device)
+    begun: list[int] = []
+    with ThreadPoolExecutor(2) as pool:
+        calls = [
+            pool.submit(runner.run, QueuedCall("Pair", str(tmp_path), {}), lambda: begun.append(tool.at_work))
+            for _ in "12"
+        ]
+        assert [call.result().status for call in calls] == [200, 200]
+    assert tool.most == most
+    assert len(begun) == 2 and max(begun) < most
+
+
+# -- processes
+
+
+DEVICE_TOOLS = Path(__file__).with_name("device_tools.py")
+NAMES = "Loaded,Pinned,Narrow,TooLarge,Loses,Aborts"
+
+
+class Devices(Running):
+    """A server whose tools run on two devices, and the file in which they note each load."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "loads.txt"
+        tables = "".join(f'[tools.{name}]\nlog = "{self.log}"\n' for name in NAMES.split(","))
+        settings = folder / "agentgauge.toml"
+        pinned = tables.replace("[tools.Pinned]", '[tools.Pinned]\ndevice = "cpu:1"')
+        settings.write_text(f'[tools]\ndevices = "cpu:0,cpu:1"\n{pinned}')
+        super().__init__("--tools", f"{NAMES},Echo", "--settings", str(settings), "--extra", str(DEVICE_TOOLS))
+
+    def loads(self, tool: str) -> list[str]:
+        """The devices on which a tool was loaded, in order."""
+        lines = [line.split() for line in self.log.read_text().splitlines()] if self.log.exists() else []
+        return sorted(device for name, device, _ in lines if name == tool)
+
+    def from_clients(self, clients: int, tool: str, words: Sequence[str], folder: Path) -> list[Any]:
+        """Answers to calls that come at once, from as many clients with connections of their own."""
+
+        async def one(box: ToolServerBox, word: str) -> Any:
+            try:
+                (output,) = await box.call(tool, {"word": word}, folder=folder, readable=())
+                return output.content.split()
+            except (ToolError, ToolFault) as error:
+                return error
+
+        async def every() -> list[Any]:
+            boxes = [ToolServerBox(self.url) for _ in range(clients)]
+            try:
+                return await asyncio.gather(*(one(boxes[i % clients], word) for i, word in enumerate(words)))
+            finally:
+                for box in boxes:
+                    await box.close()
+
+        return asyncio.run(every())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Devices]:
+    running = Devices(tmp_path_factory.mktemp("devices"))
+    yield running
+    told = running.stop().decode()
+    assert "tools on cpu:0, cpu:1: Aborts, Loaded, Loses, Narrow, TooLarge\ntools on cpu:1: Pinned\n" in told
+
+
+def test_32_calls_of_8_clients_share_one_model_on_each_device(server: Devices, tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(32)]
+    (alone,) = server.from_clients(1, "Loaded", ["w0"], tmp_path)
+    answers = server.from_clients(8, "Loaded", words, tmp_path)
+    assert [answer[0] for answer in answers] == [word.upper() for word in words] and alone[0] == "W0"
+    spread = Counter(answer[1] for answer in answers)
+    assert set(spread) == {"cpu:0", "cpu:1"} and min(spread.values()) > 4
+    assert server.loads("Loaded") == ["cpu:0", "cpu:1"]  # as many as for one call on each
+
+
+def test_a_tool_runs_where_its_table_says_in_the_process_of_that_device(server: Devices, tmp_path: Path) -> None:
+    answers = server.from_clients(2, "Pinned", ["a", "b", "c", "d"], tmp_path)
+    others = server.from_clients(1, "Loaded", ["x"] * 8, tmp_path)
+    assert [answer[1] for answer in answers] == ["cpu:1"] * 4 and server.loads("Pinned") == ["cpu:1"]
+    processes = {answer[1]: answer[2] for answer in others}
+    assert {answer[2] for answer in answers} == {processes["cpu:1"]} and len(set(processes.values())) == 2
+
+
+def test_tools_and_metrics_name_the_devices(server: Devices) -> None:
+    found = json.loads(server.get("/tools"))
+    assert {name: tool.get("device") for name, tool in found.items()} == {
+        **dict.fromkeys(("Loaded", "Narrow", "TooLarge", "Loses", "Aborts"), "cpu:0, cpu:1"),
+        "Pinned": "cpu:1",
+        "Echo": None,
+    }
+    assert "device" not in found["Pinned"]["options"]  # another place is no other tool
+    assert 'agentgauge_tool_device{device="cpu:1",tool="Pinned"} 1.0' in server.get("/metrics").decode()
+
+
+def test_batches_that_do_not_fit_are_answered_as_one_by_one(server: Devices, tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(32)]
+    answers = server.from_clients(8, "Narrow", words, tmp_path)
+    assert [answer[0] for answer in answers] == [word.upper() for word in words]
+    long, short = server.from_clients(2, "Narrow", ["a-long-word", "short"], tmp_path)
+    assert isinstance(long, ToolFault) and "Narrow ran out of memory on cpu:" in str(long)
+    assert "it needed 2.00 GiB more, over one call" in str(long) and short[0] == "SHORT"
+
+
+def test_a_model_that_does_not_fit_names_tool_and_device(server: Devices, tmp_path: Path) -> None:
+    (error,) = server.from_clients(1, "TooLarge", ["x"], tmp_path)
+    assert isinstance(error, ToolFault)
+    assert "HTTP 500" in str(error) and "the model of TooLarge ran out of memory on cpu:" in str(error)
+
+
+@pytest.mark.parametrize("tool", ["Loses", "Aborts"])
+def test_a_process_that_ends_once_costs_no_call(server: Devices, tmp_path: Path, tool: str) -> None:
+    """Neither its own nor one of those that it was executing with it."""
+    before = restarts(server)
+    words = [str(tmp_path / "first"), *(f"w{number}" for number in range(7))]
+    answers = server.from_clients(4, tool, words, tmp_path)
+    assert [answer[0] for answer in answers] == [word.upper() for word in words]
+    assert restarts(server) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("always", "CUDA error: an illegal memory access was encountered)"),
+        ("wraps", "CUDA failed with error unspecified launch failure)"),
+    ],
+)
+def test_a_call_that_loses_every_device_is_no_answer_of_the_model(
+    server: Devices, tmp_path: Path, word: str, said: str
+) -> None:
+    answers = server.from_clients(2, "Loses", [word, "a", "b"], tmp_path)
+    assert isinstance(answers[0], ToolFault) and [answer[0] for answer in answers[1:]] == ["A", "B"]
+    told = str(answers[0])
+    assert (
+        "HTTP 500" in told
+        and "Loses: its processes ended, the last one because it lost its device cpu:" in told
+        and said in told
+    )
+    assert "see the driver's messages, or name another device" in told
+
+
+def restarts(server: Devices) -> float:
+    (line,) = [line for line in server.get("/metrics").decode().splitlines() if line.startswith(RESTARTS)]
+    return float(line.split()[1])
+
+
+RESTARTS = "agentgauge_process_restarts_total"
+
+
+@pytest.mark.parametrize(
+    ("devices", "gpus", "told"),
+    [
+        ("gpu", "[]", "--devices: the device 'gpu' is none; accepted are auto, cpu and cuda:N, such as cuda:0"),
+        ("cuda:0", "[]", "devices in [tools]: the device cuda:0 is not there; torch sees no GPU here; name another"),
+        ("cuda:1", '[["cuda:0", "NVIDIA L4"]]', "the device cuda:1 is not there; torch sees cuda:0 (NVIDIA L4); name"),
+    ],
+)
+def test_a_server_refuses_a_device_that_is_not_there_when_it_starts(
+    devices: str, gpus: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.toml").write_text("[tools]\nbasic = true\n")
+    arguments = ["--port", "0", "--tools", "TextToBbox", "--settings", str(tmp_path / "a.toml")]
+    assert main([*arguments, "--devices", devices, "--gpus", gpus]) == 4
+    assert told in capfd.readouterr().err
+
+
+def test_a_server_whose_run_has_not_looked_for_gpus_does_so_at_the_first_call(tmp_path: Path) -> None:
+    settings = tmp_path / "agentgauge.toml"
+    settings.write_text(f'[tools.Loaded]\nlog = "{tmp_path / "log"}"\n')
+    arguments = ("--tools", "Loaded,Echo", "--settings", str(settings), "--extra", str(DEVICE_TOOLS))
+    running = Running(*arguments, "--gpus", "later", CUDA_VISIBLE_DEVICES="")
+    try:
+        assert "agentgauge_tool_device{" not in running.get("/metrics").decode()
+        assert running.calls(tmp_path, ("Loaded", {"word": "a"}))[0].split()[:2] == ["A", "cpu"]
+        assert 'agentgauge_tool_device{device="cpu",tool="Loaded"} 1.0' in running.get("/metrics").decode()
+        assert json.loads(running.get("/tools"))["Loaded"]["device"] == "cpu"
+    finally:
+        assert b"tools on" not in running.stop()

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 
 from agentgauge.core.errors import ToolError
+from tool_impls.arguments import PICTURE
 from tool_impls.documents import (
     TOOLS,
     CsvFileGenerator,
@@ -28,7 +29,6 @@ from tool_impls.documents import (
     writing,
 )
 from tool_impls.documents.markdown import Code, Heading, Item, Paragraph, Picture, Span, Table, blocks, spans
-from tool_impls.naming import PICTURE
 from tool_impls.settings import ToolSettings
 
 pytest.importorskip("docx")

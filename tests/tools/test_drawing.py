@@ -11,7 +11,7 @@ from PIL import Image
 
 from agentgauge.core.errors import ToolError
 from tool_impls import fonts
-from tool_impls.geometry import crop, font_size, numbers, read_box
+from tool_impls.arguments import crop, font_size, numbers, read_box
 from tool_impls.operation.drawing import AddText, DrawBox
 from tool_impls.settings import ToolSettings
 

@@ -13,14 +13,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agentgauge.core.errors import ToolError, ToolFault
 from tests.tools.servers import Canned, canned_server, http
+from tool_impls.availability import fingerprints
 from tool_impls.base import BenchTool
 from tool_impls.creativity.generate import ImageStylization, TextToImage, effect, text_card
-from tool_impls.endpoints import Endpoint, endpoint_state, png
-from tool_impls.fingerprint import fingerprints
-from tool_impls.perception.colours import main_colours, name_of
-from tool_impls.perception.describe import ImageDescription, RegionAttributeDescription
+from tool_impls.model_sources import ServiceEndpoint, endpoint_state, png
 from tool_impls.perception.detection.tools import CountGivenObject
 from tool_impls.perception.mathocr import MathOCR
+from tool_impls.perception.quality import colour_name, main_colours
+from tool_impls.perception.vision import ImageDescription, RegionAttributeDescription
 from tool_impls.settings import ToolSettings
 
 KEY = "sk-very-secret"
@@ -80,8 +80,8 @@ def test_an_address_is_shown_and_stored_without_its_login() -> None:
     tables = {"vision": {"url": "http://me:pw@host/v1", "model": "m"}}
     stored = fingerprints(ToolSettings(tables=tables), ["ImageDescription"])
     assert stored["ImageDescription"]["options"]["vision.url"] == "http://host/v1"
-    assert endpoint_state(Endpoint("ftp://me:pw@host", "m"), "vision").endswith("got 'ftp://host'")
-    assert "pw" not in repr(Endpoint("http://me:pw@host/v1", "m"))
+    assert endpoint_state(ServiceEndpoint("ftp://me:pw@host", "m"), "vision").endswith("got 'ftp://host'")
+    assert "pw" not in repr(ServiceEndpoint("http://me:pw@host/v1", "m"))
 
 
 def test_large_pictures_are_sent_smaller() -> None:
@@ -235,7 +235,7 @@ def test_basic_region_is_described_by_itself() -> None:
     ],
 )
 def test_colours_have_names(colour: tuple[int, int, int], name: str) -> None:
-    assert name_of(colour) == name
+    assert colour_name(colour) == name
 
 
 def test_main_colours_come_in_order_and_specks_are_left_out() -> None:

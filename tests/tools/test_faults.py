@@ -7,14 +7,12 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +24,7 @@ import pytest
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.processes import TOOL_TOKEN
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
-from tool_impls.server.client import ToolServerBox
-from tool_impls.server.protocol import encode_call
+from tool_impls.server.client import ToolServerBox, encode_call
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 NAMES = "Echo,Where,Hang,Crash,Slow,Chatty,NoWeights,BadLoad,DieLoad,Leave,Litter,Model,Read,Gather,OCR,Calculator"
@@ -38,24 +35,11 @@ class Running:
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         guarded = () if TOOL_TOKEN in environment else ("--no-token",)
-        command = [
-            sys.executable,
-            "-m",
-            "tool_impls.server.command",
-            "--port",
-            "0",
-            "--extra",
-            str(NASTY),
-            *guarded,
-            *arguments,
-        ]
-        cache = tempfile.mkdtemp(dir=os.environ["XDG_CACHE_HOME"])  # nothing was worked out before
+        module = (sys.executable, "-m", "tool_impls.server.command")
+        command = [*module, "--port", "0", "--extra", str(NASTY), *guarded, *arguments]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop; a pipe that nobody reads would stop the server
         self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "XDG_CACHE_HOME": cache, **environment},
+            command, stdout=subprocess.PIPE, stderr=self._errors, env={**os.environ, **environment}
         )
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
@@ -243,13 +227,7 @@ def test_named_files_travel_with_the_call(server: Running, tmp_path: Path) -> No
     assert Path(gathered.content).read_text() == f"{first}=content of été.png|{second}=content of b.png"
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "nowhere.wav", "\0"])
-def test_file_outside_of_the_task_is_refused_before_it_is_sent(server: Running, tmp_path: Path, path: str) -> None:
-    (error,) = server.calls(tmp_path, ("Read", {"audio": path}))
-    assert isinstance(error, ToolError) and "audio: " in str(error)
-
-
-def post(url: str, form: aiohttp.FormData | bytes, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+def post(url: str, form: Any, headers: dict[str, str] | None = None) -> tuple[int, Any]:
     async def send() -> tuple[int, Any]:
         async with aiohttp.ClientSession() as session, session.post(url, data=form, headers=headers) as reply:
             return reply.status, await reply.json()
@@ -281,27 +259,11 @@ def test_text_names_no_file_of_the_server(server: Running, path: str) -> None:
 )
 def test_name_of_an_upload_leads_nowhere(server: Running, name: str) -> None:
     tool = Tool("Read", "", (Parameter("text", "audio", attach="file"),), (Parameter("text"),))
-    kind, form = encode_call(tool, {"audio": name}, "b" * 32, {name: b"here"})
+    kind, form = encode_call(tool, {"audio": name}, {name: b"here"})
     status, body = post(f"{server.url}/Read", form, {"Content-Type": str(kind)})
     assert status == 200 and body.endswith(": here")
     assert "/" not in body and "\\" not in body and len(body.encode()) < 260
     assert not Path("/tmp/evil").exists()
-
-
-def test_full_queue_is_refused_and_the_others_answered(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text("[tools.Calculator]\nqueue = 2\n")
-    running = Running("--tools", "Calculator", "--settings", str(tmp_path / "a.toml"))
-    try:
-        results = running.calls(
-            tmp_path, *(("Calculator", {"expression": f"sum(range(10**5)) + {i}"}) for i in range(12))
-        )
-    finally:
-        running.stop()
-    refused = [result for result in results if isinstance(result, ToolFault)]
-    assert refused and all("calls waiting, which is its limit" in str(result) for result in refused)
-    assert [result for result in results if isinstance(result, str)] == [
-        str(4999950000 + i) for i, result in enumerate(results) if isinstance(result, str)
-    ]
 
 
 def test_caller_that_goes_away_leaves_nothing_behind(server: Running, tmp_path: Path) -> None:
@@ -357,27 +319,6 @@ def memory(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def png_bomb(side: int) -> bytes:
-    """A PNG of a few kilobytes that says it has ``side`` × ``side`` pixels."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0))
-    data = chunk(b"IDAT", zlib.compress(bytes(10_000_000), 9))
-    return b"\x89PNG\r\n\x1a\n" + head + data + chunk(b"IEND", b"")
-
-
-@pytest.mark.parametrize("side", [9_000, 12_000, 60_000, 2**31 - 1])
-def test_decompression_bomb_is_refused(server: Running, side: int) -> None:
-    form = aiohttp.FormData()
-    form.add_field("image", png_bomb(side), filename="image")
-    status, body = post(f"{server.url}/OCR", form)
-    assert status == 400 and (
-        "million are taken" in body["detail"] or "not a picture that can be read" in body["detail"]
-    )
-
-
 def test_killed_worker_is_replaced(server: Running, tmp_path: Path) -> None:
     (first,) = server.calls(tmp_path, ("Where", {}))
     os.kill(int(first), 9)
@@ -414,30 +355,6 @@ def test_fingerprints_are_served(server: Running) -> None:
     assert found["OCR"]["options"] == {"paragraphs": True} and found["Echo"]["state"] == "ready"
 
 
-def test_token_is_needed_beyond_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
-    from tool_impls.server.command import main
-
-    assert main(["--host", "0.0.0.0", "--no-token", "--tools", "Calculator"]) == 4
-    assert "can be reached from other machines, which need a token: leave --no-token out" in capfd.readouterr().err
-
-
-def test_token_guards_everything_but_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = Running("--tools", "Echo", AGENTGAUGE_TOOL_TOKEN="s3cret")
-    try:
-        assert json.loads(running.get("/health"))["status"] == "ok" and json.loads(running.get("/ready"))["ready"]
-        for path in ("/openapi.json", "/tools", "/metrics"):
-            assert running.status(path)[0] == 401
-        assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
-        monkeypatch.setenv("AGENTGAUGE_TOOL_TOKEN", "wrong")
-        assert "HTTP 401" in str(running.calls(tmp_path, ("Echo", {"word": "x"}))[0])
-        monkeypatch.setenv("AGENTGAUGE_TOOL_TOKEN", "s3cret")
-        assert running.calls(tmp_path, ("Echo", {"word": "x"})) == ["x"]
-        basic = {"Authorization": "Basic dXNlcjpzM2NyZXQ="}  # as AgentLego's client sends it
-        assert post(f"{running.url}/Echo", aiohttp.FormData({"word": "y"}), basic) == (200, "y")
-    finally:
-        assert b"s3cret" not in running.stop()
-
-
 def test_preloading_is_told_by_ready(tmp_path: Path) -> None:
     running = Running("--tools", "Model,NoWeights,Echo", "--preload", "--devices", "cpu")
     try:
@@ -452,19 +369,6 @@ def test_preloading_is_told_by_ready(tmp_path: Path) -> None:
 
 def _waiting(running: Running) -> Any:
     return json.loads(running.status("/ready")[1])["waiting_for"]
-
-
-def test_several_devices_have_a_process_each(tmp_path: Path) -> None:
-    running = Running("--tools", "Model", "--devices", "cpu:0,cpu:1", "--preload")
-    try:
-        deadline = time.monotonic() + 20
-        while _waiting(running):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        answers = running.calls(tmp_path, *(("Model", {"word": f"w{number}"}) for number in range(24)))
-        assert len({answer.split()[2] for answer in answers}) == 2
-    finally:
-        running.stop()
 
 
 def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from PIL import Image, ImageDraw
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable
 from tests.packages import absent
 from tool_impls.base import BASIC, READY, BenchTool
-from tool_impls.creativity.diffusion import PACKAGES, LocalPainter, workable
-from tool_impls.creativity.generate import ImageStylization, TextToImage
+from tool_impls.creativity.generate import PACKAGES, ImageStylization, LocalPainter, TextToImage, workable
 from tool_impls.settings import ToolSettings
 
 pytestmark = pytest.mark.filterwarnings(
@@ -144,7 +143,7 @@ def ready() -> Any:
     """diffusers, imported as the tools import it."""
     for package in ("torch", "transformers", "diffusers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+    from tool_impls.devices import ready_torchvision
 
     ready_torchvision()
     import diffusers

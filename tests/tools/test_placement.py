@@ -9,8 +9,7 @@ import pytest
 
 from agentgauge.core.errors import UsageProblem
 from tool_impls.ray_serve.placement import LIGHT_REPLICAS, Deployment, planned, share_of_gpus
-from tool_impls.registry import TOOLS
-from tool_impls.settings_file import parse
+from tool_impls.registry import TOOLS, parse
 
 VISION = {"weights": "/on/the/nodes"}
 
@@ -57,13 +56,13 @@ def test_tools_share_replicas_unless_they_have_options_of_their_own(
     ("table", "words"),
     [
         ({"OCR": {"replicas": 0}}, "replicas in [tools.OCR] must be at least 1; got 0"),
-        ({"OCR": {"replicas": [3, 2]}}, "a whole number, or a list of two: the fewest and the most; got [3, 2]"),
+        ({"OCR": {"replicas": [3, 2]}}, "an integer, or a list of two: the fewest and the most; got [3, 2]"),
         ({"OCR": {"replicas": [1, 2, 3]}}, "got [1, 2, 3]"),
         ({"OCR": {"replicas": True}}, "got True"),
         ({"OCR": {"replicas": [1, "2"]}}, "got [1, '2']"),
         ({"vision": {"gpus": -1}}, "gpus in [tools.vision] must be at least 0; got -1"),
-        ({"vision": {**VISION, "gpus": 1.5}}, "gpus in [tools.vision] must be a whole number or less than 1; got 1.5"),
-        ({"vision": {**VISION, "cpus": 2.5}}, "cpus in [tools.vision] must be a whole number or less than 1; got 2.5"),
+        ({"vision": {**VISION, "gpus": 1.5}}, "gpus in [tools.vision] must be an integer or less than 1; got 1.5"),
+        ({"vision": {**VISION, "cpus": 2.5}}, "cpus in [tools.vision] must be an integer or less than 1; got 2.5"),
         (
             {"vision": {**VISION, "device": "cuda:0"}},
             "device = 'cuda:0' in [tools.vision] names a device of one machine; with --ray it is auto or cpu, and gpus",

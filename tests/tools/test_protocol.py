@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool
 from tests.costly import COSTLY
 from tool_impls.registry import TOOLS
-from tool_impls.server.openapi import read_document, write_document
+from tool_impls.server.client import encode_call
 from tool_impls.server.protocol import (
     BadForm,
     ProtocolError,
     decode_fields,
     decode_file,
-    encode_call,
+    read_document,
     split_results,
     takes_files,
+    write_document,
 )
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
@@ -181,21 +182,24 @@ def test_what_a_client_sends_a_server_reads(tool: Tool, data: st.DataObject) -> 
         if data.draw(st.booleans()):
             values = st.binary() if parameter.type in FILE_TYPES else st.text(st.characters(exclude_categories=["Cs"]))
             fields[parameter.name or ""] = data.draw(values)
-    content_type, body = encode_call(tool, fields, "b" * 32)
-    assert asyncio.run(_parse(content_type, body)) == fields
+    content_type, read = asyncio.run(_sent_and_read(tool, fields))
+    assert read == fields
     assert (content_type or "").startswith(
         ("multipart" if takes_files(tool) else "application/x-www") if fields else ""
     )
 
 
-async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes]:
-    """The form as our server's own reader sees it."""
+async def _sent_and_read(tool: Tool, values: dict[str, str | bytes]) -> tuple[str | None, dict[str, str | bytes]]:
+    """The content type of a call's form, and its fields as our server reads them."""
+    from aiohttp import MultipartWriter
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.streams import StreamReader
     from aiohttp.test_utils import make_mocked_request
 
-    from tool_impls.server.multipart import Uploads
+    from tool_impls.server.requests import Uploads
 
+    content_type, form = encode_call(tool, values, {})
+    body = await form.as_bytes() if isinstance(form, MultipartWriter) else form.read() if form else b""
     stream = StreamReader(BaseProtocol(asyncio.get_running_loop()), 2**16, loop=asyncio.get_running_loop())
     stream.feed_data(body)
     stream.feed_eof()
@@ -203,7 +207,9 @@ async def _parse(content_type: str | None, body: bytes) -> dict[str, str | bytes
     request = make_mocked_request("POST", "/T", headers=headers, payload=stream)
     with tempfile.TemporaryDirectory() as scratch:
         fields = await Uploads(Path(scratch), 2**20, 60).fields(request)
-        return {name: value.read_bytes() if isinstance(value, Path) else value for name, value in fields.items()}
+        return content_type, {
+            name: value.read_bytes() if isinstance(value, Path) else value for name, value in fields.items()
+        }
 
 
 @pytest.mark.parametrize("value", [None, 3, ["x"], "not base64!", "abc"])

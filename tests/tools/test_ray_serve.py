@@ -23,7 +23,7 @@ from tests.tools.ray_server import on_ray
 from tests.tools.test_faults import Running
 from tests.tools.test_worker_pool import running
 from tool_impls import registry
-from tool_impls.fingerprint import fingerprints
+from tool_impls.availability import fingerprints
 from tool_impls.settings import ToolSettings
 
 TOKEN = "a-token-of-these-tests"
@@ -33,7 +33,6 @@ NOWHERE = "/weights/on/no/machine"
 SETTINGS = f"""
 [tools]
 replicas = 2
-cache_mb = 0
 
 [tools.vision]
 weights = "{NOWHERE}"

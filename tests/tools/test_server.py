@@ -27,7 +27,7 @@ from agentgauge.core.errors import SandboxFault, ToolError, ToolUnavailable
 from agentgauge.core.tools import Parameter, Tool
 from tests.tools.servers import threaded, web_server
 from tool_impls.base import BenchTool, ToolTimeout
-from tool_impls.endpoints import png
+from tool_impls.model_sources import png
 from tool_impls.operation.drawing import DrawBox
 from tool_impls.server.command import build, main, parser
 from tool_impls.settings import ToolSettings

@@ -20,11 +20,8 @@ from tool_impls.base import BenchTool
 from tool_impls.perception.ocr import Block
 from tool_impls.settings import ToolSettings
 from tool_impls.video import frames, video_file
-from tool_impls.video import tools as video
-from tool_impls.video.frames import spread
-from tool_impls.video.timing import Timing
-from tool_impls.video.tools import TextToVideoTool, VideoClip, drawn, read_size
-from tool_impls.video.video_ocr import VideoOCR
+from tool_impls.video.frames import Timing, spread
+from tool_impls.video.tools import TextToVideoTool, VideoClip, VideoOCR, drawn, read_size
 from tool_impls.video.video_text import AddTextVideoTool, default_name
 
 av = pytest.importorskip("av")
@@ -346,10 +343,7 @@ def test_colours_stay(
         for place, colour in enumerate(wanted):
             assert (
                 max(abs(a - b) for a, b in zip(picture.getpixel((place * 24 + 12, 32)), colour, strict=True)) <= 10
-            ), (
-                source.name,
-                colour,
-            )
+            ), (source.name, colour)
 
 
 def test_long_parts_are_refused(film: Path, tmp_path: Path) -> None:
@@ -764,13 +758,3 @@ def test_films_of_other_programs_are_cut_and_labelled(tmp_path: Path, name: str,
         660, abs=4
     )
     assert len(images(run(AddTextVideoTool, tmp_path, video=tmp_path / name, filename="b"))) in (49, 50)
-
-
-def test_registry_gets_all_of_this_family() -> None:
-    assert [kind.meta.name for kind in video.TOOLS] == [
-        "ImageQualityTest",
-        "VideoClip",
-        "VideoOCR",
-        "AddTextVideoTool",
-        "TextToVideoTool",
-    ]

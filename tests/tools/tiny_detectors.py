@@ -9,7 +9,7 @@ LABELS = {0: "cat", 1: "dog", 2: "car"}
 
 
 def transformers() -> Any:
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+    from tool_impls.devices import ready_torchvision
 
     ready_torchvision()
     import torch

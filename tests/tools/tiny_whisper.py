@@ -27,7 +27,7 @@ def whisper(
     """
     for package in ("torch", "transformers", "tokenizers"):
         pytest.importorskip(package)
-    from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+    from tool_impls.devices import ready_torchvision
 
     ready_torchvision()
     import torch

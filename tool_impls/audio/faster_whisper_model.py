@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgauge.core.errors import ToolUnavailable
 from tool_impls import devices
 from tool_impls.base import first_line
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 if TYPE_CHECKING:
     import numpy
@@ -55,7 +55,7 @@ class FasterWhisper:
         self.languages: tuple[str, ...] = tuple(self._model.supported_languages)
         self._language = language
         self._beams = beams
-        self._model.model = _Together(self._model.model, batch, device)
+        self._model.model = _SharedModel(self._model.model, batch, device)
         self._model.feature_extractor = _InTurn(self._model.feature_extractor)
 
     def words(self, sound: NDArray[numpy.float32]) -> str:
@@ -90,7 +90,7 @@ class _Window(NamedTuple):
     options: Mapping[str, Any]
 
 
-class _Together:
+class _SharedModel:
     """A model of CTranslate2 as faster-whisper uses it, which answers windows of several threads in one pass.
 
     What ``encode`` returns is only handed on to the other functions, which take features as well; so it returns the

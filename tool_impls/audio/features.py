@@ -1,4 +1,5 @@
-"""Resampling and measuring sound as librosa does with its presets, at 22 050 samples a second (GTA tools spec 5.3).
+"""Measuring and changing sound as the released tools do: as librosa does with its presets, at 22 050 samples a second
+(GTA tools spec 5.3), and noise reduction with noisereduce.
 
 The steps and the number types are librosa's, so the figures are equal; librosa itself would bring a compiler along.
 """
@@ -9,11 +10,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.errors import ToolError
 from tool_impls.audio.sound_file import Sound
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
+
 
 RATE = 22_050
 FFT, HOP = 2048, 512  # samples
@@ -103,7 +106,7 @@ def _frames(padded: NDArray[Any]) -> NDArray[Any]:
 
 
 def _crossing_rates(samples: NDArray[numpy.float32]) -> NDArray[numpy.float64]:
-    """Of each frame: how often the sign changes within it, for each sample."""
+    """For each frame, how often the sign changes within it, for each sample."""
     import numpy
 
     negative = numpy.pad(samples, FFT // 2, mode="edge") < -FAINT
@@ -128,3 +131,96 @@ def _mel_filter() -> NDArray[numpy.float32]:
     weights: NDArray[numpy.float32] = numpy.maximum(0, sides).astype(numpy.float32)
     weights *= (2.0 / (edges[2:] - edges[:-2]))[:, None]
     return weights
+
+
+# -- the pitch: a phase vocoder, then another sample rate
+
+
+STRETCHED = 900.0  # seconds of sound in the middle of a shift, at most; a minute takes some seconds of work
+
+
+def shift(sound: Sound, steps: float, name: str) -> Sound:
+    """The sound at RATE with another pitch in semitones, by channel. Raises ToolError if the sound is too long."""
+    import numpy
+
+    if not steps:
+        return sound
+    most = STRETCHED / max(1.0, 2 ** (steps / 12))
+    if sound.seconds > most:
+        possible = f"at most {most:.0f} s can be shifted by {steps:g} semitones"
+        raise ToolError(f"{name} lasts {sound.seconds:.0f} s; {possible}, so cut it first")
+    length = sound.samples.shape[1]
+    speed = 2.0 ** (-steps / 12)
+    padded = [fixed_length(channel, max(length, FFT * 8)) for channel in sound.samples]
+    shifted = [resample(stretch(channel, speed), RATE / speed, RATE) for channel in padded]
+    return replace(sound, samples=numpy.stack([fixed_length(channel, length) for channel in shifted]))
+
+
+def stretch(channel: NDArray[numpy.float32], speed: float) -> NDArray[numpy.float32]:
+    """The same sound, faster by a factor, with its old pitch.
+
+    A frame of the result has the strength of the frames around its place in the original; its phase goes on from the
+    frame before by what the phase changes there.
+    """
+    import numpy
+
+    shape = window()
+    padded = numpy.pad(channel, FFT // 2)
+    count = 1 + channel.size // HOP
+    length = round(channel.size / speed)
+    places = numpy.arange(0, count, speed)[: math.ceil((length + FFT) / HOP)]
+    advance = HOP * numpy.fft.rfftfreq(FFT, 1 / (2 * numpy.pi))
+
+    def spectrum(frame: int) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32]]:
+        """Strength and phase; after the end of the sound both are 0."""
+        if frame >= count:
+            silence = numpy.zeros(FFT // 2 + 1, dtype=numpy.float32)
+            return silence, silence
+        found = numpy.fft.rfft(shape * padded[frame * HOP : frame * HOP + FFT]).astype(numpy.complex64)
+        return numpy.abs(found), numpy.angle(found)
+
+    phase = spectrum(0)[1].copy()
+    made = numpy.zeros(FFT + HOP * (len(places) - 1), dtype=numpy.float32)
+    weight = numpy.zeros_like(made)
+    column = numpy.empty(FFT // 2 + 1, dtype=numpy.complex64)
+    for index, place in enumerate(places):
+        (before, phase_before), (after, phase_after) = spectrum(int(place)), spectrum(int(place) + 1)
+        part = place % 1.0
+        strength = (1.0 - part) * before + part * after
+        column.real, column.imag = numpy.cos(phase) * strength, numpy.sin(phase) * strength
+        here = slice(index * HOP, index * HOP + FFT)
+        made[here] += shape * numpy.fft.irfft(column)
+        weight[here] += shape**2
+        change = phase_after - phase_before - advance
+        phase += advance + (change - 2.0 * numpy.pi * numpy.round(change / (2.0 * numpy.pi)))
+    inside = weight > numpy.finfo(numpy.float32).tiny
+    made[inside] /= weight[inside]
+    return fixed_length(made[FFT // 2 :], length)
+
+
+# -- noise reduction by spectral gating
+
+
+DENOISED = 60_000_000  # samples of all channels: 11 minutes of stereo at 44.1 kHz, worked off in about a minute
+GATE_FFT, GATE_HOP = 1024, 256  # samples
+SMOOTH_HERTZ, SMOOTH_MILLISECONDS = 500.0, 50.0  # to which the gate is smoothed, so that it does not ring
+
+
+def reduce_noise(samples: NDArray[numpy.float32], rate: int) -> NDArray[numpy.float32]:
+    """The sound (channels, samples) without its steady background; as long as before."""
+    import noisereduce
+    import numpy
+
+    finest = (
+        math.ceil(2 * rate / GATE_FFT) + 1,
+        math.ceil(GATE_HOP / rate * 1000) + 1,
+    )  # it refuses less than its own steps
+    with numpy.errstate(invalid="ignore", divide="ignore"):  # digital silence is 0 / 0, which comes back as no number
+        clean: Any = noisereduce.reduce_noise(
+            y=samples,
+            sr=rate,
+            freq_mask_smooth_hz=max(SMOOTH_HERTZ, finest[0]),
+            time_mask_smooth_ms=max(SMOOTH_MILLISECONDS, finest[1]),
+        )
+    result: NDArray[numpy.float32] = numpy.nan_to_num(clean).astype(numpy.float32)
+    return result

@@ -15,7 +15,7 @@ from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.text import parse_json
 from tool_impls import devices
 from tool_impls.base import first_line
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 if TYPE_CHECKING:
     import numpy
@@ -72,7 +72,7 @@ class HubWhisper:
 
     def __init__(self, source: Path | str, device: str, batch: int, beams: int, language: str | None) -> None:
         """Loads the model, in half precision on a GPU. Raises ToolUnavailable if that fails."""
-        from tool_impls.perception.detection.torchvision_ops import ready_torchvision
+        from tool_impls.devices import ready_torchvision
 
         ready_torchvision()  # before transformers imports it
         from transformers import AutoFeatureExtractor, AutoModelForSpeechSeq2Seq, AutoTokenizer

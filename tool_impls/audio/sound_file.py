@@ -23,7 +23,7 @@ LONGEST_GAP = 3600  # seconds; where files were joined, the clock may leap by an
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SoundKind:
     """A kind of sound file that can be written."""
 
     container: str
@@ -34,11 +34,11 @@ class Kind:
 
 MPEG = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 KINDS = {
-    ".mp3": Kind("mp3", "libmp3lame", 2, MPEG),
-    ".wav": Kind("wav", "pcm_s16le", MOST_CHANNELS),
-    ".flac": Kind("flac", "flac", 8),
-    ".m4a": Kind("ipod", "aac", 2, (*MPEG, 64_000, 88_200, 96_000)),
-    ".ogg": Kind("ogg", "libopus", 2, (8_000, 12_000, 16_000, 24_000, 48_000)),
+    ".mp3": SoundKind("mp3", "libmp3lame", 2, MPEG),
+    ".wav": SoundKind("wav", "pcm_s16le", MOST_CHANNELS),
+    ".flac": SoundKind("flac", "flac", 8),
+    ".m4a": SoundKind("ipod", "aac", 2, (*MPEG, 64_000, 88_200, 96_000)),
+    ".ogg": SoundKind("ogg", "libopus", 2, (8_000, 12_000, 16_000, 24_000, 48_000)),
 }
 """Suffix → what is written. Ogg holds Opus, because FFmpeg's own Vorbis encoder is experimental."""
 

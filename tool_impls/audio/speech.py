@@ -5,30 +5,91 @@ Where weights are set, with a Whisper of faster-whisper or of transformers, else
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
 from tool_impls import base, devices
-from tool_impls.audio import basic_speech, faster_whisper_model, hub_whisper
+from tool_impls.audio import faster_whisper_model, hub_whisper
 from tool_impls.bounds import RECORDING_SECONDS
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.model_sources import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
+from tool_impls.settings import Option, ToolSettings
 from tool_impls.video.frames import open_media
-from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+
+# -- without weights: pocketsphinx, a small English recogniser whose model comes in its package
+
+
+BASIC_NAME = "pocketsphinx, a small English recogniser"
+NO_WORDS = "No words were recognised in this recording."
+RATE = 16_000  # samples a second that all models hear
+LONGEST, EARLIEST = 30 * RATE, 20 * RATE  # samples of a part: memory grows with its length
+WINDOW = RATE // 10  # samples over which loudness is taken
+BLOCK = RATE // 5  # samples that are searched together: the library keeps all other threads waiting meanwhile
+
+
+def basic_words(sound: NDArray[numpy.float32]) -> str:
+    """The recognised words of a sound at RATE, samples from -1 to 1, in lower case; NO_WORDS without any.
+
+    A decoder adapts to earlier input, so each recording gets a new one.
+    """
+    from pocketsphinx import Decoder, Vad
+
+    decoder, voice = Decoder(loglevel="FATAL"), Vad()  # FATAL: nothing else goes to the terminal
+    parts = (_samples(part) for part in _parts(sound))
+    texts = (_said(decoder, part) for part in parts if _speaks(voice, part))
+    return " ".join(text for text in texts if text) or NO_WORDS
+
+
+def _parts(sound: NDArray[numpy.float32]) -> Iterator[NDArray[numpy.float32]]:
+    """Parts of at most LONGEST samples, cut where the last third of each is quietest."""
+    start = 0
+    while sound.size - start > LONGEST:
+        loudness = abs(sound[start + EARLIEST : start + LONGEST]).reshape(-1, WINDOW).mean(axis=1)
+        end = start + EARLIEST + int(loudness.argmin()) * WINDOW + WINDOW // 2
+        yield sound[start:end]
+        start = end
+    yield sound[start:]
+
+
+def _samples(sound: NDArray[numpy.float32]) -> bytes:
+    """Signed 16 bits."""
+    return (sound * 32767).clip(-32768, 32767).astype("int16").tobytes()
+
+
+def _speaks(voice: Any, samples: bytes) -> bool:
+    """Whether any frame sounds like speech: in silence the decoder would hear short words."""
+    size = voice.frame_bytes
+    return any(voice.is_speech(samples[at : at + size]) for at in range(0, len(samples) - size + 1, size))
+
+
+def _said(decoder: Any, samples: bytes) -> str:
+    """The most probable words of one part."""
+    decoder.start_utt()  # once without search, for the mean of the whole part, which levels the input
+    decoder.process_raw(samples, no_search=True, full_utt=True)
+    mean = decoder.get_cmn(False)
+    decoder.end_utt()
+    decoder.set_cmn(mean)
+    decoder.start_utt()
+    for at in range(0, len(samples), 2 * BLOCK):
+        decoder.process_raw(samples[at : at + 2 * BLOCK])
+    decoder.end_utt()
+    found = decoder.hyp()
+    return str(found.hypstr) if found else ""
+
+
+# -- the tool
+
+
 TABLE = "speech"
 FASTER, HUB = "faster-whisper", "transformers"
 BACKEND = Option("backend", "text", FASTER, "what runs the model", accepted=(FASTER, HUB))
-SUGGESTED = {
-    FASTER: ("Systran/faster-whisper-base", "about 150 MB"),
-    HUB: ("openai/whisper-base", "about 290 MB"),
-}
+SUGGESTED = {FASTER: ("Systran/faster-whisper-base", "about 150 MB"), HUB: ("openai/whisper-base", "about 290 MB")}
 WEIGHTS = weights_option(f"{SUGGESTED[FASTER][0]} or, for transformers, {SUGGESTED[HUB][0]}")
 LANGUAGE = Option("language", "text", None, "language of all recordings, such as en; found out for each one if not set")
 BEAMS = Option("beams", "int", 5, "hypotheses that are followed at a time", least=1)
@@ -36,7 +97,6 @@ BATCH = Option("batch", "int", 16, "half minutes of sound that go through the mo
 OPTIONS = (BACKEND, WEIGHTS, ALLOW_DOWNLOAD, LANGUAGE, BEAMS, BATCH)
 
 PACKAGES = {FASTER: ("faster_whisper",), HUB: hub_whisper.PACKAGES}
-RATE = 16_000  # samples a second that Whisper hears
 
 
 class Transcriber(Protocol):
@@ -80,18 +140,18 @@ class SpeechToText(base.BenchTool):
         if _is_basic(settings):
             if (language := settings.value(TABLE, LANGUAGE)) not in (None, "en"):
                 problem = f"language = {language!r} in [tools.{TABLE}] needs weights"
-                return base.unavailable(f"{problem}: {basic_speech.NAME}, recognises en only")
-            return f"{base.BASIC}: {basic_speech.NAME}"
+                return base.unavailable(f"{problem}: {BASIC_NAME}, recognises en only")
+            return f"{base.BASIC}: {BASIC_NAME}"
         state = weights_state(settings, TABLE, given, *SUGGESTED[backend])
         if given is None:
-            return f"{state}; or set basic = true in [tools] for {basic_speech.NAME}"
+            return f"{state}; or set basic = true in [tools] for {BASIC_NAME}"
         source = resolve(settings, TABLE, given)
         return _folder_state(source, backend) if isinstance(source, Path) else state
 
     @classmethod
     def backend(cls, settings: ToolSettings) -> str:
         if _is_basic(settings):
-            return basic_speech.NAME
+            return BASIC_NAME
         source = resolve(settings, TABLE, settings.value(TABLE, WEIGHTS))
         return f"{settings.value(TABLE, BACKEND)} {name_of(source, str(source or ''))}".strip()
 
@@ -131,7 +191,7 @@ class SpeechToText(base.BenchTool):
     def apply(self, folder: Path, /, audio: Path) -> str:
         """The words, with single blanks between segments. Raises ToolError for a file without sound."""
         sound = read_sound(audio, self.option("max_seconds"))
-        return basic_speech.words_of(sound) if self._model is None else self._model.words(sound)
+        return basic_words(sound) if self._model is None else self._model.words(sound)
 
 
 def _is_basic(settings: ToolSettings) -> bool:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter, Tool
-from tool_impls import base, naming
-from tool_impls.audio import denoise, features, pitch, sound_file
+from tool_impls import base
+from tool_impls.arguments import file_name, plain_name
+from tool_impls.audio import features, sound_file
 from tool_impls.settings import ToolSettings
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _clip_name(wanted: str | None, default: str) -> str:
     kinds = sound_file.writable()
     if suffix in OTHERS or (suffix in sound_file.KINDS and suffix not in kinds):
         raise ToolError(f"filename must end in one of {', '.join(kinds)}; {suffix} cannot be written")
-    return naming.file_name(wanted, default, suffix if suffix in kinds else ".mp3")
+    return file_name(wanted, default, suffix if suffix in kinds else ".mp3")
 
 
 def _part(
@@ -136,9 +137,9 @@ class NoiseReduction(base.BenchTool):
 
     def apply(self, folder: Path, /, audio: Path, output_dir: str | None = None) -> Path:
         """Raises ToolError for a file that is no sound or too long."""
-        noisy = sound_file.read(audio, denoise.MOST)
-        target = folder / naming.file_name(f"{naming.plain_name(audio.stem)}_denoised", "denoised", ".wav")
-        sound_file.write_sound(target, replace(noisy, samples=denoise.reduce(noisy.samples, noisy.rate)))
+        noisy = sound_file.read(audio, features.DENOISED)
+        target = folder / file_name(f"{plain_name(audio.stem)}_denoised", "denoised", ".wav")
+        sound_file.write_sound(target, replace(noisy, samples=features.reduce_noise(noisy.samples, noisy.rate)))
         return target
 
 
@@ -170,12 +171,12 @@ class PitchShifting(base.BenchTool):
         """Raises ToolError for a file that is no sound or too long, and for steps beyond two octaves."""
         if not abs(n_steps) <= MOST_STEPS:
             raise ToolError(f"n_steps must be semitones from {-MOST_STEPS:g} to {MOST_STEPS:g}; got {n_steps:g}")
-        shifted = pitch.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
+        shifted = features.shift(features.at_rate(sound_file.read(audio)), n_steps, audio.name)
         suffix = audio.suffix.lower() if audio.suffix.lower() in sound_file.writable() else ".wav"
         if sound_file.shape_for(suffix, features.RATE, "mono", 1)[0] != features.RATE:
             suffix = ".wav"
-        name = f"{naming.plain_name(audio.stem)}_pitchshift_{n_steps:+g}"
-        target = folder / naming.file_name(name, "pitchshift", suffix)
+        name = f"{plain_name(audio.stem)}_pitchshift_{n_steps:+g}"
+        target = folder / file_name(name, "pitchshift", suffix)
         sound_file.write_sound(target, shifted)
         return target
 

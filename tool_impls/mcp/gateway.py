@@ -1,24 +1,34 @@
-"""The gateway: sessions by streamable HTTP at one address, each reached by a token of its own."""
+"""The gateway: sessions by streamable HTTP at one address, each reached by a token of its own; and ``--mcp``."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
+import shutil
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 from mcp.server import ServerRequestContext
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from agentgauge.core.capabilities import OfferedTools
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from tool_impls.mcp.server import make_server
-from tool_impls.mcp.session import OpenSession, Session
-from tool_impls.server.access import WITHOUT_TOKEN, Access
+from tool_impls.mcp.session import OpenSession, ToolSession, files_below
+from tool_impls.server.app import ToolServer, running, stop_signal
+from tool_impls.server.client import ToolServerBox
+from tool_impls.server.requests import WITHOUT_TOKEN, Access
 
 PATH = "/mcp"
 MOST_BODY = 4 << 20  # bytes of a request
@@ -47,7 +57,7 @@ class Gateway:
             problem = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
             raise UsageProblem(f"the MCP gateway {problem}") from None
 
-    def open(self, session: Session, token: str | None = None) -> str:
+    def open(self, session: ToolSession, token: str | None = None) -> str:
         """Offer a session; the token that reaches it, which is new if none is given."""
         token = token or secrets.token_urlsafe(32)
         self._sessions[token] = OpenSession(session)
@@ -55,7 +65,7 @@ class Gateway:
 
     def offer(self, offered: OfferedTools, token: str) -> None:
         """As ``open``, for an agent program. Its token, one of many, is not kept as a secret: it ends with the call."""
-        self._sessions[token] = OpenSession(Session(offered.tools, offered.call, offered.files, offered.refused))
+        self._sessions[token] = OpenSession(ToolSession(offered.tools, offered.call, offered.files, offered.refused))
 
     def close_session(self, token: str) -> None:
         """Cancel the calls of a session, and refuse its token from now on."""
@@ -145,3 +155,60 @@ def _session_of(context: ServerRequestContext[Any, Any]) -> OpenSession:
     assert context.request is not None, "every request of this server comes by HTTP"
     found: OpenSession = context.request.scope[_SESSION]
     return found
+
+
+# -- ``agentgauge serve-tools --mcp``: an ordinary tool server behind one session
+
+
+def session_of(box: ToolBox, tools: Sequence[Tool], folder: Path, files: Mapping[str, Path]) -> ToolSession:
+    """A session whose calls go to a tool box, which puts the files that it makes below ``folder``."""
+    readable = tuple(files.values())
+
+    async def call(name: str, arguments: Mapping[str, Any]) -> Sequence[ToolOutput]:
+        return await box.call(name, arguments, folder=folder, readable=readable)
+
+    return ToolSession(tools, call, files)
+
+
+async def serve_mcp(
+    server: ToolServer, access: Access, address: tuple[str, int] | None, files: Path | None, printed: Mapping[str, str]
+) -> None:
+    """Serve until SIGTERM or SIGINT at an address, which is printed with ``printed`` as one line of JSON; without one
+    over standard input and output, until the client closes them.
+
+    ``access``: that of the tool server, whose token is the client's, too. Raises UsageProblem for an address that
+    cannot be used.
+    """
+    async with running(server, ("127.0.0.1", 0)) as port:
+        if address is None:
+            async with _opened(server, port, access, files) as session:
+                await _serve_streams(session)
+            return
+        stop = stop_signal()
+        host, wanted = address
+        gateway = await Gateway.start(host=host, port=wanted, access=Access(names=access.names))
+        # before the tool server has a client: from then on the token is a secret, which is not printed
+        print(json.dumps({"url": gateway.url, **printed, "tool_server": f"http://127.0.0.1:{port}"}), flush=True)
+        async with _opened(server, port, access, files) as session:
+            gateway.open(session, access.token)
+            await stop.wait()
+            await gateway.close()
+
+
+@asynccontextmanager
+async def _opened(server: ToolServer, port: int, access: Access, files: Path | None) -> AsyncIterator[ToolSession]:
+    """The session of the client, whose calls go to the tool server at a port of this machine."""
+    folder = OwnFolder("tools").path  # for files that tools make; that of a killed server is removed by the next one
+    box = ToolServerBox(f"http://:{quote(access.token or '', safe='')}@127.0.0.1:{port}")
+    try:
+        yield session_of(box, server.working, folder, files_below(files) if files else {})
+    finally:
+        await box.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _serve_streams(session: ToolSession) -> None:
+    opened = OpenSession(session)
+    server = make_server(lambda context: opened)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

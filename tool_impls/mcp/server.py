@@ -15,8 +15,7 @@ from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.redaction import redact
 from agentgauge.core.tools import FILE_TYPES, ToolOutput
-from tool_impls.mcp.files import SampleFiles, mime_type, uri_of
-from tool_impls.mcp.session import OpenSession, input_schema
+from tool_impls.mcp.session import OpenSession, SessionFiles, input_schema, mime_type, uri_of
 
 MOST_TEXT = 1 << 20  # characters of one result
 MOST_INLINE = 4 << 20  # bytes of a picture or sound that stands in a result; a larger one is only linked
@@ -94,7 +93,7 @@ def make_server(session_of: Find) -> Server[Any]:
     return server
 
 
-def _content(outputs: Sequence[ToolOutput], files: SampleFiles) -> Iterator[types.ContentBlock]:
+def _content(outputs: Sequence[ToolOutput], files: SessionFiles) -> Iterator[types.ContentBlock]:
     for output in outputs:
         if output.type not in FILE_TYPES:
             yield types.TextContent(text=_cut(files.named(redact(output.content))))

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import displayed
 from tool_impls import base
-from tool_impls.endpoints import png
+from tool_impls.arguments import Box, file_name, font_size, numbers, read_box
 from tool_impls.fonts import boxes, pillows_or_better
-from tool_impls.geometry import Box, font_size, numbers, read_box
-from tool_impls.naming import file_name
+from tool_impls.model_sources import png
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -18,8 +18,7 @@ from typing import Any, Self
 from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.text import read_text
 from tool_impls import base
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 SERPER_KEY = "SERPER_API_KEY"
 SERPER_URL = "https://google.serper.dev/search"
@@ -139,7 +138,7 @@ def words(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SearchText:
     title: str  # first line of the file
     body: str  # the rest, on one line
     counts: Counter[str]  # words of both
@@ -149,7 +148,7 @@ class Entry:
 class Library:
     """The texts of a folder, indexed and ranked by BM25."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[SearchText]) -> None:
         self._entries = entries
         self._holders = Counter(word for entry in entries for word in entry.counts)  # texts that hold a word
         self._mean = sum(entry.length for entry in entries) / len(entries) if entries else 1.0
@@ -161,7 +160,7 @@ class Library:
         for path in sorted(path for path in folder.rglob("*") if path.suffix in {".txt", ".md"} and path.is_file()):
             title, _, body = read_text(path).strip().partition("\n")
             found = words(f"{title} {body}")
-            entries.append(Entry(title.lstrip("# ").strip(), " ".join(body.split()), Counter(found), len(found)))
+            entries.append(SearchText(title.lstrip("# ").strip(), " ".join(body.split()), Counter(found), len(found)))
         return cls(entries)
 
     def search(self, query: str, k: int) -> list[str]:
@@ -171,7 +170,7 @@ class Library:
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])  # ties in order of names
         return [f"{entry.title}: {snippet(entry.body, terms)}" for _, entry in best[:k]]
 
-    def _score(self, terms: set[str], entry: Entry) -> float:
+    def _score(self, terms: set[str], entry: SearchText) -> float:
         total = 0.0
         for term in terms:
             count, holders = entry.counts[term], self._holders[term]

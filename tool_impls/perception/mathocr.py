@@ -13,10 +13,9 @@ from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.pictures import fitted
 from agentgauge.core.text import parse_json
 from tool_impls import base
-from tool_impls.endpoints import png
-from tool_impls.options import Option
+from tool_impls.model_sources import png
 from tool_impls.perception import vision
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import flattened
 from tool_impls import base, devices
-from tool_impls.options import Option
 from tool_impls.perception import ocr_engine
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ class Block:
         return f"({self.x1}, {self.y1}, {self.x2}, {self.y2}) {self.text}"
 
 
-class Reader:
+class TextReader:
     """Reads pictures for many threads. Loading takes about a second and 100 MB, so there is one for all tools
     (``reader``).
     """
@@ -90,15 +90,15 @@ def in_rows(lines: Iterable[Block]) -> list[Block]:
 _loading = threading.Lock()
 
 
-def reader(device: str = devices.CPU) -> Reader:
+def reader(device: str = devices.CPU) -> TextReader:
     """The one reader of this process on that device."""
     with _loading:
         return _loaded(devices.plain(device))
 
 
 @cache
-def _loaded(device: str) -> Reader:
-    return Reader(device)
+def _loaded(device: str) -> TextReader:
+    return TextReader(device)
 
 
 def paragraphs(lines: Iterable[Block]) -> list[Block]:

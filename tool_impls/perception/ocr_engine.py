@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgauge.core.errors import ToolUnavailable
 from tool_impls import devices
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 
 if TYPE_CHECKING:
     import numpy
@@ -70,7 +70,7 @@ class OnProcessor:
         return self.run(self._engine, pixels)
 
 
-class Together:
+class SharedEngine:
     """RapidOCR for many threads. Text is looked for in one picture at a time; the lines of all pictures that wait are
     read together.
 
@@ -143,7 +143,7 @@ def width(line: Pixels) -> int:
     return int(HEIGHT * max(NARROWEST / HEIGHT, line.shape[1] / line.shape[0]))
 
 
-def on_gpu(device: str) -> Together:
+def on_gpu(device: str) -> SharedEngine:
     """The engine on ``cuda:N``, ready for the first picture. Raises ToolUnavailable where it would work on the
     processor instead, and where the GPU has too little memory.
     """
@@ -152,7 +152,7 @@ def on_gpu(device: str) -> Together:
     if hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()  # the libraries that torch came with
     with devices.loading("OCR", device):
-        engine = Together(device, {**PARAMETERS, **_cuda(device)})
+        engine = SharedEngine(device, {**PARAMETERS, **_cuda(device)})
         engine(_sample())
     if set(engine.providers()) == {PROVIDER}:
         return engine

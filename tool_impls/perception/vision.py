@@ -1,4 +1,5 @@
-"""Questions about pictures: the back end ``[tools.vision]`` that several tools share (GTA tools spec 6).
+"""Questions about pictures: the back end ``[tools.vision]`` that several tools share, and the tools that describe
+pictures and videos (GTA tools spec 6).
 
 An OpenAI-compatible endpoint (``url``), or a model on this machine (``weights``); without both, some tools have a plain
 basic mode of their own.
@@ -6,22 +7,135 @@ basic mode of their own.
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from tool_impls import devices
-from tool_impls.base import READY, BenchTool, unavailable
-from tool_impls.endpoints import ENDPOINT, Vision, endpoint_of, endpoint_state
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, local, name_of, resolve, weights_option, weights_state
+from agentgauge.core.errors import ToolError, ToolUnavailable
+from agentgauge.core.parsing import parse_json
+from agentgauge.core.pictures import fitted, flattened
+from tool_impls import base, devices
+from tool_impls.arguments import crop
+from tool_impls.base import READY, BenchTool, first_line, missing_package, unavailable
+from tool_impls.devices import Batched
+from tool_impls.model_sources import (
+    ALLOW_DOWNLOAD,
+    ENDPOINT,
+    Vision,
+    endpoint_of,
+    endpoint_state,
+    local,
+    name_of,
+    resolve,
+    weights_option,
+    weights_state,
+)
+from tool_impls.perception import ocr
+from tool_impls.perception.quality import colour_name, main_colours
+from tool_impls.settings import Option, ToolSettings
+from tool_impls.video.frames import Frame, open_video, spread, timing_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tool_impls.perception.local_vision import LocalVision
+
+# -- a vision-language model of transformers on this machine
+
+
+PACKAGES = ("torch", "transformers", "PIL")
+LONGEST = 2048  # pixels of a side; larger pictures are scaled down
+SHORTEST = 32  # pixels of a side; smaller pictures get a white border
+
+SEEING = {"vision_config", "vision_tower", "image_token_id", "image_token_index"}
+"""Keys of config.json, one of which every model has that sees pictures."""
+
+Question = tuple["Image", str]
+
+
+def folder_state(source: Path | str, table: str) -> str:
+    """READY, or the problem with the packages or the folder. Reads two small files at most."""
+    if missing := missing_package(PACKAGES):
+        return unavailable(f"weights in [tools.{table}] need the Python package {missing}; install agentgauge[vision]")
+    if isinstance(source, str):
+        return READY
+    try:
+        config = parse_json((source / "config.json").read_text("utf-8"))
+        kind = config["model_type"]
+    except (OSError, ValueError, KeyError, TypeError):
+        must = "must name a folder of a transformers model"
+        return unavailable(f"weights in [tools.{table}] {must}; {source.name} has no usable config.json")
+    if not isinstance(kind, str) or not config.keys() & SEEING:
+        return unavailable(f"weights in [tools.{table}] must name a model that sees pictures; {source.name} is {kind}")
+    return READY
+
+
+class LocalVision:
+    """A model with its processor. ``source``: a local folder, or a name on the hub, which is only then contacted."""
+
+    def __init__(self, source: Path | str, device: str, batch: int, max_tokens: int) -> None:
+        """Loads the model, in half precision on a GPU. Raises ToolUnavailable if that fails."""
+        from tool_impls.devices import ready_torchvision
+
+        ready_torchvision()  # before transformers imports it
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        # where it is left out, transformers asks at the terminal whether code of the folder may run
+        where: dict[str, Any] = {"local_files_only": isinstance(source, Path), "trust_remote_code": False}
+        self._device, self._kind = device, devices.half(device)
+        try:
+            self._processor: Any = AutoProcessor.from_pretrained(source, **where)
+            with devices.loading("[tools.vision]", device):
+                model: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=self._kind, **where)
+                self._model = model.to(device).eval()
+        except ToolUnavailable:
+            raise
+        except Exception as error:  # a folder may be broken in as many ways as there are models
+            raise ToolUnavailable(f"the weights of [tools.vision] cannot be loaded: {first_line(error)}") from None
+        if not getattr(self._processor, "chat_template", None):
+            advice = "use a model that is tuned for instructions"
+            raise ToolUnavailable(f"the weights of [tools.vision] must come with a chat template; {advice}")
+        self._processor.tokenizer.padding_side = "left"  # what is written must follow the question without a gap
+        if self._processor.tokenizer.pad_token is None:
+            self._processor.tokenizer.pad_token = self._processor.tokenizer.eos_token
+        self._max_tokens = max_tokens
+        self._batched: Batched[Question, str] = Batched(self._answers, batch)
+
+    def ask(self, image: Image, question: str) -> str:
+        """The answer, stripped; always the most probable words. Questions of several threads are answered together."""
+        return self._batched((fitted(image, LONGEST, SHORTEST), question))
+
+    def _answers(self, questions: Sequence[Question]) -> list[str]:
+        """Raises ToolFault where one question alone does not fit into the GPU's memory."""
+        return devices.in_parts(self._generate, questions, tool="the model of [tools.vision]", device=self._device)
+
+    def _generate(self, questions: Sequence[Question]) -> list[str]:
+        import torch
+
+        chats = [
+            [{"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": question}]}]
+            for image, question in questions
+        ]
+        form = {"add_generation_prompt": True, "return_dict": True, "return_tensors": "pt"}
+        found: Any = self._processor.apply_chat_template(
+            chats, tokenize=True, processor_kwargs={"padding": True}, **form
+        )
+        inputs = found.to(self._device, self._kind)
+        greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        pad = self._processor.tokenizer.pad_token_id
+        with torch.inference_mode():
+            found = self._model.generate(**inputs, max_new_tokens=self._max_tokens, pad_token_id=pad, **greedy)
+        texts = self._processor.batch_decode(found[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        return [str(text).strip() for text in texts]
+
+
+# -- the back end
+
 
 TABLE = "vision"
 DEFAULT = "Qwen/Qwen3-VL-4B-Instruct"
@@ -55,8 +169,6 @@ def vision_model(settings: ToolSettings, device: str) -> Vision | LocalVision:
 
 @cache
 def _loaded(source: Path | str, device: str, batch: int, limit: int) -> LocalVision:
-    from tool_impls.perception.local_vision import LocalVision
-
     return LocalVision(source, device, batch, limit)
 
 
@@ -71,8 +183,6 @@ class VisionTool(BenchTool):
     @classmethod
     def back_end(cls, settings: ToolSettings) -> str:
         """READY, or ``unavailable: what to set``."""
-        from tool_impls.perception.local_vision import folder_state
-
         endpoint, given = endpoint_of(settings, TABLE), settings.value(TABLE, WEIGHTS)
         if endpoint is not None and given is not None:
             both = "an endpoint (url) and a local model (weights)"
@@ -109,3 +219,119 @@ class VisionTool(BenchTool):
         """The answer, stripped. Raises ToolFault when the model cannot be reached, ToolError when it refuses."""
         assert self._model is not None, "setup comes first, and only with something to ask"
         return self._model.ask(image, question)
+
+
+# -- tools that describe a picture or a video
+
+
+BOX = base.text("bbox", "The part to look at, as (x1, y1, x2, y2) in pixels.")
+FRAME_SKIP = "Every how many frames one is described, 5 if left out; fewer in a long video."
+
+
+class _Seeing(VisionTool):
+    """A tool that asks the vision model, or describes what can be measured without one, if the settings allow it."""
+
+    category = "perception"
+    packages: ClassVar[tuple[str, ...]] = ocr.PACKAGES
+    pure = True
+    version = 2  # pictures as viewers display them
+    _device = devices.CPU
+
+    @classmethod
+    def back_end(cls, settings: ToolSettings) -> str:
+        state = super().back_end(settings)
+        if configured(settings):
+            return state
+        return base.BASIC if settings.basic else f"{state}; or set basic = true in [tools]"
+
+    @classmethod
+    def on_device(cls, settings: ToolSettings) -> bool:
+        reads = not configured(settings) and cls.packages == ocr.PACKAGES
+        return reads or super().on_device(settings)  # the reader is a model too
+
+    @classmethod
+    def device_table(cls, settings: ToolSettings) -> str:
+        return TABLE if configured(settings) else ocr.TABLE
+
+    @classmethod
+    def lacks_gpu(cls, settings: ToolSettings) -> str:
+        return "" if configured(settings) else ocr.lacks_gpu()
+
+    def setup(self, device: str = devices.CPU) -> None:
+        super().setup(device)
+        self._device = device
+
+    def _described(self, image: Image, question: str) -> str:
+        """The model's answer; without a model what can be measured: size, main colours and text."""
+        if self._model:
+            return self._model.ask(image, question)
+        width, height = image.size
+        words = " ".join(block.text for block in ocr.reader(self._device).lines(image))
+        seen = f"A picture of {width} by {height} pixels, mainly {' and '.join(main_colours(image))}."
+        return f"{seen} It reads: {words}" if words else f"{seen} It holds no text."
+
+
+class ImageDescription(_Seeing):
+    meta = base.tool("ImageDescription", "Describes in words what a picture shows.", (base.IMAGE,), base.TEXT_OUT)
+
+    def apply(self, folder: Path, /, image: Image) -> str:
+        return self._described(image, "Describe this picture in detail.")
+
+
+class RegionAttributeDescription(_Seeing):
+    meta = base.tool(
+        "RegionAttributeDescription",
+        "Describes one attribute of a part of a picture.",
+        (base.IMAGE, BOX, base.text("attribute", "What to describe: the colour, the text, the mood ...")),
+        base.TEXT_OUT,
+    )
+
+    def apply(self, folder: Path, /, image: Image, bbox: str, attribute: str) -> str:
+        return self._described(crop(image, bbox), f"Describe this attribute of the picture in detail: {attribute}.")
+
+
+class VideoDescription(_Seeing):
+    """Describes frames of a video (GTA tools spec 5.4). The released tool writes a caption for every ``frame_skip``-th
+    frame, without an upper limit.
+    """
+
+    meta = base.tool(
+        "VideoDescription",
+        "Describes frames of a video. Each line of the answer is 'Frame', the frame's number from 0, and what it"
+        " shows.",
+        (base.path("video", "Path of the video file."), base.optional("int", "frame_skip", None, FRAME_SKIP)),
+        base.TEXT_OUT,
+    )
+    packages = ("av", "PIL")
+    options = (Option("max_frames", "int", 16, "frames that are described, at most, spread evenly; 0: all", least=0),)
+    concurrency = 2
+    seconds = 600.0
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        frames = spread(video, self.option("max_frames") or sys.maxsize, 5 if frame_skip is None else frame_skip)
+        if self._model is None:
+            lines = [f"Frame {frame.number}: {mean_colour(frame.image)}" for frame in frames]
+            return "\n".join([outline(video), *lines])
+        with ThreadPoolExecutor(4, thread_name_prefix="caption") as pool:  # a model answers them together
+            captions = list(pool.map(self._caption, frames))
+        if not captions:
+            raise ToolError(f"{video.name} holds no picture that can be decoded")
+        return "\n".join(captions)
+
+    def _caption(self, frame: Frame) -> str:
+        answer = self._ask(frame.image, "Describe this picture in one short sentence.")
+        return f"Frame {frame.number}: {' '.join(answer.split())}"
+
+
+def outline(path: Path) -> str:
+    """Size and length of a video."""
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        return f"A video of {stream.width} by {stream.height} pixels, {timing_of(container).seconds:.1f} s long."
+
+
+def mean_colour(image: Image) -> str:
+    from PIL import ImageStat
+
+    red, green, blue = (round(value) for value in ImageStat.Stat(flattened(image)).mean)
+    return f"mean colour ({red}, {green}, {blue}), {colour_name((red, green, blue))}"

@@ -11,15 +11,7 @@ from math import ceil
 from agentgauge.core.errors import UsageProblem
 from tool_impls.base import BenchTool
 from tool_impls.devices import AUTO, CPU, DEVICE
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
-
-PLACEMENT = (
-    Option("replicas", "range", None, "replicas on Ray Serve: their number, or the fewest and the most", least=1),
-    Option("cpus", "float", 0.0, "processors that a replica reserves, and threads of its libraries", least=0),
-    Option("gpus", "float", None, "GPUs that a replica reserves, or a part of one", least=0),
-)
-"""Further options of the table of a tool or of a back end, for ``agentgauge serve-tools --ray``."""
+from tool_impls.settings import PLACEMENT, ToolSettings
 
 LIGHT = "light"
 """Name of the deployment of the tools without a model and without options of their own."""
@@ -88,7 +80,7 @@ def _deployment(settings: ToolSettings, home: str, kinds: Mapping[str, type[Benc
     replicas, cpus, gpus = (settings.value(home, option) for option in PLACEMENT)
     for option, value in (("cpus", cpus), ("gpus", gpus)):
         if value is not None and value > 1 and value % 1:
-            raise UsageProblem(f"{option} in [tools.{home}] must be a whole number or less than 1; got {value:g}")
+            raise UsageProblem(f"{option} in [tools.{home}] must be an integer or less than 1; got {value:g}")
     on_processor = [_on_processor(settings, kind) for kind in kinds.values() if _has_model(settings, kind)]
     if gpus and any(on_processor):
         raise UsageProblem(f'gpus = {gpus:g} in [tools.{home}] contradicts device = "cpu"; take one of them out')

@@ -18,11 +18,9 @@ from ray.serve.exceptions import RayServeException
 from agentgauge.core.announcement import own_version
 from agentgauge.core.errors import UsageProblem
 from tool_impls.ray_serve.placement import LIGHT, Deployment, planned, share_of_gpus
-from tool_impls.ray_serve.replica import Replica, ReplicaPlan, Report
-from tool_impls.ray_serve.transfer import packed
-from tool_impls.server.call import Answer, Call, failure
-from tool_impls.server.execution import Execution, ExecutionRequest
-from tool_impls.server.metrics import Metrics
+from tool_impls.ray_serve.replica import Replica, ReplicaPlan, ReplicaReport, packed
+from tool_impls.server.calls import CallAnswer, QueuedCall, failure
+from tool_impls.server.execution import Execution, ExecutionRequest, ToolMetrics
 from tool_impls.server.worker_pool import ATTEMPTS, LOAD_SECONDS, STOPPED
 
 START_SECONDS = 300.0  # for the first replica of each deployment; a cluster may have to add a node
@@ -46,18 +44,18 @@ class ServePool:
     in the replica that answered last.
     """
 
-    def __init__(self, handle: Any, name: str, metrics: Metrics, *, joined: bool, confined: bool) -> None:
+    def __init__(self, handle: Any, name: str, metrics: ToolMetrics, *, joined: bool, confined: bool) -> None:
         self.confinement = "begins with the first call" if confined else ""
         self._handle, self._name, self._metrics, self._joined = handle, name, metrics, joined
-        self._replies: set[asyncio.Future[Report]] = set()
+        self._replies: set[asyncio.Future[ReplicaReport]] = set()
         self._closed = False
 
-    async def run(self, call: Call, seconds: float) -> Answer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         """The answer. A call whose replica dies is sent to another one."""
         sent = await asyncio.to_thread(packed, call)
         return await self._ask(call.tool, partial(self._handle.run.remote, sent, seconds), LOAD_SECONDS + seconds)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> CallAnswer:
         """Load a tool's models in a replica. With ``preload`` each replica has loaded them before it takes a call."""
         return await self._ask(name, partial(self._handle.load.remote, name), LOAD_SECONDS)
 
@@ -88,7 +86,7 @@ class ServePool:
         lines = (messages.strip() or repr(error)).splitlines()
         return " ".join(dict.fromkeys([lines[0], lines[-1]]))
 
-    async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> Answer:
+    async def _ask(self, tool: str, ask: Callable[[], Any], seconds: float) -> CallAnswer:
         lost = ""
         for _ in range(ATTEMPTS):
             if self._closed:
@@ -113,7 +111,7 @@ class ServePool:
                 self._replies.discard(reply)
         return failure(500, f"{ATTEMPTS} replicas of {tool} have died at this call: {lost}")
 
-    def _noted(self, report: Report) -> Answer:
+    def _noted(self, report: ReplicaReport) -> CallAnswer:
         self.confinement = report.confinement
         for size in report.batches:
             self._metrics.batch(size)
@@ -122,8 +120,8 @@ class ServePool:
         return report.answer
 
 
-async def _awaited(response: Any) -> Report:
-    found: Report = await response
+async def _awaited(response: Any) -> ReplicaReport:
+    found: ReplicaReport = await response
     return found
 
 
@@ -192,7 +190,6 @@ def _execution(
         slots,
         states,
         lambda: {name: found for pool in homes for name, found in pool.ask("fingerprints").items()},
-        lambda name: str(pools[name].ask("identity", name)),
     )
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,16 +20,57 @@ from typing import Any
 from agentgauge.core.announcement import own_version
 from agentgauge.core.files import OwnFolder
 from tool_impls import registry
-from tool_impls.availability import check
+from tool_impls.availability import check, fingerprints, places, shown, with_models
 from tool_impls.base import works
 from tool_impls.devices import AUTO, CPU, kind, seen
-from tool_impls.fingerprint import fingerprints, result_identity
-from tool_impls.places import cards, places, shown, with_models
-from tool_impls.ray_serve.transfer import SentCall, unpacked
-from tool_impls.server.call import Answer
+from tool_impls.server.calls import CallAnswer, QueuedCall
 from tool_impls.server.worker import WorkerSpec
 from tool_impls.server.worker_pool import ProcessPool
 from tool_impls.settings import ToolSettings
+
+# -- a call with the contents of its files, for a replica on another machine
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """``folder``: below which the files of the call lie on the sender. ``contents``: by their paths from there on."""
+
+    call: QueuedCall
+    folder: str
+    contents: Mapping[str, bytes]
+
+
+def packed(call: QueuedCall) -> SentCall:
+    """Reads the files that came with the call: they lie beside its folder, with nothing else."""
+    folder = Path(call.folder).parent
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return SentCall(call, str(folder), files)
+
+
+@contextmanager
+def unpacked(sent: SentCall, scratch: Path) -> Iterator[QueuedCall]:
+    """The call with its files in a new folder below ``scratch``, which is removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="call-", dir=scratch))
+    try:
+        moved = {}
+        for name, content in sent.contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            moved[str(Path(sent.folder, name))] = str(path)
+        work = folder / Path(sent.call.folder).name
+        work.mkdir()
+        values, files = (_moved(paths, moved) for paths in (sent.call.values, sent.call.files))
+        yield replace(sent.call, folder=str(work), values=values, files=files)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _moved(values: Mapping[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
+    return {name: moved.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+# -- the replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +90,11 @@ class ReplicaPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplicaReport:
     """An answer, and what has happened in the replica since its last one. ``batches``: their sizes; ``restarts``: of
     worker processes."""
 
-    answer: Answer
+    answer: CallAnswer
     batches: tuple[int, ...]
     restarts: int
     confinement: str
@@ -89,14 +133,14 @@ class Replica:
         if plan.preload:  # the first call reports what fails, as without a replica
             await asyncio.gather(*(self.load(name) for name, state in self._states().items() if works(state)))
 
-    async def run(self, sent: SentCall, seconds: float) -> Report:
+    async def run(self, sent: SentCall, seconds: float) -> ReplicaReport:
         """Work on a call. As many calls of a tool run at a time as its process takes; further ones wait."""
         name = sent.call.tool
         async with self._turns[name]:
             with unpacked(sent, self._scratch) as call:
                 return self._report(name, await self._pools[name].run(call, seconds))
 
-    async def load(self, name: str) -> Report:
+    async def load(self, name: str) -> ReplicaReport:
         """Load a tool's models, unless they are loaded."""
         return self._report(name, await self._pools[name].load(name))
 
@@ -107,11 +151,6 @@ class Replica:
     async def fingerprints(self) -> dict[str, dict[str, Any]]:
         devices = shown(self._places, self._there)
         return await asyncio.to_thread(fingerprints, self._plan.settings, self._plan.tools, devices)
-
-    async def identity(self, name: str) -> str:
-        """Everything on this node that determines the results of a pure tool, besides a call's arguments."""
-        place = cards(self._places.get(name, ()), self._there)
-        return await asyncio.to_thread(result_identity, self._plan.settings, name, place)
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. If the server was killed, this deletes its tools from the cluster."""
@@ -136,8 +175,8 @@ class Replica:
     def _restarted(self) -> None:
         self._restarts += 1
 
-    def _report(self, name: str, answer: Answer) -> Report:
-        report = Report(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
+    def _report(self, name: str, answer: CallAnswer) -> ReplicaReport:
+        report = ReplicaReport(answer, tuple(self._batches), self._restarts, self._pools[name].confinement)
         self._batches.clear()
         self._restarts = 0
         return report

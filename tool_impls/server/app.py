@@ -30,19 +30,16 @@ from agentgauge.core.processes import given_listener
 from agentgauge.core.tools import Tool
 from tool_impls.base import DISABLED, works
 from tool_impls.server import protocol
-from tool_impls.server.access import WITHOUT_TOKEN, Access
-from tool_impls.server.call import Answer, Call, encode, failure
-from tool_impls.server.metrics import CONTENT_TYPE, Metrics
-from tool_impls.server.multipart import TooLarge, TooSlow, Uploads, pass_over
-from tool_impls.server.openapi import write_document
+from tool_impls.server.calls import CallAnswer, QueuedCall, encode, failure
+from tool_impls.server.execution import CONTENT_TYPE, CallPool, ToolMetrics
+from tool_impls.server.protocol import write_document
+from tool_impls.server.requests import WITHOUT_TOKEN, Access, TooLarge, TooSlow, Uploads, pass_over
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tool_impls.server.execution import Pool
-    from tool_impls.server.result_cache import ResultCache
-
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
 
 MAX_BODY = 64 * 2**20  # bytes
 BODY_SECONDS = 60.0  # for the body of a call to arrive. It takes no slot of the tool meanwhile
@@ -53,33 +50,21 @@ REASONS = {422: "Unprocessable Entity"}  # newer Pythons word it differently, an
 class ToolQueue:
     """The queue of one tool's calls: it refuses calls, lets them wait, or passes them to the worker pool.
 
-    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run. ``cache``: of the
-    results, for a pure tool.
+    ``slots``: calls that run at a time, in all processes. ``limit``: calls that may wait or run.
     """
 
-    def __init__(
-        self,
-        tool: Tool,
-        state: str,
-        pool: Pool,
-        *,
-        slots: int,
-        limit: int,
-        seconds: float,
-        cache: ResultCache | None = None,
-    ) -> None:
+    def __init__(self, tool: Tool, state: str, pool: CallPool, *, slots: int, limit: int, seconds: float) -> None:
         self.tool, self.state, self.pool, self.limit = tool, state, pool, limit
         self.calls = 0  # waiting and running calls
         self.running = 0
         self._seconds = seconds
-        self._cache = cache
         self._slots = asyncio.Semaphore(slots)
 
     @property
     def works(self) -> bool:
         return works(self.state)
 
-    def refusal(self) -> Answer | None:
+    def refusal(self) -> CallAnswer | None:
         """The answer to a call that is refused; None if the call is accepted."""
         name = self.tool.name
         if self.state.startswith(DISABLED):
@@ -96,24 +81,20 @@ class ToolQueue:
     def waiting(self) -> int:
         return self.calls - self.running
 
-    async def run(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
+    async def run(self, call: QueuedCall, wanted: Callable[[], bool]) -> CallAnswer | None:
         """The answer; None if ``wanted`` is false when a slot becomes free."""
-        work = partial(self._work, call, wanted)
         self.calls += 1
         try:
-            return await (self._cache.answer(self.tool, call, work) if self._cache else work())
+            async with self._slots:
+                if not wanted():
+                    return None
+                self.running += 1
+                try:
+                    return await self.pool.run(call, self._seconds)
+                finally:
+                    self.running -= 1
         finally:
             self.calls -= 1
-
-    async def _work(self, call: Call, wanted: Callable[[], bool]) -> Answer | None:
-        async with self._slots:
-            if not wanted():
-                return None
-            self.running += 1
-            try:
-                return await self.pool.run(call, self._seconds)
-            finally:
-                self.running -= 1
 
 
 class ToolServer:
@@ -123,7 +104,7 @@ class ToolServer:
     def __init__(
         self,
         queues: Sequence[ToolQueue],
-        metrics: Metrics,
+        metrics: ToolMetrics,
         scratch: Path,
         *,
         fingerprints: Callable[[], Mapping[str, Any]] = dict,
@@ -215,7 +196,7 @@ class ToolServer:
 
         return handle
 
-    async def _answer(self, queue: ToolQueue, request: web.Request) -> Answer:
+    async def _answer(self, queue: ToolQueue, request: web.Request) -> CallAnswer:
         if refused := queue.refusal():
             return refused  # before the body is read
         from agentgauge.core.web_server import answering
@@ -227,7 +208,7 @@ class ToolServer:
             if refused := queue.refusal():
                 return refused  # other calls came first
             named = _as_texts(uploads.named)
-            call = Call(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
+            call = QueuedCall(queue.tool.name, str(uploads.work_folder()), _as_texts(values), named, raw)
             with answering(request):
                 answer = await queue.run(call, lambda: bool(request.transport and not request.transport.is_closing()))
             return answer or failure(499, "the caller has disconnected")
@@ -271,21 +252,19 @@ def _guard(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.Str
     return check
 
 
-def _send(answer: Answer) -> web.Response:
+def _send(answer: CallAnswer) -> web.Response:
     from aiohttp import web
 
     headers = {protocol.NAMES_HEADER: quote(json.dumps(answer.names), safe='[]", ')} if any(answer.names) else {}
     if answer.note:
         headers[protocol.NOTE_HEADER] = quote(answer.note, safe=" ")
-    if answer.cached:
-        headers[protocol.CACHED_HEADER] = f"{answer.seconds:.6f}"
     kind = protocol.RAW if answer.raw else "application/json"
     status, reason = answer.status, REASONS.get(answer.status)
     return web.Response(body=answer.body, status=status, reason=reason, content_type=kind, headers=headers)
 
 
 def _json(value: Any, status: int = 200) -> web.Response:
-    return _send(Answer(status, encode(value)))
+    return _send(CallAnswer(status, encode(value)))
 
 
 async def _plain_errors(request: web.Request, handler: Handler) -> web.StreamResponse:

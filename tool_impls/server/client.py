@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import http.client
 import io
-import math
+import json
 import os
 import re
-import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from agentgauge.core.errors import ToolError, ToolFault
-from agentgauge.core.processes import TOOL_TOKEN, without_token
+from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageProblem
+from agentgauge.core.parsing import parse_json
 from agentgauge.core.redaction import redact, redact_file, redacted, register
-from agentgauge.core.text import parse_json
+from agentgauge.core.service_process import TOOL_TOKEN, without_token
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
-from tool_impls.naming import named_files, plain_name
+from tool_impls.arguments import named_files, plain_name
+from tool_impls.base import UNAVAILABLE
 from tool_impls.server import protocol
-from tool_impls.server.openapi import RemoteTool, read_document
-from tool_impls.server.protocol import ProtocolError
+from tool_impls.server.protocol import ProtocolError, RemoteTool, read_document
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.payload import Payload
+
+    Form = tuple[str | None, io.BytesIO | aiohttp.MultipartWriter | None]
+
 
 CUT_OFF = 2  # how often one call may be cut off in the middle before it counts as the server's fault
 SUFFIXES = {"image": "png", "audio": "wav", "video": "mp4"}
@@ -60,7 +68,7 @@ class ToolServerBox:
         """The tools in the server's document, which is requested once. Raises ToolFault."""
         async with self._discovery:
             if self._tools is None:
-                status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json", None, b"")
+                status, _, body, *_ = await self._exchange("GET", f"{self._url}/openapi.json")
                 if status != 200:
                     advice = f"; it requires its token: set {TOOL_TOKEN}" if status == 401 else ""
                     words = f"the tool server {self._url} answered HTTP {status} for its list of tools{advice}"
@@ -78,8 +86,8 @@ class ToolServerBox:
         if remote is None:
             raise ToolError(f"there is no tool {name!r}; known are {', '.join(self._tools or ())}")
         values, files = _form(remote.tool, arguments, (folder, *readable))
-        content_type, body = protocol.encode_call(remote.tool, values, secrets.token_hex(16), files)
-        status, reason, answer, kind, headers = await self._exchange("POST", remote.url, content_type, body)
+        form = partial(encode_call, remote.tool, values, files)
+        status, reason, answer, kind, headers = await self._exchange("POST", remote.url, form)
         if status in MODEL_ERRORS:
             raise ToolError(f"the call of {name} failed: {reason}.\nResponse: {_detail_of(answer)!r}")
         if status != 200:
@@ -88,11 +96,10 @@ class ToolServerBox:
         try:
             results = [answer] if kind == protocol.RAW else protocol.split_results(remote.tool, _decoded(answer))
             names = _names(headers.get(protocol.NAMES_HEADER, ""), len(results))
-            cached = _seconds(headers.get(protocol.CACHED_HEADER))
             outputs = zip(remote.tool.outputs, results, names, strict=True)
-            made = [_output(output, result, folder, name, cached) for output, result, name in outputs]
+            made = [_output(output, result, folder, name) for output, result, name in outputs]
             note = redact(unquote(headers.get(protocol.NOTE_HEADER, "")))
-            return (*made, ToolOutput("text", note, cached)) if note else tuple(made)
+            return (*made, ToolOutput("text", note)) if note else tuple(made)
         except ProtocolError as error:
             raise ToolFault(f"{name} broke the protocol: {error}", cause="protocol") from None
 
@@ -102,7 +109,7 @@ class ToolServerBox:
             self._session = None
 
     async def _exchange(
-        self, method: str, url: str, content_type: str | None, body: bytes
+        self, method: str, url: str, form: Callable[[], Form] = lambda: (None, None)
     ) -> tuple[int, str, bytes, str, Mapping[str, str]]:
         """Status, reason, body, content type and headers of an answer. Retries lost connections. Raises ToolFault."""
         import aiohttp
@@ -112,14 +119,14 @@ class ToolServerBox:
             connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=self._answer_seconds)
             self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
         headers = {"Accept": f"application/json, {protocol.RAW}"}
-        if content_type:
-            headers["Content-Type"] = content_type
         if self._token and urlsplit(url).netloc == urlsplit(self._url).netloc:  # a document may name other servers
             headers["Authorization"] = f"Bearer {self._token}"
         away_since, pause, cut_off = None, 0.1, 0
         while True:
             start = time.monotonic()
-            data = io.BytesIO(body) if body else None  # aiohttp warns of raw bytes of more than a megabyte
+            content_type, data = form()
+            if content_type:
+                headers["Content-Type"] = content_type
             try:
                 async with self._session.request(
                     method, url, data=data, headers=headers, skip_auto_headers=("Content-Type",), allow_redirects=False
@@ -141,6 +148,36 @@ class ToolServerBox:
                 raise ToolFault(words, cause="protocol") from None
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
+
+
+def encode_call(tool: Tool, values: Mapping[str, str | bytes], files: Mapping[str, bytes]) -> Form:
+    """Content type and body of a call. Texts are form fields, bytes are file parts, whose file is named as the input.
+
+    ``files``: content of the files that texts name, by their paths there.
+    """
+    if not values:
+        return None, None
+    if not protocol.takes_files(tool) and not files:
+        return protocol.URLENCODED, io.BytesIO(urlencode(values).encode())
+    from aiohttp import MultipartWriter
+
+    writer = MultipartWriter("form-data")
+    for name, value in values.items():
+        quoted = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+        writer.append_payload(_part(quoted, value, quoted if isinstance(value, bytes) else None))
+    for path, content in files.items():
+        writer.append_payload(_part(protocol.FILE_PART, content, quote(path, safe="")))
+    return writer.content_type, writer
+
+
+def _part(name: str, value: str | bytes, file_name: str | None) -> Payload:
+    from aiohttp.payload import BytesIOPayload
+
+    as_file = f'; filename="{file_name}"' if file_name is not None else ""
+    head = {"Content-Disposition": f'form-data; name="{name}"{as_file}'}
+    part = BytesIOPayload(io.BytesIO(value if isinstance(value, bytes) else value.encode()), headers=head)
+    del part.headers["Content-Type"]  # the original client gives parts none, and aiohttp gives each one
+    return part
 
 
 def _form(
@@ -214,22 +251,11 @@ def _names(header: str, count: int) -> list[str | None]:
     raise ProtocolError(f"it names the files {header[:80]!r} where {count} names were expected")
 
 
-def _seconds(header: str | None) -> float | None:
-    """Those that the tool worked, where its server has kept the answer of an earlier call."""
-    try:
-        seconds = None if header is None else float(header)
-    except ValueError:
-        seconds = math.nan
-    if seconds is None or 0 <= seconds < math.inf:
-        return seconds
-    raise ProtocolError(f"it says {str(header)[:80]!r} where the seconds of an earlier call were expected")
-
-
-def _output(output: Parameter, value: Any, folder: Path, name: str | None, cached: float | None) -> ToolOutput:
+def _output(output: Parameter, value: Any, folder: Path, name: str | None) -> ToolOutput:
     if output.type not in FILE_TYPES:
         if isinstance(value, bytes):
             raise ProtocolError("it answered with a file where text was expected")
-        return ToolOutput("text", value if isinstance(value, str) else str(value), cached)
+        return ToolOutput("text", value if isinstance(value, str) else str(value))
     data = redact_file(value if isinstance(value, bytes) else protocol.decode_file(value))
     if output.type == "file":
         category, _, kind = (output.filetype or "file").partition("/")
@@ -238,7 +264,7 @@ def _output(output: Parameter, value: Any, folder: Path, name: str | None, cache
     folder = folder.resolve() / _clean(category)
     folder.mkdir(parents=True, exist_ok=True)
     path = _write(folder, _candidates(folder, name, _clean(kind or "bin")), data)
-    return ToolOutput(output.type, str(path), cached)  # type: ignore[arg-type]
+    return ToolOutput(output.type, str(path))  # type: ignore[arg-type]
 
 
 def _clean(word: str) -> str:
@@ -263,3 +289,69 @@ def _write(folder: Path, names: Iterator[str], data: bytes) -> Path:
         with suppress(FileExistsError), path.open("xb") as file:
             file.write(data)
             return path
+
+
+# -- fingerprints of the tools of a running server
+
+
+ANSWER_SECONDS = 120.0  # for a server that has weights to digest first
+
+
+def server_fingerprints(url: str, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Fingerprints of the named tools from a running server of ours; for another server, a digest of each tool's entry
+    in its document.
+
+    Raises UsageProblem if it does not answer as a tool server or lacks a tool, ToolUnavailable if a tool cannot work
+    there.
+    """
+    wanted = sorted(set(names))
+    url, token = without_token(url)
+    token = token or os.environ.get(TOOL_TOKEN)
+    register(token)
+    try:
+        found = _get(f"{url}/tools", token)
+        if found is None:
+            remote = read_document(_get(f"{url}/openapi.json", token), url)
+            announced = {name: _short(tool.tool.to_json()) for name, tool in remote.items()}
+            found = {name: {"backend": "another server", "announced": short} for name, short in announced.items()}
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        status = error.code if isinstance(error, urllib.error.HTTPError) else None
+        advice = "start it, or correct the address" if status is None else "correct the address"
+        problem = f"does not answer as a tool server ({error}); {advice}"
+        if status == 401:
+            # not as a whole address: a message shows no login, so it would lose the token's place
+            ways = f"in the environment variable {TOOL_TOKEN}, or as :TOKEN@ before the host of --tool-server"
+            problem = f"{'does not accept this' if token else 'requires a'} token; give the one that it printed, {ways}"
+        raise UsageProblem(f"--tool-server {url} {problem}") from None
+    if lacking := ", ".join(name for name in wanted if name not in found):
+        advice = "which selected cases offer; start it with all tools"
+        raise UsageProblem(f"--tool-server {url} does not have {lacking}, {advice}")
+    for name in wanted:
+        if str(found[name].get("state", "")).startswith(UNAVAILABLE):
+            raise ToolUnavailable(f"--tool-server {url}: {name} is {found[name]['state']}")
+    return {name: found[name] for name in wanted}
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: the token is for the server that was named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _get(url: str, token: str | None) -> Any:
+    """The decoded JSON at an address, None where there is nothing. Raises OSError or ValueError."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+    try:
+        with opener.open(request, timeout=ANSWER_SECONDS) as reply:
+            return redacted(parse_json(reply.read()))
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 404:
+                return None
+            raise
+
+
+def _short(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

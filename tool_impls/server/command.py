@@ -14,24 +14,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.command_parser import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.files import OwnFolder
-from agentgauge.core.index import cache_folder
-from agentgauge.core.processes import TOOL_TOKEN, CommandParser, end_with_parent
-from agentgauge.core.tools import by_device
+from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
+from agentgauge.core.tool_devices import by_device
 from tool_impls import registry
-from tool_impls.availability import check
-from tool_impls.base import BenchTool
+from tool_impls.availability import GPUS, LATER, check, handed
 from tool_impls.devices import Gpu, check_names
-from tool_impls.places import GPUS, LATER, handed
-from tool_impls.server.access import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
+from tool_impls.registry import load
 from tool_impls.server.app import ToolQueue, ToolServer, serve
-from tool_impls.server.execution import Execution, ExecutionRequest, on_this_machine
-from tool_impls.server.metrics import Metrics
-from tool_impls.server.result_cache import ResultCache
-from tool_impls.server.result_store import ResultStore
+from tool_impls.server.execution import Execution, ExecutionRequest, ToolMetrics, on_this_machine
+from tool_impls.server.requests import WITHOUT_TOKEN, Access, is_host, is_loopback, plain_host
 from tool_impls.settings import ToolSettings
-from tool_impls.settings_file import load
 
 
 def build(
@@ -53,33 +48,18 @@ def build(
     ``ExecutionRequest``.
     """
     kinds = {name: registry.TOOLS[name] for name in check(settings, names)}
-    metrics, scratch = Metrics(), OwnFolder("tools").path
+    metrics, scratch = ToolMetrics(), OwnFolder("tools").path
     root, added = files.resolve() if files else None, tuple(path.resolve() for path in extras)
     execution = execute(ExecutionRequest(settings, kinds, added, root, preload, metrics, scratch, gpus, later))
-    results = _results(settings, kinds, execution.identity, scratch, metrics)
     queues = []
     for name, kind in kinds.items():
         values = settings.values(name, kind.known_options())
         bounds = {"slots": execution.slots[name], "limit": values["queue"], "seconds": values["seconds"]}
         state, pool = execution.states[name], execution.pools[name]
-        queues.append(ToolQueue(kind.offered(settings), state, pool, cache=results, **bounds))
+        queues.append(ToolQueue(kind.offered(settings), state, pool, **bounds))
     found = cache(execution.fingerprints)
     more: Any = {"access": access, "preload": preload, "devices": execution.devices}
     return ToolServer(queues, metrics, scratch, fingerprints=found, **more)
-
-
-def _results(
-    settings: ToolSettings,
-    kinds: Mapping[str, type[BenchTool]],
-    identity: Callable[[str], str],
-    scratch: Path,
-    metrics: Metrics,
-) -> ResultCache:
-    """What is kept of the tools' results, in the user's cache folder."""
-    kept = [name for name, kind in kinds.items() if settings.cache_mb and kind.is_kept(settings)]
-    identities = {name: cache(partial(identity, name)) for name in kept}
-    store = ResultStore(cache_folder().with_name("tools"), settings.cache_mb * 10**6)
-    return ResultCache(store, identities, scratch, metrics.looked_up)
 
 
 def parser() -> CommandParser:
@@ -180,7 +160,7 @@ async def _run(arguments: argparse.Namespace, execute: Callable[[ExecutionReques
     for line in by_device(server.devices):
         print(line, file=sys.stderr)
     if arguments.mcp:
-        from tool_impls.mcp.serving import serve_mcp
+        from tool_impls.mcp.gateway import serve_mcp
 
         address = None if arguments.mcp == "stdio" else (arguments.host, arguments.port)
         await serve_mcp(server, access, address, arguments.files, printed)

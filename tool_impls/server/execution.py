@@ -1,7 +1,8 @@
-"""Where the calls of a server's tools are executed: in worker processes of this machine, or elsewhere."""
+"""Where the calls of tools are executed: in worker processes of this machine, or elsewhere; and the figures of it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,17 +10,58 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from tool_impls.availability import check
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from agentgauge.core.errors import UsageProblem
+from tool_impls.availability import Places, asks_for_gpu, check, fingerprints, places, shown, with_models
 from tool_impls.base import BenchTool
 from tool_impls.devices import CPU, Gpu, names, seen
-from tool_impls.fingerprint import fingerprints, result_identity
-from tool_impls.places import Places, asks_for_gpu, cards, places, shown, with_models
-from tool_impls.server.call import Answer, Call
-from tool_impls.server.device_pool import DevicePool
-from tool_impls.server.metrics import Metrics
+from tool_impls.server.calls import CallAnswer, QueuedCall, failure
 from tool_impls.server.worker import WorkerSpec
-from tool_impls.server.worker_pool import ProcessPool
+from tool_impls.server.worker_pool import STOPPED, ProcessPool
 from tool_impls.settings import ToolSettings
+
+
+class DevicePool:
+    """A pool that ``make`` makes: at once, or at the first call, because to look for GPUs takes seconds.
+
+    ``make`` raises UsageProblem for a device that is not there; later that is the answer to each call.
+    """
+
+    confinement = ""
+
+    def __init__(self, make: Callable[[], ProcessPool], *, later: bool) -> None:
+        self._make = make
+        self._pool = None if later else make()
+        self._making = asyncio.Lock()
+        self._closed = False
+
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
+        pool = await self._made()
+        return pool if isinstance(pool, CallAnswer) else await pool.run(call, seconds)
+
+    async def load(self, name: str) -> CallAnswer:
+        pool = await self._made()
+        return pool if isinstance(pool, CallAnswer) else await pool.load(name)
+
+    async def close(self) -> None:
+        self._closed = True
+        async with self._making:
+            if self._pool is not None:
+                await self._pool.close()
+
+    async def _made(self) -> ProcessPool | CallAnswer:
+        """The pool, or the answer to a call that it cannot take."""
+        async with self._making:
+            if self._pool is None and self._closed:
+                return failure(*STOPPED)
+            if self._pool is None:
+                try:
+                    self._pool = await asyncio.to_thread(self._make)
+                except UsageProblem as problem:
+                    return failure(500, str(problem))
+            return self._pool
+
 
 LIGHT_PROCESSES = max(1, min(4, os.cpu_count() or 1))
 """Processes for tools without a model of their own; each is started when it is needed."""
@@ -28,14 +70,14 @@ LIGHT_THREADS = (os.cpu_count() or 1) // LIGHT_PROCESSES
 """Threads of a numerical library in each of them: with all processors for each process, threads wait for each other."""
 
 
-class Pool(Protocol):
+class CallPool(Protocol):
     """Executes the calls of some tools. ``confinement``: as of ``ProcessPool``."""
 
     confinement: str
 
-    async def run(self, call: Call, seconds: float) -> Answer: ...
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer: ...
 
-    async def load(self, name: str) -> Answer: ...
+    async def load(self, name: str) -> CallAnswer: ...
 
     async def close(self) -> None: ...
 
@@ -52,7 +94,7 @@ class ExecutionRequest:
     extras: tuple[Path, ...]
     root: Path | None
     preload: bool
-    metrics: Metrics
+    metrics: ToolMetrics
     scratch: Path
     gpus: tuple[Gpu, ...] | None = None
     later: bool = False
@@ -61,14 +103,12 @@ class ExecutionRequest:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """By tool: its pool, the calls that it takes at a time, and its state. ``fingerprints``: what ``/tools`` shows;
-    ``identity``: everything that determines a tool's results besides a call's arguments. Both may read whole
-    weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
+    it may read whole weights. ``devices``: by tool with a model where it runs, as far as it is known at the start."""
 
-    pools: Mapping[str, Pool]
+    pools: Mapping[str, CallPool]
     slots: Mapping[str, int]
     states: Mapping[str, str]
     fingerprints: Callable[[], Mapping[str, Any]]
-    identity: Callable[[str], str]
     devices: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,7 +145,7 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         return pool([spec(tools[device], device) for device in all_devices], heavy, forgiven=1)
 
     later = wanted.later and asks and wanted.gpus is None
-    pools: dict[str, Pool] = {}
+    pools: dict[str, CallPool] = {}
     slots: dict[str, int] = {}
     if heavy:
         pools = dict.fromkeys(heavy, DevicePool(on_devices, later=later))
@@ -123,6 +163,57 @@ def on_this_machine(wanted: ExecutionRequest) -> Execution:
         slots,
         check(settings, kinds),
         lambda: fingerprints(settings, list(kinds), shown(found(), there())),
-        lambda name: result_identity(settings, name, cards(found()[name], there()) if name in heavy else ""),
         {} if later else shown(found(), there()),
     )
+
+
+# -- figures in Prometheus' text format
+
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+class ToolMetrics:
+    """The figures of ``/metrics``. A server has its own registry, so that several in one process do not mix."""
+
+    def __init__(self) -> None:
+        own: Any = {"registry": CollectorRegistry()}
+        tool: Any = {"labelnames": ["tool"], **own}
+        self._registry = own["registry"]
+        self._calls = Counter(
+            "agentgauge_tool_calls", "Calls answered, by HTTP status.", labelnames=["tool", "status"], **own
+        )
+        self._errors = Counter("agentgauge_tool_errors", "Calls answered with another status than 200.", **tool)
+        self._seconds = Histogram(
+            "agentgauge_tool_seconds", "From request to answer, waiting included.", buckets=SECONDS, **tool
+        )
+        self._queue = Gauge("agentgauge_tool_queue_length", "Calls that wait for their turn.", **tool)
+        self._running = Gauge("agentgauge_tool_running", "Calls at work.", **tool)
+        self._device = Gauge(
+            "agentgauge_tool_device", "1 where the model of a tool runs.", labelnames=["tool", "device"], **own
+        )
+        batches = Histogram("agentgauge_batch_size", "Calls that a model answered at once.", buckets=SIZES, **own)
+        restarts = Counter("agentgauge_process_restarts", "Worker processes that ended and were replaced.", **own)
+        self.batch, self.restarted = batches.observe, restarts.inc
+
+    def add_tool(self, tool: str, waiting: Callable[[], int], running: Callable[[], int]) -> None:
+        """Show a tool from the beginning, so that a counter's first rise is seen."""
+        self._calls.labels(tool, "200")
+        self._errors.labels(tool)
+        self._queue.labels(tool).set_function(waiting)
+        self._running.labels(tool).set_function(running)
+
+    def placed(self, tool: str, devices: str) -> None:
+        """``devices``: those of its model, with their cards."""
+        self._device.labels(tool, devices).set(1)
+
+    def answered(self, tool: str, status: int, seconds: float) -> None:
+        self._calls.labels(tool, str(status)).inc()
+        if status != 200:
+            self._errors.labels(tool).inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)

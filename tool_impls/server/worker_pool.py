@@ -21,10 +21,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any
 
-from agentgauge.core.processes import PARENT
-from tool_impls.server.call import Answer, Call, failure
-from tool_impls.server.confinement import environment
-from tool_impls.server.worker import HEAD, LOST, WorkerSpec, pack
+from agentgauge.core.service_process import PARENT
+from tool_impls.server.calls import CallAnswer, QueuedCall, failure
+from tool_impls.server.worker import HEAD, LOST, WorkerSpec, environment, pack
 
 LOAD_SECONDS = 900.0  # for a tool's models to load, before its first call
 READ_AHEAD = 8 * 2**20  # bytes of answers that are buffered; asyncio's preset of 64 KB costs a picture milliseconds
@@ -58,14 +57,14 @@ class ProcessPool:
     ) -> None:
         self.confinement = "begins with the first call" if any(spec.confined for spec in specs) else ""
         self.observe = observe
-        self._workers = [_Worker(spec, self, restarted) for spec in specs]
+        self._workers = [_PoolWorker(spec, self, restarted) for spec in specs]
         self._concurrency = concurrency
         self._forgiven = forgiven
         self._single = asyncio.Lock()
-        self._single_worker: _Worker | None = None  # of the call that is run alone
+        self._single_worker: _PoolWorker | None = None  # of the call that is run alone
         self._closed = False
 
-    async def run(self, call: Call, seconds: float) -> Answer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         """The answer. At most ``concurrency`` × processes with its tool calls of a tool may be here at a time."""
         left = self._forgiven
         worker = None
@@ -82,7 +81,7 @@ class ProcessPool:
                     left -= ended.begun
         return await self._run_alone(call, seconds, self._choose(call.tool, after=worker).spec)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> CallAnswer:
         """Load a tool's models in every process. The first failure, or status 200."""
         answers = await asyncio.gather(*(worker.load(name) for worker in self._with(name)))
         return next((answer for answer in answers if answer.status != 200), answers[0])
@@ -91,21 +90,21 @@ class ProcessPool:
         self._closed = True
         await asyncio.gather(*(worker.close() for worker in (*self._workers, self._single_worker) if worker))
 
-    def _with(self, tool: str) -> list[_Worker]:
+    def _with(self, tool: str) -> list[_PoolWorker]:
         return [worker for worker in self._workers if tool in worker.spec.tools]
 
-    def _choose(self, tool: str, after: _Worker | None) -> _Worker:
+    def _choose(self, tool: str, after: _PoolWorker | None) -> _PoolWorker:
         """``after``: the one whose process ended in the middle of the call; its device may be the reason."""
         there = self._with(tool)
         free = [worker for worker in there if worker.calls[tool] < self._concurrency[tool]]
         return min(free or there, key=lambda worker: (worker is after, worker.calls[tool], worker.calls.total()))
 
-    async def _run_alone(self, call: Call, seconds: float, spec: WorkerSpec) -> Answer:
+    async def _run_alone(self, call: QueuedCall, seconds: float, spec: WorkerSpec) -> CallAnswer:
         async with self._single:
             if self._closed:
                 return failure(*STOPPED)
             own = replace(spec, tools=(call.tool,))
-            worker = self._single_worker = _Worker(own, self, restarted=lambda: None)
+            worker = self._single_worker = _PoolWorker(own, self, restarted=lambda: None)
             try:
                 return await worker.run(call, seconds)
             except _ProcessEnded as ended:
@@ -139,13 +138,13 @@ class _ProcessEnded(Exception):
 class _Pending:
     """A call that a process has not answered yet."""
 
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[CallAnswer]
     begun: bool = False  # the work has started
     on_loaded: Callable[[], None] = lambda: None
     on_begun: Callable[[], None] = lambda: None
 
 
-class _Process:
+class _WorkerProcess:
     """One running process, the calls that were sent to it, and why it ends."""
 
     def __init__(self, process: asyncio.subprocess.Process, pool: ProcessPool, ended: Callable[[], None]) -> None:
@@ -225,12 +224,11 @@ class _Process:
             pending.begun = True
             pending.on_begun()
         else:
-            names, note = tuple(head["names"]), head["note"]
-            answer = Answer(head["status"], body, names, head["raw"], head["seconds"], note=note)
+            answer = CallAnswer(head["status"], body, tuple(head["names"]), head["raw"], head["note"])
             pending.answer.set_result(answer)
 
 
-class _Worker:
+class _PoolWorker:
     """One worker of a pool. Its process is started when it is needed, and again after it ended."""
 
     def __init__(self, spec: WorkerSpec, pool: ProcessPool, restarted: Callable[[], None]) -> None:
@@ -239,15 +237,15 @@ class _Worker:
         self._pool = pool
         self._restarted = restarted
         self._starting = asyncio.Lock()
-        self._process: _Process | None = None
+        self._process: _WorkerProcess | None = None
         self._closed = False
         self._numbers = count(1)
 
-    async def run(self, call: Call, seconds: float) -> Answer:
+    async def run(self, call: QueuedCall, seconds: float) -> CallAnswer:
         """Raises _ProcessEnded where the process ended before it answered."""
         return await self._ask(call.tool, asdict(call), seconds)
 
-    async def load(self, name: str) -> Answer:
+    async def load(self, name: str) -> CallAnswer:
         """Raises nothing: a process that ends while it loads is a failure."""
         try:
             return await self._ask(name, {"load": name}, LOAD_SECONDS)
@@ -262,12 +260,12 @@ class _Worker:
             if self._process is not None:
                 await self._process.close()
 
-    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> Answer:
+    async def _ask(self, tool: str, message: Mapping[str, Any], seconds: float) -> CallAnswer:
         """The answer, or 408 after ``seconds`` of work. The time to start, to load models and to wait for other calls
         in the process does not count."""
         pending = _Pending(asyncio.get_running_loop().create_future())
         number = next(self._numbers)
-        process: _Process | None = None
+        process: _WorkerProcess | None = None
         self.calls[tool] += 1
         try:
             async with asyncio.timeout(LOAD_SECONDS) as limit:
@@ -293,7 +291,7 @@ class _Worker:
         if not self._closed:
             self._restarted()
 
-    async def _running_process(self) -> _Process:
+    async def _running_process(self) -> _WorkerProcess:
         async with self._starting:
             if self._closed:
                 raise _ProcessEnded("its server is being stopped", innocent=True, begun=False)
@@ -308,7 +306,7 @@ class _Worker:
                     start_new_session=True,  # Ctrl-C is the server's to handle
                     limit=READ_AHEAD,
                 )
-                self._process = _Process(started, self._pool, self._has_ended)
+                self._process = _WorkerProcess(started, self._pool, self._has_ended)
                 spec = pickle.dumps(self.spec)
                 await self._process.send(HEAD.pack(len(spec), 0) + spec)
             return self._process

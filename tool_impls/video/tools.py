@@ -1,28 +1,31 @@
-"""Tools that make and cut videos, and the list of all video tools (GTA tools spec 5.4)."""
+"""Tools that make, cut and read videos, and the list of all video tools (GTA tools spec 5.4)."""
 
 from __future__ import annotations
 
 import colorsys
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
-from tool_impls import base, naming
+from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.audio.tools import OUTPUT_DIR, TIMES, check_times, seconds_text
 from tool_impls.fonts import LINE, Pen, boxes
-from tool_impls.options import Option
+from tool_impls.perception import ocr
 from tool_impls.perception.quality import ImageQualityTest
-from tool_impls.video.frames import video_frames, video_timing
-from tool_impls.video.video_file import Writer, copy
-from tool_impls.video.video_ocr import VideoOCR
+from tool_impls.settings import Option
+from tool_impls.video.frames import Frame, frames, video_frames, video_timing
+from tool_impls.video.video_file import VideoWriter, copy
 from tool_impls.video.video_text import AddTextVideoTool
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
 
 VIDEO_OUT = Parameter("video")
 
@@ -75,7 +78,7 @@ class VideoClip(base.BenchTool):
         times, for a part with no frame or too many, and for an unreadable video.
         """
         start, end = check_times(start_time, end_time)
-        target = folder / naming.file_name(filename, f"clip_{seconds_text(start)}_{seconds_text(end)}", ".mp4")
+        target = folder / file_name(filename, f"clip_{seconds_text(start)}_{seconds_text(end)}", ".mp4")
         most = self.option("max_seconds")
         timing = video_timing(video)
         if start >= timing.seconds:
@@ -134,9 +137,9 @@ class TextToVideoTool(base.BenchTool):
         if not 1 <= fps <= MOST_RATE:
             raise ToolError(f"fps must be from 1 to {MOST_RATE}; got {fps}")
         size = read_size(resolution)
-        target = folder / naming.file_name(filename, "text_to_video", ".mp4")
+        target = folder / file_name(filename, "text_to_video", ".mp4")
         count = max(1, num_frames)
-        with Writer(target, Fraction(fps), size) as writer:
+        with VideoWriter(target, Fraction(fps), size) as writer:
             for number in range(count):
                 writer.add(av.VideoFrame.from_image(drawn(description, number, count, size)))
         lost = Pen(LEAST_LETTERS).lost(description[:SHOWN])
@@ -199,6 +202,61 @@ def broken(title: str, pen: Pen, width: float) -> list[str]:
                 lines.append("")
             lines[-1] += sign
     return [line.rstrip() for line in lines]
+
+
+FRAME_SKIP = "Every how many frames one is read, from the first on; 1, every frame, if left out."
+SAME = 12  # grey levels of 256: where no pixel has changed more, the text is still the same
+
+
+class VideoOCR(ocr.PictureReader):
+    """Reads the text in frames of a video. The released tool uses EasyOCR on all frames, in grey."""
+
+    meta = base.tool(
+        "VideoOCR",
+        "Reads the text in the frames of a video. Each line of the answer is one frame: its number from 0, then for"
+        " each text its box (x1, y1, x2, y2) in pixels and what it says, separated by |.",
+        (base.path("video", "Path of the video file."), base.optional("int", "frame_skip", None, FRAME_SKIP)),
+        base.TEXT_OUT,
+    )
+    category = "perception"
+    packages = ("av", *ocr.PACKAGES)
+    pure = True
+    options = (
+        Option("skip_same", "bool", False, "leave out frames whose text is that of the frame before"),
+        Option("max_frames", "int", 300, "frames that are read, at most; a note says so where there are more", least=1),
+    )
+    seconds = 600.0
+    library = "RapidOCR"
+
+    def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
+        """Raises ToolError for an unreadable video and a ``frame_skip`` below 1."""
+        limit, quiet = self.option("max_frames"), self.option("skip_same")
+        lines: list[str] = []
+        before: str | None = None
+        pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
+        for number, (frame, text) in enumerate(_read(pictures, limit, ocr.reader(self._device))):
+            if number == limit:
+                reason = f"only {limit} frames are read at a time; a larger frame_skip reaches further"
+                lines.append(f"(stopped before frame {frame.number}: {reason})")
+            elif not quiet or text != before:
+                lines.append(f"Frame {frame.number}: {text}")
+            before = text
+        return "\n".join(lines)
+
+
+def _read(pictures: Iterator[Frame], limit: int, reader: ocr.TextReader) -> Iterator[tuple[Frame, str]]:
+    """Each frame and its text. A picture that has not changed is not read again, nor is one beyond the limit."""
+    import numpy
+
+    seen: Any = None
+    text = ""
+    for number, frame in enumerate(pictures):
+        if number < limit:
+            grey: Any = numpy.asarray(frame.image.convert("L"), dtype=numpy.int16)
+            if seen is None or seen.shape != grey.shape or abs(grey - seen).max() > SAME:
+                text = " | ".join(map(str, reader.lines(frame.image)))
+                seen = grey
+        yield frame, text
 
 
 TOOLS: tuple[type[base.BenchTool], ...] = (ImageQualityTest, VideoClip, VideoOCR, AddTextVideoTool, TextToVideoTool)

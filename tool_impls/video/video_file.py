@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_impls.audio import sound_file
 from tool_impls.bounds import check_result
-from tool_impls.video.frames import open_media, upright
-from tool_impls.video.timing import Timing
+from tool_impls.video.frames import Timing, open_media, upright
 
 if TYPE_CHECKING:
     import numpy
@@ -29,7 +28,7 @@ WEIGHTS = {RGB_AS: (0.2126, 0.0722), RGB_601: (0.299, 0.114), 6: (0.299, 0.114),
 """Share of red and blue in the brightness, by the number of the rule."""
 
 
-class Writer:
+class VideoWriter:
     """An MP4 file in the making. Use with ``with``.
 
     ``size``: of the first frame, in pixels; odd sides get one more row or column, a copy of the last, as H.264 needs.
@@ -66,7 +65,7 @@ class Writer:
             self._sound.layout = track.layout
             self._sound.bit_rate = 160_000
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> VideoWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -222,7 +221,7 @@ def copy(
             if writer is None:
                 begin = seconds if stretch is None else stretch[0]
                 track = stack.enter_context(Track(video, begin)) if sounds else None
-                writer = stack.enter_context(Writer(target, timing.rate, shown_size(frame), track, timed=True))
+                writer = stack.enter_context(VideoWriter(target, timing.rate, shown_size(frame), track, timed=True))
             at = max(0.0, seconds - begin)
             writer.add(frame, at, paint, stretch[1] - begin - at if stretch and is_last else None)
             count += 1

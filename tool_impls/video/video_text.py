@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
-from tool_impls import base, naming
+from tool_impls import base
+from tool_impls.arguments import file_name, numbers
 from tool_impls.fonts import Pen, boxes
-from tool_impls.geometry import numbers
-from tool_impls.options import Option
+from tool_impls.settings import Option
 from tool_impls.video.frames import video_frames, video_timing
 from tool_impls.video.video_file import COLOURS, RGB_601, WEIGHTS, copy
 
@@ -105,7 +105,7 @@ class AddTextVideoTool(base.BenchTool):
             raise ToolError(f"thickness must be from 0 to {MOST_THICKNESS}; got {width}")
         if len(words) > MOST_SIGNS:
             raise ToolError(f"text may have {MOST_SIGNS} characters; got {len(words)}")
-        target = folder / naming.file_name(filename, default_name(words), ".mp4")
+        target = folder / file_name(filename, default_name(words), ".mp4")
         size = max(1.0, style.capital / CAPITAL * scale)
         pen = Pen(size, serif=style.serif, bold=style.bold, italic=style.italic, own=self.option("font_file"))
         stroke = max(0.0, width - 2) / 2  # a DejaVu letter is about 2 pixels thick by itself

@@ -1,26 +1,209 @@
-"""The detector that all tools of a process share: the back end ``[tools.detection]``."""
+"""The detector that all tools of a process share, the back end ``[tools.detection]``, and what words mean to it."""
 
 from __future__ import annotations
 
+import colorsys
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentgauge.core.errors import ToolError
+from agentgauge.core.pictures import flattened
 from tool_impls import devices
 from tool_impls.base import BASIC, READY, missing_package, unavailable
-from tool_impls.batching import SIZES, Batched
-from tool_impls.options import Option
-from tool_impls.perception.detection.detector import Detector, Hit, Names
-from tool_impls.perception.detection.hues import has_colour
-from tool_impls.perception.detection.weights_file import SHIPPED
-from tool_impls.perception.detection.words import DetectionQuery, wanted
-from tool_impls.settings import ToolSettings
-from tool_impls.weights import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+from tool_impls.devices import SIZES, Batched
+from tool_impls.model_sources import ALLOW_DOWNLOAD, resolve, weights_option, weights_state
+from tool_impls.perception.detection.detector import SHIPPED, Detector, Hit, Names
+from tool_impls.settings import Option, ToolSettings
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+# -- colours: whether the content of a box has one, by its English name
+
+
+Range = tuple[int, int]
+HUES: Mapping[str, tuple[Range, ...]] = {
+    "red": ((345, 360), (0, 14)),
+    "orange": ((14, 45),),
+    "brown": ((8, 45),),
+    "golden": ((36, 62),),
+    "yellow": ((36, 70),),
+    "green": ((70, 172),),
+    "turquoise": ((160, 200),),
+    "cyan": ((165, 200),),
+    "blue": ((185, 262),),
+    "violet": ((250, 318),),
+    "purple": ((250, 330),),
+    "pink": ((290, 360), (0, 12)),
+}
+"""In degrees. They overlap: between two names either may be meant."""
+
+GREYS = frozenset({"black", "white", "grey", "gray"})
+COLOURS = frozenset(HUES) | GREYS
+DARK, PALE = 0.3, 0.18  # of 1: a value below, and a saturation below
+
+
+def has_colour(image: Image, box: tuple[float, float, float, float], names: Iterable[str]) -> bool:
+    """Whether the middle of the box, its inner third, has one of the colours; its usual pixel counts."""
+    x1, y1, x2, y2 = box
+    width, height = (x2 - x1) / 3, (y2 - y1) / 3
+    left, top = int(x1 + width), int(y1 + height)
+    right, bottom = max(left + 1, int(x2 - width)), max(top + 1, int(y2 - height))
+    small = flattened(image.crop((left, top, right, bottom))).resize((9, 9))
+    data = small.tobytes()
+    red, green, blue = (sorted(data[channel::3])[40] for channel in range(3))
+    return any(_is(name, red, green, blue) for name in names)
+
+
+def _is(name: str, red: int, green: int, blue: int) -> bool:
+    hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
+    if name == "black":
+        return value < DARK
+    if name == "white":
+        return value > 0.8 and saturation < PALE
+    if name in GREYS:
+        return DARK / 2 < value < 0.9 and saturation < PALE
+    if saturation < PALE or value < DARK / 2:
+        return False
+    if (name == "brown" and value > 0.8) or (name == "pink" and saturation > 0.7 and not 290 < 360 * hue < 345):
+        return False
+    return any(low <= 360 * hue <= high for low, high in HUES[name])
+
+
+# -- words for an object, and the classes of a detector with a fixed list of classes
+
+
+SYNONYMS: tuple[frozenset[str], ...] = tuple(
+    frozenset(group.split("|"))
+    for group in (
+        "person|human|man|woman|boy|girl|child|kid|pedestrian|people",
+        "bicycle|bike|cycle",
+        "motorcycle|motorbike",
+        "car|automobile",
+        "airplane|aeroplane|plane|aircraft",
+        "boat|ship|sailing boat|sailboat",
+        "tv|television|monitor|screen",
+        "cell phone|mobile phone|phone|smartphone|mobile",
+        "laptop|notebook computer",
+        "couch|sofa",
+        "dining table|table",
+        "potted plant|plant",
+        "donut|doughnut",
+        "handbag|bag",
+        "sports ball|ball",
+        "refrigerator|fridge",
+        "mouse|computer mouse",
+        "remote|remote control",
+        "teddy bear|teddy",
+        "circle|disc|disk|dot|ball|round shape",
+        "square|box|rotated square|diamond",
+        "triangle",
+    )
+)
+"""Words for the same thing. A word may stand in several groups; what counts is which class the detector has."""
+
+KINDS_OF: Mapping[str, frozenset[str]] = {
+    "vehicle": frozenset({"bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat"}),
+    "animal": frozenset({"bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"}),
+    "fruit": frozenset({"banana", "apple", "orange"}),
+    "shape": frozenset({"circle", "square", "triangle"}),
+}
+"""Words for several classes."""
+
+ANYTHING = frozenset({"object", "thing", "item", "everything"})
+IRREGULAR: Mapping[str, str] = {
+    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse",
+    "knives": "knife", "geese": "goose", "teeth": "tooth", "feet": "foot", "leaves": "leaf", "loaves": "loaf",
+    "shelves": "shelf", "buses": "bus",
+}  # fmt: skip
+SINGULAR = frozenset({"glass", "bus", "tennis", "scissors", "skis", "grass", "dress", "chess", "cross"})
+AFTER = re.compile(
+    r"\b(?:of|with|in|on|at|near|next|beside|behind|under|above|that|which|who|wearing|holding|from|to|left|right)\b"
+)
+PORTIONS = "numbers?|amount|pictures?|images?|pieces?|slices?|bunch|groups?|pairs?|kinds?"
+COUNTED = re.compile(rf"^(?:an? |the |all )*(?:total )?(?:{PORTIONS}) of ")
+LISTED = 20  # classes named in an error
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionQuery:
+    """The definition of a hit: one of the classes and, if there are any, one of the colours."""
+
+    classes: frozenset[str]
+    colours: frozenset[str] = frozenset()
+
+
+def wanted(text: str, classes: Sequence[str]) -> tuple[DetectionQuery, ...]:
+    """The meaning of words for a detector of these classes; several if the words join objects by ``and``.
+
+    The last words of the phrase name the class, a synonym of it or a kind of thing (``vehicle``); what follows a word
+    such as ``with`` or ``on`` is left out. A colour before it narrows the hits, other words before it do not. Raises
+    ToolError, with the classes, if the words mean none of them, because another class would be a wrong answer.
+    """
+    parts = [part for part in re.split(r",|\b(?:and|or)\b", text.lower()) if part.strip()]
+    each = [_one(part, classes) for part in parts]
+    found = tuple(one for one in each if one)
+    if len(found) < len(each):  # red and blue circles
+        whole = _one(text.lower(), classes)
+        are_colours = all(one or set(_words(part)) & COLOURS for part, one in zip(parts, each, strict=True))
+        found = (whole,) if whole and are_colours else ()
+    if not found:
+        raise ToolError(f"this detector cannot look for {text!r}: it only knows {_listed(classes)}")
+    return found
+
+
+def _one(text: str, classes: Sequence[str]) -> DetectionQuery | None:
+    words = COUNTED.sub("", " ".join(_words(text))).split()
+    if words and (whole := _meant(words, classes)):
+        return DetectionQuery(whole)
+    head = AFTER.split(" ".join(words[1:]), maxsplit=1)[0].split()  # the first word may be one of place: left car
+    words = [*words[:1], *head]
+    for start in range(len(words)):
+        if found := _meant(words[start:], classes):
+            return DetectionQuery(found, frozenset(words[:start]) & COLOURS)
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9'-]+", text)
+
+
+def _meant(words: Sequence[str], classes: Sequence[str]) -> frozenset[str]:
+    """The classes that a phrase names, with its last word in the singular or as it stands."""
+    phrases = {" ".join(words), " ".join([*words[:-1], singular(words[-1])])}
+    if phrases & ANYTHING:
+        return frozenset(classes)
+    same = phrases.union(*(group for group in SYNONYMS if group & phrases))
+    exact = frozenset(name for name in classes if name.lower() in phrases)
+    kinds: Iterable[frozenset[str]] = (KINDS_OF[phrase] for phrase in phrases if phrase in KINDS_OF)
+    members = frozenset().union(*kinds)
+    return exact or frozenset(name for name in classes if name.lower() in same or name.lower() in members)
+
+
+def singular(word: str) -> str:
+    """The singular of a word, by the usual rules."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if word in SINGULAR or not word.endswith("s") or len(word) < 4:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if re.search(r"(?:ss|x|ch|sh|z)es$", word) else word[:-1]
+
+
+def _listed(classes: Sequence[str]) -> str:
+    more = len(classes) - LISTED
+    return ", ".join(classes[:LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+# -- the back end
+
 
 TABLE = "detection"
 MODEL = f"the model of [tools.{TABLE}]"

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agentgauge.core.errors import ToolUnavailable
 from agentgauge.core.pictures import flattened
 from tool_impls import devices
-from tool_impls.geometry import Box
-from tool_impls.perception.detection.detector import Detector, Hit, Names, not_loaded
-from tool_impls.perception.detection.torchvision_ops import nms, ready_torchvision
-from tool_impls.perception.detection.weights_file import OPEN_MODELS
+from tool_impls.arguments import Box
+from tool_impls.devices import nms, ready_torchvision
+from tool_impls.perception.detection.detector import OPEN_MODELS, Detector, Hit, Names, not_loaded
 
 if TYPE_CHECKING:
     from PIL.Image import Image

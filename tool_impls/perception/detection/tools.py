@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, ClassVar
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
-from tool_impls.geometry import crop
-from tool_impls.options import Option
+from tool_impls.arguments import crop
+from tool_impls.model_sources import local
 from tool_impls.perception import vision
 from tool_impls.perception.detection import finder
-from tool_impls.perception.detection.detector import Hit, Names
-from tool_impls.perception.detection.weights_file import SHIPPED, lacks_encoder, vocabulary
-from tool_impls.settings import ToolSettings
+from tool_impls.perception.detection.detector import SHIPPED, Hit, Names, lacks_encoder, vocabulary
+from tool_impls.settings import Option, ToolSettings
 from tool_impls.video.frames import Frame, frames
-from tool_impls.weights import local
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tool_impls.endpoints import Vision
+    from tool_impls.model_sources import Vision
     from tool_impls.perception.detection.finder import Finder
-    from tool_impls.perception.local_vision import LocalVision
+    from tool_impls.perception.vision import LocalVision
 
 FOUND = 0.5  # least score of a hit, as released (GTA tools spec 4)
 BEST = 0.1  # least score of the best hit, where only that is asked for

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible services that tools may ask: one for questions about pictures, one that makes pictures."""
+"""Where tools get models from: OpenAI-compatible endpoints, and weights in a folder or on a hub."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolError, ToolFault
@@ -15,12 +16,12 @@ from agentgauge.core.pictures import displayed, fitted, flattened
 from agentgauge.core.redaction import redact, register, without_logins
 from tool_impls.base import READY, unavailable
 from tool_impls.bounds import read_picture
-from tool_impls.options import Option
-from tool_impls.settings import ToolSettings
+from tool_impls.settings import Option, ToolSettings
 
 if TYPE_CHECKING:
     from openai import OpenAI
     from PIL.Image import Image
+
 
 SECONDS = 120.0  # for one answer
 LONGEST = 2048  # pixels of a side of a picture that is asked about; larger ones are scaled down
@@ -34,7 +35,7 @@ ENDPOINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ServiceEndpoint:
     """An OpenAI-compatible service. The key stays in the environment, under the name ``key_env``."""
 
     url: str = field(repr=False)  # may hold a login
@@ -49,13 +50,13 @@ class Endpoint:
         return key
 
 
-def endpoint_of(settings: ToolSettings, table: str) -> Endpoint | None:
+def endpoint_of(settings: ToolSettings, table: str) -> ServiceEndpoint | None:
     """The endpoint that a table names, None if it names none (``url`` is not set)."""
     values = settings.values(table, ENDPOINT)
-    return Endpoint(values["url"], values["model"] or "", values["key_env"]) if values["url"] else None
+    return ServiceEndpoint(values["url"], values["model"] or "", values["key_env"]) if values["url"] else None
 
 
-def endpoint_state(endpoint: Endpoint, table: str) -> str:
+def endpoint_state(endpoint: ServiceEndpoint, table: str) -> str:
     """READY, or the setting that is missing or wrong. ``table`` is the endpoint's name in the settings: ``vision``."""
     if not endpoint.url.startswith(("http://", "https://")):
         got = without_logins(endpoint.url)
@@ -71,7 +72,7 @@ def endpoint_state(endpoint: Endpoint, table: str) -> str:
 class Vision:
     """Questions about a picture."""
 
-    def __init__(self, endpoint: Endpoint, max_tokens: int = 512) -> None:
+    def __init__(self, endpoint: ServiceEndpoint, max_tokens: int = 512) -> None:
         self._endpoint = endpoint
         self._max_tokens = max_tokens
 
@@ -94,7 +95,7 @@ class Vision:
 class Painter:
     """Pictures from words, and changes to a picture."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ServiceEndpoint) -> None:
         self._endpoint = endpoint
 
     def paint(self, prompt: str) -> Image:
@@ -124,7 +125,7 @@ def png(image: Image) -> bytes:
 
 
 @contextmanager
-def _guarded(service: str, endpoint: Endpoint) -> Iterator[OpenAI]:
+def _guarded(service: str, endpoint: ServiceEndpoint) -> Iterator[OpenAI]:
     """A client for one request. Messages hold the status only: a service may quote the key in its own text."""
     import openai
 
@@ -153,3 +154,70 @@ def _picture(reply: Any) -> Image:
 
 def _not_understood(service: str) -> ToolFault:
     return ToolFault(f"the {service} endpoint answered without a usable result", cause="protocol")
+
+
+# -- weights
+
+
+ALLOW_DOWNLOAD = Option("allow_download", "bool", False, "let weights be a name on the hub, fetched at the first need")
+
+
+def weights_option(example: str) -> Option:
+    fetched = "a name of `agentgauge fetch tools`"
+    return Option(
+        "weights", "weights", None, f"a folder or file, {fetched}, or with allow_download a name such as {example}"
+    )
+
+
+def resolve(settings: ToolSettings, table: str, given: str | None) -> Path | str | None:
+    """The weights to load: an existing path, or a name on the hub if downloads are allowed; None without either.
+
+    A local path comes first, so nothing is fetched in its place.
+    """
+    if given is None:
+        return None
+    if Path(given).exists():
+        return Path(given)
+    if not settings.value(table, ALLOW_DOWNLOAD):
+        return None
+    from tool_impls.published_weights import known
+
+    return one.published if (one := known(given)) else given
+
+
+def weights_state(settings: ToolSettings, table: str, given: str | None, default: str, size: str) -> str:
+    """READY, or what to set. ``default`` and ``size``: a model that works, and what it takes on disk."""
+    if resolve(settings, table, given) is not None:
+        return READY
+    if given is None:
+        return unavailable(f"name its weights in [tools.{table}]: a local folder, or {to_fetch(default, size)}")
+    return not_there(table, "weights", given)
+
+
+def to_fetch(published: str, size: str) -> str:
+    """How to get published weights, named by their name at the origin."""
+    from tool_impls.published_weights import known
+
+    one = known(published)
+    assert one is not None, "a test compares what is suggested with what is known"
+    return f"{one.name} ({size}), which `agentgauge fetch {one.name}` brings"
+
+
+def not_there(table: str, option: str, given: str) -> str:
+    """The state of a tool whose weights are neither a path nor fetched."""
+    from tool_impls.published_weights import known
+
+    advice = "to fetch that name from the hub set allow_download = true"
+    if one := known(given):
+        advice = f"get it with: agentgauge fetch {one.name}"
+    return unavailable(f"{option} in [tools.{table}] names nothing that exists: {given}; {advice}")
+
+
+def local(source: Path | str | None) -> tuple[Path, ...]:
+    """The weights of a resolved source that lie on this machine."""
+    return (source,) if isinstance(source, Path) else ()
+
+
+def name_of(source: Path | str | None, given: str | None) -> str:
+    """The name of the weights in reports: the base name of a local path, else the name on the hub."""
+    return source.name if isinstance(source, Path) else source or given or ""
