@@ -44,10 +44,6 @@ def main(argv: Sequence[str]) -> int:
         from agentgauge_reports.tables import rows
 
         show(rows(run, options.table, unshown=unshown), is_json=options.table == "json")
-    elif options.format == "latex" and options.output is None:
-        from agentgauge_reports.formats.latex import latex
-
-        show(latex(run, unshown), end="")
     elif options.format in FORMATS:
         show(_listed(writer(options.format)(run, options.output, unshown), options.output))
     else:
@@ -76,7 +72,7 @@ def _check_report(options: argparse.Namespace) -> None:
         raise UsageProblem("report names no run; give its folder, such as runs/mine")
     if len(options.folders) > 1 and not options.items:
         raise UsageProblem(f"report takes one run and got {len(options.folders)}; only --items takes several")
-    if options.format and options.output is None and options.format != "latex":
+    if options.format and options.output is None:
         what, place = ("file", "FILE.eval") if options.format == "eval" else ("folder", "DIR")
         raise UsageProblem(f"--format {options.format} needs a {what} to write to; give --output {place}")
     if options.data and options.format in FORMATS:
@@ -135,13 +131,13 @@ def _parser() -> CommandParser:
     what.add_argument(
         "--format",
         choices=(*FORMATS, *_prediction_formats()),
-        help="files for other programs (the first six formats), or prediction files of the original benchmark; needs"
-        " --output, except for latex",
+        help="files for other programs (the first five formats), or prediction files of the original benchmark; needs"
+        " --output",
     )
     parser.add_argument("--json", action="store_true", help="with --items: print JSON")
     parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
     parser.add_argument(
-        "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval and latex"
+        "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval"
     )
     parser.add_argument(
         "--data",

@@ -36,7 +36,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         if combined := summary["capabilities"].get(benchmark, {}):
-            parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
+            parts += [*_combined(combined), ""]
         ours_is = ", ".join(filter(None, ["this run", limit_of(summary, [task.name for task in tasks])]))
         name = f"**{model} ({ours_is})**"
         apart = bool(not_comparable(summary, tasks))
@@ -116,19 +116,8 @@ def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, 
     }
 
 
-def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Benchmark → name of the file with a picture of its capabilities, for the benchmarks that combine scores of their
-    tasks.
-    """
-    drawn = [benchmark for benchmark, parts in combined.items() if "capabilities" in parts]
-    return {
-        benchmark: f"capabilities{f'-{place}' if place > 1 else ''}.svg" for place, benchmark in enumerate(drawn, 1)
-    }
-
-
-def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> list[str]:
-    lines = [f"![capabilities]({picture})", ""] if picture else []
-    lines += ["| combined from several tasks | value | missing |", "|---|---|---|"]
+def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = ["| combined from several tasks | value | missing |", "|---|---|---|"]
     for part, scores in parts.items():
         for name, score in scores.items():
             lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")

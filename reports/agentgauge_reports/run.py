@@ -21,12 +21,11 @@ from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import TIMES, CaseOutline
-from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
+from agentgauge_reports.leaderboard import is_comparable, leaderboard
 from agentgauge_reports.leaderboards import mostly_broken
 from agentgauge_reports.load import computing
 from agentgauge_reports.notices import doubts, group_note
 from agentgauge_reports.pass_at_k import ends, pass_at_k
-from agentgauge_reports.radar import radar
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
 """A figure without a value."""
@@ -60,11 +59,10 @@ def sum_up(
             with computing(name, folder.path):
                 part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
             tasks[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
-    combined = _combined(tasks)
     summary: dict[str, Any] = {
         "run": dict(about),
         "tasks": tasks,
-        "capabilities": combined,
+        "capabilities": _combined(tasks),
         "usage": _usage(outlines.values(), folder.outside_usage()),
     }
     if observed := add_observed(outline.observed for outline in outlines.values()):
@@ -79,9 +77,6 @@ def sum_up(
         task = find_task(name)
         part["comparable"] = is_comparable(summary, task)
     folder.write_json("summary.json", summary)
-    for benchmark, name in pictures(combined).items():
-        drawing = radar(combined[benchmark]["capabilities"])
-        (folder.path / name).write_text(drawing, encoding="utf-8", errors="replace")
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8", errors="replace")
     return summary
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from agentgauge.core.safe_text import clean
 
 __all__ = ["clean", "cut", "line", "markdown"]
-
-_OWN_PICTURE = re.compile(r"!\[capabilities\]\([\w.-]+\)")
 
 
 def line(text: str, limit: int) -> str:
@@ -32,7 +29,7 @@ def cut(text: str, limit: int) -> str:
 def markdown(lines: Iterable[str]) -> str:
     """A page of Markdown from its lines, in which names may be a stranger's: they begin no line, and are no HTML, link
     or picture."""
-    return "\n".join(one if _OWN_PICTURE.fullmatch(one) else _marked(one) for one in lines)
+    return "\n".join(map(_marked, lines))
 
 
 def _marked(text: str) -> str:

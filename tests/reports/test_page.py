@@ -12,7 +12,6 @@ from agentgauge_reports.page.gold import side_by_side
 from agentgauge_reports.page.leaderboards import leaderboards
 from agentgauge_reports.page.questions import Questions
 from agentgauge_reports.page.transcript import transcript, tree
-from agentgauge_reports.radar import page_radar
 
 from agentgauge.core.capabilities import PublishedRows, options_of
 from agentgauge.core.task_registry import known_tasks
@@ -158,20 +157,6 @@ def test_only_pictures_inside_the_run_are_shown(toy, tmp_path, path, shown):
 def test_percentiles_are_of_the_nearest_rank():
     assert percentiles([3.0]) == [1, 3.0, 3.0, 3.0, 3.0]
     assert percentiles([float(number) for number in range(200, 0, -1)]) == [200, 100.0, 180.0, 198.0, 200.0]
-
-
-def test_a_capability_without_cases_has_an_axis_but_no_point():
-    known = {"value": 50.0, "low": 40.0, "high": 60.0}
-    drawn = page_radar(
-        [{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}]
-    )
-    assert (
-        drawn.count('class="point"') == 2
-        and drawn.count("dashed") == 1
-        and "polygon" not in drawn
-        and "a&lt;b" in drawn
-    )
-    assert page_radar([]) == ""
 
 
 def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):

@@ -15,7 +15,6 @@ Writer = Callable[[Path, Path, Unshown], list[Path]]
 FORMATS: Mapping[str, str] = {
     "parquet": "parquet_files",
     "csv": "csv_files",
-    "latex": "latex",
     "eval": "evallog",
     "every-eval-ever": "every_eval_ever",
     "atif": "atif",

@@ -23,7 +23,6 @@ from agentgauge_reports.page.chunks import Transcripts
 from agentgauge_reports.page.figures import figures, times
 from agentgauge_reports.page.files import Files
 from agentgauge_reports.page.leaderboards import leaderboards
-from agentgauge_reports.radar import page_radar
 from agentgauge_reports.tables import breakdowns_of
 from agentgauge_reports.unshown import Unshown
 
@@ -107,7 +106,6 @@ def _page(
         "brand": brand(home),
         "title": escape(f"{run.model} · AgentGauge"),
         "style": style,
-        "radar": page_radar(data["capabilities"]),
         "data": _json(data),
         "times": _json(local),
         "chunks": "".join(f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in inside.items()),
