@@ -143,7 +143,7 @@ WORK: Mapping[str, Callable[[Path], object]] = {
     "compare": lambda run: _report("comparison.compare", "compare")([run, run], run),
     "table": lambda run: _report("tables", "rows")(run, "md"),
     "items": lambda run: _report("items", "items")([run, run, run]),
-    "eval": lambda run: _report("formats.evallog", "write")(run, run / "run.eval", _report("unshown", "Unshown")()),
+    "eval": lambda run: _report("formats.evallog", "write")(run, run / "run.eval", _report("load", "Omitted")()),
     "merge": _merge,
 }
 

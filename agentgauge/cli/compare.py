@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentgauge_reports.comparison.compare import comparison
+from agentgauge_reports.comparison import comparison
 
 from agentgauge.core.atomic_write import advice
 from agentgauge.core.command_parser import CommandParser

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.formats import FORMATS, writer
-from agentgauge_reports.unshown import Unshown
+from agentgauge_reports.load import Omitted
 
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.command_parser import CommandParser
@@ -26,16 +26,16 @@ def main(argv: Sequence[str]) -> int:
     if options.eval is not None:
         options.format, options.output = "eval", options.eval
     run: Path = options.folders[0]
-    unshown = Unshown()
+    omitted = Omitted()
     if options.html is not None:
         from agentgauge_reports.page import write_page
 
         page = run / "report.html" if options.html == Path() else options.html
-        show(write_page(run, page, embed=options.embed, unshown=unshown))
+        show(write_page(run, page, embed=options.embed, omitted=omitted))
     elif options.allure is not None:
         from agentgauge_reports.allure import write_results
 
-        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
+        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, omitted=omitted))
     elif options.items:
         from agentgauge_reports.items import items
 
@@ -43,9 +43,9 @@ def main(argv: Sequence[str]) -> int:
     elif options.table:
         from agentgauge_reports.tables import rows
 
-        show(rows(run, options.table, unshown=unshown), is_json=options.table == "json")
+        show(rows(run, options.table, omitted=omitted), is_json=options.table == "json")
     elif options.format in FORMATS:
-        show(_listed(writer(options.format)(run, options.output, unshown), options.output))
+        show(_listed(writer(options.format)(run, options.output, omitted), options.output))
     else:
         from agentgauge_reports.export import export
 
@@ -53,9 +53,9 @@ def main(argv: Sequence[str]) -> int:
         for note in notes:
             show(note)
         show("\n".join(map(str, files)) or f"{run} holds no finished case to write")
-    for sentence in unshown.sentences("this report"):
+    for sentence in omitted.sentences("this report"):
         show(f"agentgauge: {sentence}", file=sys.stderr)
-    return 1 if unshown.problems else 0
+    return 1 if omitted.problems else 0
 
 
 def _listed(files: Sequence[Path], output: Path) -> str:

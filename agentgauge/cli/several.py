@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentgauge_reports.several.end import end_of, tasks_of
+from agentgauge_reports.several import end_of, tasks_of
 from agentgauge_reports.view.live import LiveRun
 
 from agentgauge.cli.project_tasks import import_tasks

@@ -15,8 +15,8 @@ from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.record_merge import LeftOut, left_out_notes
-from agentgauge_reports.case_files import refuse_odd_files
-from agentgauge_reports.formats.output import empty_folder
+from agentgauge_reports.formats import empty_folder
+from agentgauge_reports.load import refuse_odd_files
 
 
 def export(run: Path, format: str, output: Path, data: str | None = None) -> tuple[list[Path], list[str]]:

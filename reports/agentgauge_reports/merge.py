@@ -25,7 +25,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
 from agentgauge.store.jsonl import CaseId
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.case_files import RunFiles, refuse_odd_files
+from agentgauge_reports.load import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.formats import FORMATS
-from agentgauge_reports.results.rows import CallResult, MetricResult, SampleResult
+from agentgauge_reports.rows import CallResult, MetricResult, SampleResult
 
 from agentgauge.cli.main import main
 from tests.docs.pages import ROOT, blocks, rows, text

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.formats.conversation import conversation
+from agentgauge_reports.conversation import conversation
 
 from agentgauge.run.external_agent.trajectory import read_trajectory
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.comparison.compare import compare, comparison
+from agentgauge_reports.comparison import compare, comparison
 from agentgauge_reports.merge import merge
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.results import read_run
 
 from bench_wild.data import load_sessions
 from tests.model.fault_server import FaultServer, answer, silence, status

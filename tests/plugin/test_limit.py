@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.comparison.compare import comparison
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.comparison import comparison
+from agentgauge_reports.results import read_run
 from agentgauge_reports.tables import rows
 
 from agentgauge.store import RunFolder

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from agentgauge_reports.comparison.compare import compare
+from agentgauge_reports.comparison import compare
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem

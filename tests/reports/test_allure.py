@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.allure import write_run
-from agentgauge_reports.allure.attach import limits, mime_type
-from agentgauge_reports.allure.dashboard import make_dashboard
-from agentgauge_reports.allure.run_files import configuration, environment
-from agentgauge_reports.allure.steps import steps, transcript
+from agentgauge_reports.allure.content import limits, mime_type, steps, transcript
+from agentgauge_reports.allure.dashboard import configuration, environment, make_dashboard
 from agentgauge_reports.load import load_run
-from agentgauge_reports.safe_text import clean, cut, line
-from agentgauge_reports.text import anchor
+from agentgauge_reports.text import anchor, cut, line
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.safe_text import clean
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"

@@ -5,7 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
-from agentgauge_reports.capabilities import ORDER, Part, _averaged, capabilities, effective_number, known_capabilities
+from agentgauge_reports.grouping import (
+    CAPABILITIES,
+    CapabilityPart,
+    _averaged,
+    capabilities,
+    effective_number,
+    known_capabilities,
+)
 from agentgauge_reports.load import load_run
 
 from agentgauge.core.task_registry import known_tasks
@@ -13,7 +20,7 @@ from tests.reports.folders import made
 
 
 def test_every_part_names_a_task_that_there_is_and_every_task_has_a_capability():
-    named = {part.task for name in ORDER for part in known_capabilities()[name]}
+    named = {part.task for name in CAPABILITIES for part in known_capabilities()[name]}
     announced = {name for name in known_tasks() if name.startswith(("gta", "wild", "mmau"))}
     assert named >= announced
 
@@ -81,7 +88,7 @@ def test_the_interval_covers_the_truth_19_times_in_20(rates, sizes, size_of_grou
                     (str(group), float(common if size_of_group > 1 and draw.random() < 0.5 else draw.random() < rate))
                     for _ in range(size_of_group)
                 ]
-            samples[Part(str(number))] = shares
+            samples[CapabilityPart(str(number))] = shares
         found = _averaged(samples)
         covered += found["low"] <= truth <= found["high"]
     assert 0.93 <= covered / rounds <= 0.975

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from agentgauge_reports.comparison.conclusion import conclusion
-from agentgauge_reports.comparison.forest import forest
+from agentgauge_reports.comparison.shown import conclusion, forest
 
 from agentgauge.cli.main import main
 from tests.reports.runs import PLANS, written

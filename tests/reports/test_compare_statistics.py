@@ -8,10 +8,8 @@ import math
 import random
 
 import pytest
-from agentgauge_reports.comparison import paired
-from agentgauge_reports.comparison.compare import correct
-from agentgauge_reports.comparison.paired import Effect, effects, holm
-from agentgauge_reports.comparison.pairs import TaskPairs
+from agentgauge_reports.comparison import correct, paired
+from agentgauge_reports.comparison.paired import Effect, TaskPairs, effects, holm
 
 from agentgauge.core.estimate import MetricFormula
 from tests.docs.pages import rows, text

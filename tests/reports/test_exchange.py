@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from agentgauge_reports.formats import writer
-from agentgauge_reports.unshown import Unshown
+from agentgauge_reports.load import Omitted
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from agentgauge.core.task_registry import known_tasks
@@ -70,9 +70,9 @@ def schema(name: str) -> Any:
 
 
 def written(run: Path, name: str, output: Path) -> list[Path]:
-    unshown = Unshown()
-    files = writer(name)(run, output, unshown)
-    assert [each for each in unshown.sentences("x") if not each.startswith("the gold")] == []
+    omitted = Omitted()
+    files = writer(name)(run, output, omitted)
+    assert [each for each in omitted.sentences("x") if not each.startswith("the gold")] == []
     return files
 
 
@@ -208,12 +208,12 @@ def test_a_damaged_case_is_told_and_the_others_are_written(tmp_path: Path) -> No
     odd = record(1, events=TALK)
     assert odd.score
     odd = replace(odd, score=replace(odd.score, values={"all": float("nan")}))
-    run, unshown = write_run(tmp_path / "run", [record(0, events=TALK)]), Unshown()
+    run, omitted = write_run(tmp_path / "run", [record(0, events=TALK)]), Omitted()
     with (run / "records.jsonl").open("a") as stream:
         stream.write(json.dumps(odd.to_json()) + "\n")
-    files = writer("atif")(run, tmp_path / "out", unshown)
+    files = writer("atif")(run, tmp_path / "out", omitted)
     assert [file.name for file in files] == ["s0-a1.json"]
-    assert "is damaged in line 2 (score.values.all is NaN and should be" in unshown.sentences("x")[0]
+    assert "is damaged in line 2 (score.values.all is NaN and should be" in omitted.sentences("x")[0]
 
 
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from agentgauge_reports.leaderboard import leaderboard
 from agentgauge_reports.page import write_page
-from agentgauge_reports.several.ranking import joint_leaderboard
+from agentgauge_reports.several import joint_leaderboard
 from agentgauge_reports.tables import rows
 
 from agentgauge.core.capabilities import Column, Footnote, Leaderboard, PublishedRows

@@ -10,11 +10,10 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.formats import FORMATS, writer
-from agentgauge_reports.formats.output import encoded
+from agentgauge_reports.formats import FORMATS, encoded, writer
+from agentgauge_reports.load import Omitted
 from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows as table_rows
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
 from agentgauge.core.task_registry import known_tasks
@@ -77,14 +76,14 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_csv_is_safe_in_a_spreadsheet(text: str, cell: str, tmp_path: Path) -> None:
     said = Event("tool", "OCR", 1.0, 0.5, {"arguments": {}, "result": [{"type": "text", "content": text}]})
     run = write_run(tmp_path / "run", [record(0, events=[said])], model=text)
-    _, calls, _ = writer("csv")(run, tmp_path / "out", Unshown())
+    _, calls, _ = writer("csv")(run, tmp_path / "out", Omitted())
     assert f",{cell},".encode() in calls.read_bytes()
     assert f",{cell}," in table_rows(run, "csv")
 
 
 def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    files = writer("parquet")(run, tmp_path / "out", Unshown())
+    files = writer("parquet")(run, tmp_path / "out", Omitted())
     samples, calls, metrics = map(polars.read_parquet, files)
     assert samples["passed"].to_list() == [True, False, True, False]
     assert calls["output"].to_list() == ["=1+?"] * 2
@@ -107,7 +106,7 @@ def test_many_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
     run = mostly_broken_run(tmp_path / "run")
-    (log,) = writer("eval")(run, tmp_path / "run.eval", Unshown())
+    (log,) = writer("eval")(run, tmp_path / "run.eval", Omitted())
     with ZipFile(log) as archive:
         (score,) = json.loads(archive.read("header.json"))["results"]["scores"]
     assert score["metrics"] == {}

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.capabilities import capabilities
+from agentgauge_reports.grouping import capabilities
 from agentgauge_reports.items import items
 from agentgauge_reports.load import load_run
 from agentgauge_reports.merge import merge

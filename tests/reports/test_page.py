@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.conversation import side_by_side
 from agentgauge_reports.page import write_page
-from agentgauge_reports.page.figures import percentiles
-from agentgauge_reports.page.gold import side_by_side
-from agentgauge_reports.page.leaderboards import leaderboards
-from agentgauge_reports.page.questions import Questions
+from agentgauge_reports.page.facts import Questions
+from agentgauge_reports.page.figures import leaderboards, percentiles
 from agentgauge_reports.page.transcript import transcript, tree
 
 from agentgauge.core.capabilities import PublishedRows, options_of

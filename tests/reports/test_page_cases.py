@@ -47,7 +47,7 @@ def run(tmp_path_factory):
 def page_file(run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(known_tasks(), Toy.name, Toy())
-        patch.setattr("agentgauge_reports.page.chunks.CHUNK", 50_000)
+        patch.setattr("agentgauge_reports.page.CHUNK", 50_000)
         return write_page(run, run / "report.html")
 
 

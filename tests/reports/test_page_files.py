@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from agentgauge_reports.page.files import Files
+from agentgauge_reports.page.transcript import PageFiles
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def files(tmp_path):
     (tmp_path / "files").mkdir()
     for name in ("a.png", "b.csv"):
         (tmp_path / "files" / name).write_bytes(b"1")
-    return Files(tmp_path, {"settings": {"data": "mini"}}, tmp_path / "report-data")
+    return PageFiles(tmp_path, {"settings": {"data": "mini"}}, tmp_path / "report-data")
 
 
 @pytest.mark.parametrize(

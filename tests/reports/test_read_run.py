@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.results.metrics import Metrics
+from agentgauge_reports.results import Metrics
 
 import agentgauge
 from agentgauge.core.task_registry import known_tasks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from agentgauge_reports.formats.conversation import conversation
+from agentgauge_reports.conversation import conversation
 from agentgauge_reports.page.transcript import transcript
 
 from agentgauge.core.task_registry import known_tasks

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from agentgauge_reports.leaderboard import task_notes
-from agentgauge_reports.pass_at_k import pass_all, pass_at, pass_at_k
-from agentgauge_reports.run import _combine, summarise
+from agentgauge_reports.run import _combine, pass_all, pass_at, pass_at_k, summarise
 
 from agentgauge.core.index import Index, Row
 from agentgauge.core.intervals import wilson

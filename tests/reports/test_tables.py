@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from agentgauge_reports.leaderboards import leaderboards_of, our_figures, published_table
+from agentgauge_reports.figures import leaderboards_of, our_figures, published_table
 from agentgauge_reports.tables import rows, tables_of
 
 from agentgauge.core.capabilities import presentation_of

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.grouping import CAUSES, TITLES, kind_of, kind_of_cause, kind_of_labels
 from agentgauge_reports.load import load_run
-from agentgauge_reports.taxonomy import CAUSES, TITLES, kind_of, kind_of_cause, kind_of_labels
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import known_tasks

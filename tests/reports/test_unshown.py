@@ -10,9 +10,8 @@ import pytest
 from agentgauge_reports.allure import write_run as write_allure
 from agentgauge_reports.formats import evallog
 from agentgauge_reports.items import items
-from agentgauge_reports.load import load_run
+from agentgauge_reports.load import Omitted, load_run
 from agentgauge_reports.page import write_page
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
 from agentgauge.core.errors import UsageProblem
@@ -87,12 +86,12 @@ def test_the_page_shows_the_other_cases_and_says_why_it_does_not_show_one(run, c
 
 
 def test_allure_results_and_a_log_have_the_other_cases_too(run, tmp_path, request):
-    unshown = Unshown()
-    assert write_allure(run, tmp_path / "allure", unshown=unshown) == 3
+    omitted = Omitted()
+    assert write_allure(run, tmp_path / "allure", omitted=omitted) == 3
     found = [json.loads(file.read_text()) for file in (tmp_path / "allure").glob("*-result.json")]
     by_name = {one["name"]: one for one in found}
-    assert len(by_name) == 3 and "steps" in by_name["s0"] and len(unshown.sentences("x")) == 1
-    log = Unshown()
+    assert len(by_name) == 3 and "steps" in by_name["s0"] and len(omitted.sentences("x")) == 1
+    log = Omitted()
     archive = zipfile.ZipFile(*evallog.write(run, tmp_path / "run.eval", log))
     names = [name for name in archive.namelist() if name.startswith("samples/")]
     if "half a record" in request.node.name:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import zstandard
 from agentgauge_reports.leaderboard import leaderboard
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.results import read_run
 from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 

@@ -12,13 +12,11 @@ from typing import Any
 
 from agentgauge.core.types import Record
 from agentgauge.store.folder_names import sample_name
-from agentgauge_reports.formats.conversation import Call, Message, conversation
-from agentgauge_reports.formats.gold import Gold
-from agentgauge_reports.formats.output import empty_folder, encoded, run_id
-from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.results.metrics import Metrics
-from agentgauge_reports.results.rows import MetricResult
-from agentgauge_reports.unshown import Unshown
+from agentgauge_reports.conversation import Gold, Message, MessageCall, conversation
+from agentgauge_reports.formats import empty_folder, encoded, run_id
+from agentgauge_reports.load import Omitted, Run, load_run
+from agentgauge_reports.results import Metrics
+from agentgauge_reports.rows import MetricResult
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
@@ -27,14 +25,14 @@ NOTES = (
 )
 
 
-def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
+def write(run: Path, output: Path, omitted: Omitted) -> list[Path]:
     """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case with a request to the model.
 
     Raises UsageProblem if the folder is not empty, and for a folder without a finished run.
     """
     empty_folder(output)
     loaded = load_run(run, tolerant=True)
-    unshown.problems += loaded.problems
+    omitted.problems += loaded.problems
     gold, written = Gold(loaded), []
     headlines = {one.task: one for one in Metrics(loaded.summary) if one.is_headline and not one.warning}
     with loaded.reading() as read:
@@ -50,8 +48,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
                     file.write_bytes(encoded(trajectory, indent=1) + b"\n")
                     written.append(file)
             except Exception as error:  # whatever is in a record, the others are written
-                unshown.add(f"{case.task} {case.sample}", error)
-    unshown.notes += [gold.note] if gold.note else []
+                omitted.add(f"{case.task} {case.sample}", error)
+    omitted.notes += [gold.note] if gold.note else []
     return written
 
 
@@ -111,7 +109,7 @@ def _step(message: Message) -> dict[str, Any]:
     return step | {"timestamp": datetime.fromtimestamp(message.start, UTC).isoformat(), "llm_call_count": 1}
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: MessageCall) -> dict[str, Any]:
     tool_call = {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments}
     return tool_call | ({"extra": {"parse_error": call.problem}} if call.problem else {})
 

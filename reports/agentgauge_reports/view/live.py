@@ -15,7 +15,7 @@ from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, Line
 from agentgauge.store.record_merge import worker_files
 from agentgauge.store.record_tail import RecordTail
-from agentgauge_reports.page.one_line import clipped, one_line
+from agentgauge_reports.text import clipped, one_line
 
 FOREVER = 1e9
 """Seconds."""

@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.view.beneath import open_beneath
 from agentgauge_reports.view.live import LiveRun
-from agentgauge_reports.view.runs import Runs
+from agentgauge_reports.view.runs import Runs, open_beneath
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks

@@ -1,13 +1,17 @@
-"""Finished runs in the order of a leaderboard, as a table for the terminal and as a page of Markdown."""
+"""The end of several runs: one table for the terminal, one leaderboard, one comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task import Task
 from agentgauge.run.progress import short_count
-from agentgauge_reports.headlines import Headline, headline
+from agentgauge.store import RunFolder
+from agentgauge_reports.comparison import LETTERS, comparison
+from agentgauge_reports.figures import Headline, headline
 from agentgauge_reports.leaderboard import (
     boards_of,
     by_benchmark,
@@ -20,8 +24,8 @@ from agentgauge_reports.leaderboard import (
     task_notes,
 )
 from agentgauge_reports.notices import cut_replies, endpoint_doubts, estimated_tokens, limit_of, named
-from agentgauge_reports.safe_text import markdown
-from agentgauge_reports.text import WIDTH, aligned, dollars
+from agentgauge_reports.terminal import uncounted
+from agentgauge_reports.text import WIDTH, aligned, dollars, fill, markdown
 
 Summaries = Mapping[str, Mapping[str, Any]]
 """Name of a run → its summary."""
@@ -30,7 +34,7 @@ Headlines = Mapping[str, Mapping[str, Headline | None]]
 """Benchmark → name of a run → headline figure."""
 
 
-def headlines(summaries: Summaries) -> dict[str, dict[str, Headline | None]]:
+def headlines_of_runs(summaries: Summaries) -> dict[str, dict[str, Headline | None]]:
     found: dict[str, dict[str, Headline | None]] = {}
     for name, summary in summaries.items():
         for benchmark, tasks in by_benchmark(summary).items():
@@ -44,11 +48,11 @@ def ranked(figures: Mapping[str, Headline | None]) -> list[str]:
     return [*sorted(values, key=lambda name: -values[name]), *(name for name in figures if name not in values)]
 
 
-def overview(summaries: Summaries, width: int = WIDTH) -> list[str]:
+def overview_of_runs(summaries: Summaries, width: int = WIDTH) -> list[str]:
     """A row for each run: the headline figure of each benchmark with its interval, broken cases, missing ones if
     there are any, tokens, US dollars. Runs are in the order of the first benchmark; intervals are left out where they
     do not fit."""
-    found = headlines(summaries)
+    found = headlines_of_runs(summaries)
     names = list(dict.fromkeys(name for figures in found.values() for name in ranked(figures)))
     for with_intervals in (True, False):
         lines = list(aligned(_rows(summaries, found, names, with_intervals=with_intervals)))
@@ -81,7 +85,7 @@ def joint_leaderboard(summaries: Summaries) -> str:
     parts = [f"# {', '.join(summaries)}", ""]
     if notes := list(_notes_of_runs(summaries)):
         parts += [*notes, ""]
-    for benchmark, of_runs in headlines(summaries).items():
+    for benchmark, of_runs in headlines_of_runs(summaries).items():
         tasks = {name: by_benchmark(summaries[name])[benchmark] for name in ranked(of_runs)}
         boards = {
             board.title: board for name, own in tasks.items() for board in boards_of(summaries[name], benchmark, own)
@@ -146,3 +150,65 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
             notes.append(f"**not comparable:** {', '.join(reasons)}")
         found.append(f"- `{name}`: {'; '.join(notes)}.")
     return found
+
+
+# -- the files
+
+
+COMPARISON, LEADERBOARD = "comparison.html", "leaderboard.md"
+"""Files in the folder of the runs."""
+
+
+def end_of(parent: Path, names: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+    """Write one comparison and one leaderboard of the runs ``names`` below ``parent``. Yields lines for the terminal.
+
+    Runs without a summary are in neither. Raises OSError.
+    """
+    summaries = _summaries(parent, names)
+    ended = list(summaries)
+    if not summaries:
+        return
+    yield ""
+    yield from overview_of_runs(summaries, width)
+    for name, summary in summaries.items():
+        for why in uncounted(summary):
+            yield from fill("", f"{name}: {why}", width, hanging="  ")
+    gates = [
+        (name, "fails" if gate["problem"] else "holds", gate["problem"] or gate["text"])
+        for name in ended
+        for gate in _gates(parent / name)
+    ]
+    if gates:
+        yield ""
+        yield from aligned([("run", "gate", ""), *gates], left=(0, 1, 2))
+    (parent / LEADERBOARD).write_text(joint_leaderboard(summaries), encoding="utf-8", errors="replace")
+    written = [LEADERBOARD]
+    yield ""
+    try:
+        if len(ended) == 1:
+            raise UsageProblem(f"only {ended[0]} has results to compare")
+        shown = [parent / name for name in ended[: len(LETTERS)]]
+        (parent / COMPARISON).write_text(comparison(shown, "html", parent), encoding="utf-8", errors="replace")
+        written.insert(0, COMPARISON)
+    except UsageProblem as problem:
+        yield f"no {COMPARISON}: {problem}"
+    else:
+        if ended[len(LETTERS) :]:
+            yield f"{COMPARISON} has the first {len(LETTERS)} of {len(ended)} runs"
+    files = f"{parent}/{', '.join(written)}, and in each run's folder report.html, summary.json, records.jsonl"
+    yield from fill("", f"results: {files}", width, hanging="  ")
+    yield f"next: agentgauge view {parent}"
+
+
+def tasks_of(parent: Path, names: Sequence[str]) -> set[str]:
+    """The tasks that the runs have."""
+    return {task for summary in _summaries(parent, names).values() for task in summary["tasks"]}
+
+
+def _summaries(parent: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    ended = [name for name in names if (parent / name / "summary.json").exists()]
+    return {name: RunFolder(parent / name).read_json("summary.json") for name in ended}
+
+
+def _gates(run: Path) -> list[dict[str, Any]]:
+    return list(RunFolder(run).read_json("run.json").get("gates", ()))
