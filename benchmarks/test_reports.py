@@ -17,8 +17,8 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
 from tests.reports.browsers import started_browser
-from tests.reports.page_runs import record
-from tests.reports.page_runs import write_run as made_run
+from tests.reports.runs import record
+from tests.reports.runs import write_run as made_run
 
 CASES = 8000
 LISTED = 100_000

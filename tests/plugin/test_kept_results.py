@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.plugin.project import records, run_gta
-from tests.reports.page_runs import chunks, page_data
+from tests.reports.runs import chunks, page_data
 from tool_impls.registry import TOOLS
 
 PLAN = ("-m", "gta_atomic_e2e", "-k", "19 or 29 or 31", "--model", "oracle", "--run-dir", "run")

@@ -11,7 +11,7 @@ import pytest
 
 from agentgauge.cli.main import main
 from tests.plugin.project import ROOT, Project, Result, records
-from tests.reports.page_runs import chunks
+from tests.reports.runs import chunks
 
 MINE = """
 from agentgauge import benchmark

@@ -16,7 +16,7 @@ from agentgauge.core.capabilities import Breakdown, Breakdowns, Cell
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.project import run_wild
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import page_data, record, write_run
+from tests.reports.runs import page_data, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,8 @@ def test_summaries_of_earlier_versions_have_none(run):
 
 
 def test_a_run_of_wildtoolbench_writes_its_tables_and_its_csv(tmp_path, capsys):
-    run_wild("--model", "baseline", "--wild-evaluator", "2025", "--attempts", "2", "--run-dir", "run", cwd=tmp_path)
+    chosen = ("-k", "wild_tool_bench_0- or wild_tool_bench_1-", "--attempts=2", "--run-dir=run")
+    run_wild("--model=baseline", "--wild-evaluator=2025", *chosen, cwd=tmp_path)
     run, out = tmp_path / "run", tmp_path / "out"
     assert main(["report", str(run), "--table", "md"]) == 0
     printed = capsys.readouterr().out

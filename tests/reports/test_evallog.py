@@ -13,7 +13,7 @@ from agentgauge_reports.load import Omitted
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = {

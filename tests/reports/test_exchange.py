@@ -26,7 +26,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import combined_run, record, write_run
+from tests.reports.runs import combined_run, record, write_run
 
 HERE = Path(__file__).parent
 EARLIER = HERE.parent / "run_folders" / "2026-11"

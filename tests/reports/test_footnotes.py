@@ -19,7 +19,7 @@ from agentgauge.core.capabilities import Column, Footnote, Leaderboard, Publishe
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import page_data, write_run
+from tests.reports.runs import page_data, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(ROOT.glob("bench_*/**/reference/*.json"))}

@@ -20,7 +20,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.packages import absent
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import mostly_broken_run, page_data, record, write_run
+from tests.reports.runs import mostly_broken_run, page_data, record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
@@ -95,13 +95,6 @@ def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pyt
     absent(monkeypatch, "polars")
     assert main(["report", str(run), "--format", "parquet", "--output", str(tmp_path / "out")]) == 4
     assert "pip install 'agentgauge[frames]'" in capsys.readouterr().err
-
-
-def test_many_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "?"}], "reply": "!"})
-    run = write_run(tmp_path / "run", [record(number, events=[asked]) for number in range(21)])
-    assert main(["report", str(run), "--format", "atif", "--output", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out == f"21 files in {tmp_path / 'out'}\n"
 
 
 def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:

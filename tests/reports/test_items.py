@@ -9,7 +9,7 @@ from agentgauge_reports.items import Item, item_health, items
 from agentgauge_reports.load import load_run
 
 from agentgauge.core.errors import UsageProblem
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 
 def health(tmp_path, *runs, models=()):

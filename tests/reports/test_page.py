@@ -1,22 +1,23 @@
-"""What the page holds: figures, published rows, gold beside what came, files."""
+"""What the page is made of: transcripts, gold, questions, figures, files."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.conversation import side_by_side
+from agentgauge_reports.conversation import conversation, side_by_side
 from agentgauge_reports.page import write_page
 from agentgauge_reports.page.facts import Questions
 from agentgauge_reports.page.figures import leaderboards, percentiles
-from agentgauge_reports.page.transcript import transcript, tree
+from agentgauge_reports.page.transcript import PageFiles, transcript, tree
 
 from agentgauge.core.capabilities import PublishedRows, options_of
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.core.types import Event, Record
+from agentgauge.core.types import Event, Record, Transcript
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import PNG, chunks, combined_run, page_data, record, write_run
+from tests.reports.runs import PNG, chunks, combined_run, page_data, record, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -362,3 +363,145 @@ def test_what_a_broken_case_lacks_is_no_error(toy):
         Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity"
     )
     assert told["error"] == "gone" and told["steps"] == [] and seconds == []
+
+
+# -- files that texts of a case name
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "files").mkdir()
+    for name in ("a.png", "b.csv"):
+        (tmp_path / "files" / name).write_bytes(b"1")
+    return PageFiles(tmp_path, {"settings": {"data": "mini"}}, tmp_path / "report-data")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see {RUN}/files/a.png.", ["a.png"]),
+        ('["{RUN}/files/a.png", {"b": "{RUN}/files/b.csv"}]', ["a.png", "b.csv"]),
+        ("{RUN}/files/a.png{RUN}/files/b.csv", ["a.png", "b.csv"]),
+        ("{RUN}/{RUN}/files/a.png", ["a.png"]),
+        ("{RUN}/files/c.png {OTHER}/files/a.png", []),
+    ],
+)
+def test_paths_are_found_in_a_text(files, text, found):
+    assert list(files.links("t", [f"Files: {text}"])) == [f"{{RUN}}/files/{name}" for name in found]
+
+
+@pytest.mark.parametrize("text", ["{RUN}/" * 150_000, "{RUN}/a" + ".a" * 400_000, "{RUN}/" + "a/" * 400_000])
+def test_a_long_text_is_searched_in_a_moment(files, text):
+    start = time.monotonic()
+    assert files.links("t", [text]) == {}
+    assert time.monotonic() - start < 5
+
+
+# -- what a request repeats of earlier replies is told once
+
+
+THOUGHT = "Thought: That is easy.\nFinal Answer: 42"
+
+
+class NoFiles:
+    def links(self, task, texts):
+        return {}
+
+
+def requests(reply, again, role="", calls=()):
+    """Two requests; the second one begins with an assistant's message."""
+    asked = [{"role": "user", "content": "6 * 7?"}]
+    then = [again | {"role": "assistant"}, {"role": "user", "content": "Sure?"}]
+    return [
+        Event("model", "m", 0, 0.1, {"messages": asked, "reply": reply, "tool_calls": list(calls), "role": role}),
+        Event("model", "m", 0, 0.1, {"messages": then, "reply": "Yes.", "tool_calls": []}),
+    ]
+
+
+def called(arguments):
+    return {"name": "Add", "arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    ("events", "given"),
+    [
+        (requests("42", {"content": "42\n"}), 0),
+        (requests(THOUGHT, {"content": "Final Answer:42"}), 0),
+        (requests(THOUGHT, {"content": "Final Answer:43"}), 1),
+        (requests("It is 42", {"content": "42"}), 1),
+        (requests(THOUGHT, {"content": ""}), 1),
+        (requests("42", {"content": "42"}, role="--judge"), 1),
+        (
+            requests(
+                "", {"content": None, "tool_calls": [{"function": called('{"a":1}')}]}, calls=[called('{"a": 1}')]
+            ),
+            0,
+        ),
+        (
+            requests(
+                "", {"content": None, "tool_calls": [{"function": called('{"a":2}')}]}, calls=[called('{"a": 1}')]
+            ),
+            1,
+        ),
+    ],
+    ids=["the same", "its end", "another end", "gold", "nothing", "of another model", "the same call", "another call"],
+)
+def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(monkeypatch, events, given):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    said = conversation(events)
+    assert [message.role for message in said] == ["user", *["assistant"] * (1 + given), "user", "assistant"]
+    record = Record("toy.say", "s", 1, "c", "passed", Transcript(None, tuple(events)))
+    steps = transcript(record, NoFiles(), "parity")[0]["steps"]
+    assert [step.get("role", "model") for step in steps if step["is"] == "message"] == (
+        ["user", *["assistant"] * given, "user"]
+    )
+
+
+def test_many_turns_are_told_in_a_moment():
+    talk = [
+        Event("model", "m", 0, 0, {"messages": [{"role": "assistant", "content": str(turn - 1)}], "reply": str(turn)})
+        for turn in range(20_000)
+    ]
+    start = time.monotonic()
+    assert len(conversation(talk)) == 20_001
+    assert time.monotonic() - start < 10
+
+
+# -- size
+
+
+def test_a_page_of_a_thousand_cases_is_small(monkeypatch, tmp_path):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    talk = "The quick brown fox jumps over the lazy dog, and then thinks about it for a while. " * 12
+    events = [
+        event
+        for number in range(4)
+        for event in (
+            Event(
+                "model",
+                "m",
+                0,
+                0.1,
+                {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"},
+            ),
+            Event(
+                "tool",
+                f"Tool{number}",
+                0,
+                0.1,
+                {"arguments": {"query": talk[:200]}, "result": [{"type": "text", "content": talk}]},
+            ),
+        )
+    ]
+
+    def asked(number):
+        """A question of its own, as long as the list shows it."""
+        yield Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": ""})
+        yield from events
+
+    cases = (record(number, events=list(asked(number)), passed=number % 3 == 0) for number in range(1000))
+    run = write_run(tmp_path / "run", cases)
+    page = write_page(run, run / "report.html")
+    assert page.stat().st_size < 700_000
+    assert len(page_data(page)["texts"]) > 1000
+    assert sum(map(len, chunks(page))) == 1000

@@ -16,7 +16,7 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from tests.packages import absent
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.runs import record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = Event("model", "m", 1.0, 0.5, {"messages": [], "reply": "", "tool_calls": [{"name": "OCR", "arguments": "{}"}]})

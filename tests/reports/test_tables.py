@@ -15,7 +15,7 @@ from agentgauge_reports.tables import rows, tables_of
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import combined_run
+from tests.reports.runs import combined_run
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ from agentgauge_reports.tables import rows
 
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.runs import record, write_run
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.run.progress import TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 
 class Elsewhere(Toy):

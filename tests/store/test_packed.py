@@ -17,7 +17,7 @@ from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 from agentgauge.store import RunFolder, plain
 from agentgauge.store.jsonl import LONG, decoded, encoded_line, outlined
 from agentgauge.store.outline import CaseOutline
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 TALK = "all work and no play makes Jack a dull boy\n" * 400
 NOISE = "".join(f"{number * 2654435761 % 2**32:08x}" for number in range(4000))

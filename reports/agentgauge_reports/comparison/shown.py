@@ -125,7 +125,7 @@ def heading(task: str, part: Mapping[str, Any]) -> str:
     """``gta_atomic.e2e: 41 common samples, 1 broken in A``."""
     counts = [f"{part['common']} common sample{'' if part['common'] == 1 else 's'}"]
     if part["units"] != part["common"]:
-        counts[0] += f" in {part['units']} groups"
+        counts[0] += f" in {part['units']} group{'' if part['units'] == 1 else 's'}"
     if part["whole"] not in (None, part["units"]):
         counts[0] += f", of which {part['whole'] or 'none'} {'is' if part['whole'] == 1 else 'are'} whole"
     if part["left_out"]:

@@ -20,7 +20,7 @@ from agentgauge.store import RunFolder
 from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project, python
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import PNG, record, write_run
+from tests.reports.runs import PNG, record, write_run
 from tests.reports.view.viewer import held_up, served
 
 
@@ -162,14 +162,13 @@ def test_the_list_names_every_run_with_its_figures(viewer):
     assert (figure["name"], figure["value"], figure["n"]) == ("Acc", 50.0, 2)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_a_run_is_shown_while_it_goes_on_and_after_its_end(tmp_path, workers):
+def test_a_run_is_shown_while_it_goes_on_and_after_its_end(tmp_path):
     project, goes_on = Project.make(tmp_path / "project", samples=8), threading.Event()
     runs = project.path / "runs"
     runs.mkdir()
     with FaultServer(choose=held_up(goes_on, "no")) as endpoint, served(runs, tmp_path) as viewer:
         assert next(viewer.events("/events"))["runs"] == []
-        process = project.start("--model", "m", "--model-url", endpoint.url, "--run-dir", "runs/live", *workers)
+        process = project.start("--model", "m", "--model-url", endpoint.url, "--run-dir", "runs/live", "-n", "2")
         try:
             seen = next(
                 live

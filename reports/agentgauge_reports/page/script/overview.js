@@ -37,7 +37,7 @@ const faultLink = (kind, text) => make("button", { type: "button", class: "link"
 
 function capabilities() {
   const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
-  byId("capability-table").append(table([{ name: "capability" }, { name: "value", num: true }, { name: "95 % interval", num: true }, { name: "cases", num: true }, { name: "made of" }],
+  byId("capability-table").append(table([{ name: "capability" }, { name: "value", num: true }, { name: "95 % interval", num: true }, { name: "cases", num: true }, { name: "made of", kind: "quiet" }],
     data.capabilities.map((one) => ({ cells: [one.name, share(one.value), one.low === null ? "" : `${share(one.low)}–${share(one.high)}`, String(one.n), (one.made_of || []).join(", ")] })), { sortable: false }));
 }
 

@@ -18,7 +18,7 @@ from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import chunks, record, write_run
+from tests.reports.runs import chunks, record, write_run
 
 DEEP = 900
 """Levels that can be written from one depth of the call stack, and not read from another."""
