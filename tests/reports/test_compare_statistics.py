@@ -50,14 +50,6 @@ def test_right_and_wrong_answers_are_compared_by_mcnemars_exact_test(gained, los
     assert found.attainable == min(1.0, 2 ** (1 - gained - lost))
 
 
-def test_mcnemars_p_is_that_of_scipy():
-    stats = pytest.importorskip("scipy.stats")
-    for ups, downs in ((3, 9), (20, 41), (0, 7), (150, 190)):
-        found = effect([0.0] * ups + [1.0] * downs, [1.0] * ups + [0.0] * downs)
-        assert found.p == pytest.approx(stats.binomtest(ups, ups + downs).pvalue, rel=1e-9)
-        assert found.p_worse == pytest.approx(stats.binomtest(ups, ups + downs, alternative="less").pvalue, rel=1e-9)
-
-
 def test_shares_of_attempts_are_compared_by_turning_every_sign():
     first, second = [0.25, 0.5, 1.0, 0.0, 0.75, 0.5], [0.5, 1.0, 0.75, 1.0, 0.75, 0.25]
     moves = [b - a for a, b in zip(first, second, strict=True) if a != b]

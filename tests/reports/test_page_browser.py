@@ -1,5 +1,4 @@
-"""The page in a browser, from a disk: its parts, its list, opened cases; it asks no network and keeps no reader out.
-"""
+"""The page in a browser, from a disk: its parts, its list, opened cases; it asks no network and keeps no reader out."""
 
 from __future__ import annotations
 
