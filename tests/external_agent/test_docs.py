@@ -8,10 +8,7 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-from agentgauge.core.capabilities import ExternalAgents
 from agentgauge.core.config import AgentTable
-from agentgauge.core.task_registry import known_tasks
-from agentgauge.run.external_agent.settings import GROUP
 from tests.docs.pages import ROOT, blocks, rows, text
 
 from .agents import solve
@@ -23,25 +20,12 @@ def test_the_first_agent_is_the_example() -> None:
     assert (ROOT / "examples" / "agents" / "minimal_agent.py").read_text() in PAGE
 
 
-def test_every_task_is_listed() -> None:
-    cells = " ".join(row[0] for row in rows(PAGE, "task", "what the agent gets, and what counts as its answer"))
-    patterns = [re.escape(name).replace(r"\*", ".*") for name in re.findall("`([^`]+)`", cells)]
-    for name, task in known_tasks().items():
-        listed = any(re.fullmatch(pattern, name) for pattern in patterns)
-        assert listed == isinstance(task, ExternalAgents), name
-
-
 def test_the_table_has_every_setting_with_its_default() -> None:
     (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[agent]"))
     defaults = {field.name: field.default for field in fields(AgentTable)}
     assert found["agent"].keys() == defaults.keys()
     numbers = {name: value for name, value in defaults.items() if isinstance(value, int | float)}
     assert {name: found["agent"][name] for name in numbers} == numbers
-
-
-def test_an_entry_point_is_announced_in_the_group() -> None:
-    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[project"))
-    assert found["project"]["entry-points"].keys() == {GROUP}
 
 
 def test_the_program_gets_the_variables_and_keys_of_the_page(tmp_path: Path) -> None:

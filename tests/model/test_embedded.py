@@ -21,7 +21,7 @@ from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.client import CASE_HEADER, OpenAIModel
 from agentgauge.model.embedded.baseline import baseline_reply
 from agentgauge.model.embedded.scripted import Script
-from agentgauge.model.embedded.serve import completion, count_tokens, make_answer, read_case
+from agentgauge.model.embedded.serve import completion, count_tokens, make_answer
 from agentgauge.model.presets import resolve
 
 SCRIPT = {
@@ -110,13 +110,6 @@ def test_a_scripted_model_answers_through_the_real_client(tmp_path: Path) -> Non
     assert isinstance(missing, str) and missing.startswith("http 400") and "no pattern for other/1" in missing
 
 
-def test_the_latency_is_kept() -> None:
-    with _served("--model", "baseline", "--latency-ms", "300") as url, pytest.raises(TimeoutError):
-        urllib.request.urlopen(
-            f"{url}/v1/chat/completions", b'{"messages": [{"role": "user", "content": "x"}]}', timeout=0.1
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -134,13 +127,6 @@ def test_wrong_arguments_end_with_a_sentence(arguments: list[str], said: str) ->
         check=False,
     )
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
-
-
-def test_help_has_an_example() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentgauge.model.embedded.serve", "--help"], capture_output=True, text=True, check=True
-    )
-    assert "example: agentgauge serve-model --model baseline" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -173,11 +159,6 @@ def test_the_oracle_needs_a_case_and_a_known_task() -> None:
         answer(request, None)
     with pytest.raises(UsageProblem, match="there is no task 'nothing'"):
         answer(request, CaseKey("nothing", "1"))
-
-
-def test_case_headers_round_trip() -> None:
-    assert read_case("a.b/x%2F%C3%A9/2/3") == CaseKey("a.b", "x/é", 2, 3)
-    assert read_case(None) is None
 
 
 @pytest.mark.parametrize(

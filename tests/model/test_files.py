@@ -138,11 +138,6 @@ def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> 
     assert len(pages) == 20
 
 
-def test_a_very_tall_page_is_made_narrower(tmp_path: Path) -> None:
-    _, page = _chat(request(part(tmp_path / "x.pdf", pdf(1, 10, 100))))
-    assert Image.open(io.BytesIO(_inside(page)[1])).size == (300, 3000)
-
-
 def test_a_pdf_goes_whole_to_an_endpoint_that_reads_them(tmp_path: Path) -> None:
     (shown,) = _chat(request(part(tmp_path / "x.pdf", pdf(), name="report.docx")), pdf="file")
     data = "data:application/pdf;base64," + base64.b64encode(pdf()).decode()
@@ -182,34 +177,6 @@ def test_what_cannot_be_read_has_no_content(tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(b"1")
     found = {name: read_file(str(tmp_path / name)) for name in ("pipe", "folder", "large", "missing", "a\0b", "good")}
     assert [name for name, content in found.items() if content is not None] == ["good"]
-
-
-def test_messages_without_files_and_other_parts_stay_as_they_are(tmp_path: Path) -> None:
-    link = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
-    asked = ChatRequest(
-        ({"role": "system", "content": "Be short."}, *request(link, part(tmp_path / "gone.png")).messages)
-    )
-    with FaultServer([serve.answer()]) as server:
-        ask(own(server.url), asked)
-    assert server.requests[0].body["messages"] == [
-        {"role": "system", "content": "Be short."},
-        {"role": "user", "content": [{"type": "text", "text": "Look."}, link]},
-    ]
-
-
-def test_files_for_which_there_is_no_room_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that come first go first; a smaller one behind may still fit."""
-    sizes = {name: _saved(_noise(side), "PNG") for name, side in (("a", 20), ("b", 40), ("c", 20), ("d", 20))}
-    monkeypatch.setattr("agentgauge.model.client.MAX_INLINE", int(1.4 * (len(sizes["a"]) + len(sizes["c"]))) + 100)
-    shown = _chat(
-        request(*(part(tmp_path / f"{name}.png", data, instead=f"no {name}") for name, data in sizes.items()))
-    )
-    assert [one["text"] if one["type"] == "text" else _inside(one)[1] for one in shown] == [
-        sizes["a"],
-        "no b",
-        sizes["c"],
-        "no d",
-    ]
 
 
 def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
@@ -348,13 +315,6 @@ def test_an_endpoint_that_answers_nothing_is_not_called_blind(code: int) -> None
 def test_an_endpoint_that_is_busy_for_a_while_is_not_called_blind(code: int) -> None:
     with FaultServer([status(code), answer("I see no picture.")]) as server, pytest.raises(ModelFault):
         probe(server)
-
-
-def test_an_endpoint_without_any_answer_is_not_called_blind() -> None:
-    with FaultServer([answer("ok")]) as server:
-        url = server.url
-    with pytest.raises(ModelFault, match="no connection"):
-        talk_to(spec_at(url), sees_pictures)
 
 
 @pytest.mark.parametrize(

@@ -170,27 +170,6 @@ def test_the_rate_of_tokens_holds_over_a_burst(tmp_path, tokens, seconds):
     assert sent[-1] <= seconds and sum([tokens] * 31) / 1000 <= seconds
 
 
-def test_an_endpoint_that_tells_no_usage_does_not_lift_the_limit(tmp_path):
-    now = [0.0]
-    limited = rates(tmp_path, now, tokens=60_000)
-    sent = []
-    for _ in range(4):
-        sent += moments(limited, now, 1)
-        limited.used(FIRST_TOKENS, 0)
-    assert sent == [0.0, 1.0, 2.0, 3.0]
-
-
-def test_the_stricter_of_both_counts(tmp_path):
-    now = [0.0]
-    limited = rates(tmp_path, now, requests=60, tokens=6_000)  # ten seconds for 1,000 tokens
-    assert moments(limited, now, 3) == [0.0, 10.0, 20.0]
-
-
-def test_a_torn_file_begins_anew(tmp_path):
-    (tmp_path / "rates").write_text('{"m": {}}}}')
-    assert rates(tmp_path, [0.0], requests=60).take() == (FIRST_TOKENS, 0.0)
-
-
 def test_processes_share_the_file(tmp_path):
     code = (
         "import sys; from pathlib import Path; from agentgauge.model.rates import Rates\n"
@@ -297,13 +276,6 @@ def test_how_it_grows(latency: float, lanes: int, timeout: float, limits: list[i
     assert rounds(window(timeout=timeout), len(limits), latency, lanes) == limits
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
-@pytest.mark.parametrize("latency", [0.05, 0.2, 0.45])
-def test_a_queue_at_the_endpoint_never_comes_near_the_time_out(lanes: int, latency: float) -> None:
-    wide = max(rounds(window(timeout=10.0), 40, latency, lanes))
-    assert wide * latency / lanes <= 0.85 * 10.0
-
-
 def test_a_burst_of_refusals_halves_once_and_answers_give_the_slots_back() -> None:
     one, seen, now = window(8), [], 0.0
     for ticket in send(one, 2):
@@ -325,40 +297,6 @@ def test_a_burst_of_refusals_halves_once_and_answers_give_the_slots_back() -> No
     assert [*seen, one.limit] == [4, 6, 7, 8, 1]
 
 
-def test_one_refusal_among_many_answers_changes_nothing() -> None:
-    one = window(8)
-    for _ in range(200):
-        for ticket in send(one, 19):
-            one.at(0.0).answered(ticket)
-            one.at(0.0).leave()
-        (ticket,) = send(one, 1)
-        one.at(0.0).refused(ticket)
-        one.at(0.0).leave()
-    assert one.limit == 8
-
-
-@pytest.mark.parametrize(("refusals", "limit"), [(5, 100), (50, 50)])
-def test_the_first_refusals_of_a_full_house_are_judged_by_all_that_was_sent(refusals: int, limit: int) -> None:
-    """Refusals are answered at once, answers come after seconds: the first news of a run are all refusals."""
-    one = window(100, start=100)
-    for ticket in send(one, 100)[:refusals]:
-        one.at(0.0).refused(ticket)
-    assert one.limit == limit
-
-
-def test_the_first_refusals_of_a_small_beginning_are_judged_as_if_all_had_been_sent() -> None:
-    one = window(32)
-    tickets = send(one, 8)
-    for ticket in tickets[:3]:
-        one.at(0.0).refused(ticket)
-    assert one.limit == 8
-    one.at(0.0).refused(tickets[3])
-    assert one.limit == 4
-    for ticket in send(one, 30, 0.1):
-        one.at(0.2).answered(ticket)
-    assert one.limit == 24  # three quarters of what it was to become
-
-
 def test_time_outs_halve_it_once() -> None:
     one = window(32, start=32, timeout=10.0)
     tickets = send(one, 32)
@@ -370,49 +308,6 @@ def test_time_outs_halve_it_once() -> None:
     for ticket in send(one, 15, 11.0):
         one.at(20.0).answered(ticket)
     assert one.limit == 16  # other than with refusals, nothing is given back: the queue would be as long again
-
-
-def test_a_time_out_now_and_then_changes_nothing() -> None:
-    one = window(32, start=32, timeout=10.0)
-    tickets = send(one, 32)
-    for ticket in tickets[:30]:
-        one.at(9.0).answered(ticket)
-    for ticket in tickets[30:]:
-        one.at(10.0).timed_out(ticket)
-    assert one.limit == 32
-
-
-def test_time_outs_of_requests_that_are_sent_alone_have_another_cause() -> None:
-    """A model that never ends a fifth of its answers: a small window does not help, and makes the run many times
-    longer."""
-    one, seen = window(16, start=1, timeout=10.0), []
-    for now in range(0, 60, 10):
-        (ticket,) = send(one, 1, now)
-        one.at(now + 10.0).timed_out(ticket)
-        one.at(now + 10.0).leave()
-        seen.append(one.limit)
-    assert seen == [1, 1, 16, 16, 16, 16]
-
-
-def test_a_full_window_follows_its_bound_and_a_smaller_one_stays() -> None:
-    one = window(4)
-    one.at(0.0).resize(6)
-    assert one.limit == 6
-    one.at(0.0).resize(2)
-    assert one.limit == 2
-    two = window(32)
-    two.at(0.0).resize(40)
-    assert two.limit == START
-
-
-def test_a_window_that_is_not_used_does_not_grow() -> None:
-    one, now = window(128, timeout=10.0), 0.0
-    for _ in range(100):
-        (ticket,) = send(one, 1, now)
-        now += 0.1
-        one.at(now).answered(ticket)
-        one.at(now).leave()
-    assert one.limit == START
 
 
 KINDS = st.sampled_from(("send", "answered", "refused", "timed out", "lost", "resize"))

@@ -90,13 +90,6 @@ def test_the_note_has_the_number_of_tests(tmp_path, capsys, a, b, words):
     assert out.endswith(words) and "all 0" not in out
 
 
-def test_the_order_in_which_cases_ended_changes_nothing(tmp_path, capsys):
-    written(tmp_path / "a", {PLANS: EIGHT})
-    there = written(tmp_path / "b", {PLANS: {**BETTER, "s3": [False]}})
-    before = compared(tmp_path, capsys, "--format", "json")
-    lines = (there / "records.jsonl").read_text().splitlines(keepends=True)
-    (there / "records.jsonl").write_text("".join(reversed(lines)))
-    assert compared(tmp_path, capsys, "--format", "json") == before
 
 
 def test_several_runs_are_each_compared_with_the_first_and_corrected_together(tmp_path, capsys):
@@ -342,12 +335,6 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, mon
     assert says in told and told.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "merge"])
-def test_help_has_an_example(capsys, command):
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
-    assert f"example: agentgauge {command} runs/" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -368,22 +355,5 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     assert "<html" in Path(place).read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "place"), [(("--allure", "a"), "a/allure"), (("a", "--allure", "there"), "there")]
-)
-def test_the_dashboard_goes_where_it_is_asked_for_and_into_the_run_by_itself(
-    tmp_path, monkeypatch, capsys, arguments, place
-):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(FINISHED, "a")
-    assert main(["report", *arguments]) == 0
-    assert place in capsys.readouterr().out
-    assert len(list(Path(place).glob("*-result.json"))) == len(json.loads(Path("a/planned.json").read_text()))
 
 
-def test_items_takes_several_runs(tmp_path, capsys):
-    folders = [str(written(tmp_path / name, RUN)) for name in "ab"]
-    assert main(["report", "--items", *folders]) == 0
-    assert PLANS in capsys.readouterr().out
-    assert main(["report", *folders, "--items", "--json"]) == 0
-    assert capsys.readouterr().out.lstrip().startswith(("{", "["))

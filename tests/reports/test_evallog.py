@@ -139,15 +139,6 @@ def test_without_the_data_set_the_gold_of_records_stays(tmp_path):
     assert [note.partition(": ")[0] for note in omitted.notes] == ["the gold of the data set is left out"]
 
 
-def test_attempts_are_metrics_as_well(tmp_path):
-    run = made(tmp_path / "run", {"a": "pw"})
-    summary = json.loads((run / "summary.json").read_text())
-    figure = {"value": 50.0, "low": 1.0, "high": 99.0, "n": 1}
-    summary["tasks"]["t"]["pass"] = {"pass@k": {"1": figure, "2": figure}, "pass^k": {"1": figure, "2": figure}}
-    (run / "summary.json").write_text(json.dumps(summary))
-    [score] = member(write_eval(run, tmp_path / "run.eval"), "header.json")["results"]["scores"]
-    assert list(score["metrics"]) == ["Acc", "pass@1", "pass@2", "pass^1", "pass^2"]
-    assert score["metrics"]["pass^2"]["metadata"]["high"] == 99
 
 
 def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):

@@ -120,25 +120,6 @@ def test_combined_figures_have_their_intervals(tmp_path):
     assert found["MMAU, capabilities"]["intervals"] == {}
 
 
-def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
-    combined = {
-        "domains": {"math": {"value": 40.0, "missing": []}},
-        "capabilities": {"planning": {"value": None, "missing": ["x"]}},
-    }
-    found = {
-        table["table"]: table["rows"][0]["values"]
-        for table in tables_of(
-            {**SUMMARY, "tasks": {"mmau.dag_reasoning": PART}, "capabilities": {"Apple MMAU": combined}}
-        )
-    }
-    assert found["MMAU, domains"] == {
-        "Tool-use": None,
-        "DAG QA": None,
-        "DS & ML": None,
-        "Contest-level coding": None,
-        "Math": 40.0,
-    }
-    assert found["MMAU, capabilities"]["Planning"] is None
 
 
 @pytest.mark.parametrize(("title", "board"), BOARDS, ids=lambda value: getattr(value, "title", ""))
