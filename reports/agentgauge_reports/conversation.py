@@ -29,7 +29,6 @@ from agentgauge_reports.load import Run
 
 # -- replies that a request repeats
 
-
 AnyReply = TypeVar("AnyReply")
 _Said = tuple[str, str]
 
@@ -81,7 +80,6 @@ def _parsed(arguments: Json) -> Json:
 
 # -- the conversation
 
-
 ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -98,7 +96,7 @@ class MessageCall:
 
 
 @dataclass(slots=True)
-class Message:
+class ConversationMessage:
     """A message of a request, or a model's reply."""
 
     role: str  # of ROLES
@@ -113,12 +111,12 @@ class Message:
     start: float = 0.0  # of a reply, seconds since the epoch
 
 
-def conversation(events: Iterable[Event]) -> list[Message]:
+def conversation(events: Iterable[Event]) -> list[ConversationMessage]:
     """Requests and replies in their order. A request repeats the replies before it; these are left out, and give the
     replies the ids of their calls. A request that failed has no reply."""
-    messages: list[Message] = []
+    messages: list[ConversationMessage] = []
     names: dict[str, str] = {}  # of calls, by id
-    replies: Replies[Message] = Replies()
+    replies: Replies[ConversationMessage] = Replies()
     for event in events:
         if event.kind != "model":
             continue
@@ -139,7 +137,7 @@ def conversation(events: Iterable[Event]) -> list[Message]:
     return messages
 
 
-def last_reply(messages: Iterable[Message]) -> str:
+def last_reply(messages: Iterable[ConversationMessage]) -> str:
     """The last message of the tested model, with its calls as ``name(arguments)``; empty without a reply."""
     own = [message for message in messages if message.model and not message.asked_as]
     calls = [written(call.name, call.arguments) for call in own[-1].calls] if own else []
@@ -151,10 +149,10 @@ def written(name: str, arguments: Json) -> str:
     return f"{name}({json.dumps(arguments, ensure_ascii=False)})"
 
 
-def _message(message: Mapping[str, Json], asked_as: str) -> Message:
+def _message(message: Mapping[str, Json], asked_as: str) -> ConversationMessage:
     role = str(message.get("role"))
     calls = message.get("tool_calls") or ()
-    return Message(
+    return ConversationMessage(
         role if role in ROLES else "user",
         _text(message.get("content")),
         [
@@ -167,9 +165,9 @@ def _message(message: Mapping[str, Json], asked_as: str) -> Message:
     )
 
 
-def _reply(event: Event, asked_as: str) -> Message:
+def _reply(event: Event, asked_as: str) -> ConversationMessage:
     detail = event.detail
-    return Message(
+    return ConversationMessage(
         "assistant",
         str(detail["reply"] or detail.get("refusal") or ""),
         [_conversation_call(each, f"call_{number}") for number, each in enumerate(detail.get("tool_calls") or ())],
@@ -205,7 +203,6 @@ def _text(content: Json) -> str:
 
 
 # -- the expected answer beside the actual one, from the layouts in which predictions hold their gold
-
 
 GoldRow = dict[str, Any]
 """``{"step", "expected", "got"}``; the last two hold lists of ``{"name", "arguments"}`` or ``{"text"}``."""

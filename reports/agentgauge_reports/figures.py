@@ -20,7 +20,7 @@ from agentgauge.core.task import Task
 from agentgauge_reports.notices import mostly_broken, presentable
 
 _SIGNS = "†‡§‖¶"
-"""Of footnotes, in their order. The star is left to publications."""
+"""Signs of footnotes, in their order. The star is left to publications."""
 
 
 def leaderboards_of(tasks: Sequence[Task]) -> list[Leaderboard]:

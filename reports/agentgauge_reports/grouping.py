@@ -83,7 +83,7 @@ def capabilities_of(case: CaseOutline) -> list[str]:
 
 
 def _shares(cases: Iterable[CaseOutline]) -> list[tuple[str, float]]:
-    """Of every sample that has a finished case: its group, and the share of its attempts that passed."""
+    """The group of every sample with a finished case, and the share of its attempts that passed."""
     passed: dict[str, list[bool]] = defaultdict(list)
     groups: dict[str, str] = {}
     for case in cases:
@@ -105,7 +105,10 @@ def _averaged(samples: Mapping[CapabilityPart, list[tuple[str, float]]]) -> dict
 
 
 def _half_width(tasks: Sequence[list[tuple[str, float]]]) -> float:
-    """Of the mean of tasks. With groups by Student's quantile with Welch and Satterthwaite's degrees of freedom."""
+    """Half the width of the interval of the mean of tasks.
+
+    With groups it is by Student's quantile with Welch and Satterthwaite's degrees of freedom.
+    """
     variances = [_variance(shares) for shares in tasks]
     error = math.sqrt(math.fsum(variances)) / len(tasks)
     groups = [len({group for group, _ in shares}) for shares in tasks]
@@ -118,7 +121,7 @@ def _half_width(tasks: Sequence[list[tuple[str, float]]]) -> float:
 
 
 def _variance(shares: list[tuple[str, float]]) -> float:
-    """Of a task's share: Agresti and Coull's (1998), which is not 0 where all samples agree."""
+    """The variance of a task's share: Agresti and Coull's (1998), which is not 0 where all samples agree."""
     n = effective_number(shares)
     mean = math.fsum(share for _, share in shares) / len(shares)
     near = (n * mean + Z * Z / 2) / (n + Z * Z)
@@ -177,7 +180,6 @@ def passed_by_keyword(cases: Iterable[CaseOutline], fewest: int = 1) -> Iterator
 
 
 # -- the kinds of wrong and broken cases
-
 
 TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 """Name → words for a person, in the order of tables."""

@@ -22,11 +22,11 @@ from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.notices import limit_of, mostly_broken
-from agentgauge_reports.rows import CallResult, MetricResult, RowList, SampleResult, Table
+from agentgauge_reports.rows import CallResult, MetricResult, RowList, RowTable, SampleResult
 from agentgauge_reports.run import by_name
 
 
-class Metrics(Table[MetricResult]):
+class RunMetrics(RowTable[MetricResult]):
     """The figures of a run. ``metrics["wild.Task"]`` is one of them; iterating gives all."""
 
     def __init__(self, summary: Mapping[str, Any]) -> None:
@@ -124,9 +124,9 @@ class FinishedRun:
         self.model = run.model
         self.summary: Mapping[str, Any] = run.summary  # what summary.json holds
         self.about: Mapping[str, Any] = run.about  # what run.json holds
-        self.metrics = Metrics(run.summary)
+        self.metrics = RunMetrics(run.summary)
         self.samples = RowList(SampleResult, len(run.cases), lambda place: _sample(run.cases[place]))
-        self.calls: Table[CallResult] = Table(CallResult, self._calls)
+        self.calls: RowTable[CallResult] = RowTable(CallResult, self._calls)
 
     def __repr__(self) -> str:
         return f"<run of {self.model} in {self.path}: {len(self._run.cases)} cases>"

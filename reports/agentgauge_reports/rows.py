@@ -91,7 +91,6 @@ class MetricResult:
 
 # -- tables
 
-
 AnyRow = TypeVar("AnyRow")
 
 _PANDAS: Mapping[Any, str] = {
@@ -105,7 +104,7 @@ _PANDAS: Mapping[Any, str] = {
 """Type of a field → dtype. All other columns hold objects."""
 
 
-class Table(Generic[AnyRow]):
+class RowTable(Generic[AnyRow]):
     """Rows, each a frozen data class. Iterating reads them anew, so that a table of a long run takes no memory."""
 
     def __init__(self, kind: type[AnyRow], rows: Callable[[], Iterable[AnyRow]]) -> None:
@@ -157,7 +156,7 @@ class Table(Generic[AnyRow]):
         return found
 
 
-class RowList(Table[AnyRow]):
+class RowList(RowTable[AnyRow]):
     """Rows that need no records: they have a length, and can be indexed."""
 
     def __init__(self, kind: type[AnyRow], count: int, row: Callable[[int], AnyRow]) -> None:
@@ -175,8 +174,10 @@ class RowList(Table[AnyRow]):
 
 
 def cells(row: Any) -> Iterator[tuple[str, Any]]:
-    """Name and value of each column of a row: see ``Table.columns``. A lone surrogate, which a model may write, becomes
-    a question mark."""
+    """Name and value of each column of a row: see ``RowTable.columns``.
+
+    A lone surrogate, which a model may write, becomes a question mark.
+    """
     for field in fields(row):
         value = getattr(row, field.name)
         if isinstance(value, Mapping):
@@ -197,7 +198,6 @@ def _package(name: str) -> Any:
 
 
 # -- CSV that a spreadsheet shows and does not calculate
-
 
 _UNSAFE = re.compile(r"^[=+@\t\n＝＋＠－]|^-(?!\d+(\.\d+)?\Z)|\r")
 """A text that a spreadsheet takes for a formula, or that has a bare carriage return: the csv module writes that without

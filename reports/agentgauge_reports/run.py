@@ -162,8 +162,8 @@ def summarise(
     broken = [case for case, record in found.items() if record.status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
     of_broken = {case: rows[case[1]] for case in broken if case[1] in rows}
-    as_read, uncounted = _read_as_broken(task, index, of_broken, scoring, similarity)
-    counted = scored | as_read
+    from_broken, uncounted = _broken_contributions(task, index, of_broken, scoring, similarity)
+    counted = scored | from_broken
     formula = task.metrics(scoring)
     over_groups = formula.of_groups(_one_per_sample(counted))
     incomplete, without_broken = (
@@ -173,9 +173,9 @@ def summarise(
     metrics = estimate(_one_per_sample(counted), formula, incomplete)
     clean = estimate(_one_per_sample(scored), formula, without_broken) if broken else metrics
     known = {value for score in counted.values() for value in score.values}
-    distinct, which = kinds(score.values for score in as_read.values())
+    distinct, which = kinds(score.values for score in from_broken.values())
     faults = {name: part_in(name, distinct, which, formula, known) for name in metrics}
-    faulty = {name: len(as_read) if count is None else count for name, count in faults.items()}
+    faulty = {name: len(from_broken) if count is None else count for name, count in faults.items()}
     most = max((attempt for _, _, attempt in cases), default=1)
     whole = len({score.group for score in counted.values()} - incomplete)
     groups = _groups_part(task.data.group, over_groups, whole, incomplete)
@@ -202,7 +202,7 @@ def summarise(
     }
 
 
-def _read_as_broken(
+def _broken_contributions(
     task: Task, index: Any, rows: Mapping[CaseId, Any], scoring: Scoring, similarity: str
 ) -> tuple[dict[CaseId, Score], list[str]]:
     """What broken cases contribute as the original counts them, and why some contribute nothing: that failed."""
@@ -294,7 +294,6 @@ def _groups_part(name: str, figures: Sequence[str], whole: int, incomplete: Iter
 
 
 # -- pass@k and pass^k of a task that was tried several times
-
 
 Try = tuple[str, Score]
 """A sample, and how one attempt at it ended."""

@@ -154,7 +154,6 @@ def _notes(summaries: Summaries, tasks: Mapping[str, Sequence[Task]]) -> list[st
 
 # -- the files
 
-
 COMPARISON, LEADERBOARD = "comparison.html", "leaderboard.md"
 """Files in the folder of the runs."""
 

@@ -89,7 +89,6 @@ def _figures(title: str, metrics: Mapping[str, Mapping[str, Any]]) -> Breakdown:
 
 # -- the tables as Markdown, CSV and JSON
 
-
 PrintedTable = Mapping[str, Any]
 """A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""
 

@@ -184,7 +184,6 @@ def explanations(status: str, texts: Sequence[tuple[str, str]], width: int = WID
 
 # -- the screen without ``-v``
 
-
 FEW = 3
 """Tasks up to which every figure is shown without ``-v``."""
 
@@ -391,7 +390,7 @@ def _cells(figure: Headline | None) -> ScreenRow:
 
 
 def _leading_attempts(summary: Mapping[str, Any], benchmarks: Iterable[Sequence[Task]]) -> Iterator[ScreenRow]:
-    """Of several attempts pass@k and pass^k for the most attempts, of each benchmark's leading task."""
+    """pass@k and pass^k for the most attempts, a row for each benchmark's leading task."""
     for task in map(leading, benchmarks):
         part = summary["tasks"][task.name]
         if "pass" in part and not mostly_broken(part):

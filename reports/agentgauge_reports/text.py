@@ -86,7 +86,6 @@ def anchor(case: CaseId) -> str:
 
 # -- texts cut to what a cell of a table shows
 
-
 WORDS = 160
 """Characters of a question or a verdict that the list of cases shows."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.types import Sample
-from agentgauge.model.embedded.scripted import Script
+from agentgauge.model.embedded.scripted import ReplyScript
 from bench_gta.workflow.oracle import with_paths
 from tests.every import every
 from tests.gta_mini.conftest import Rebuilt
@@ -33,7 +33,7 @@ def sloppy(sample: Sample, request: ChatRequest) -> ChatReply:
     return SCRIPT.answer(request.case)
 
 
-SCRIPT = Script.load(Path(__file__).with_name("sloppy.json"))
+SCRIPT = ReplyScript.load(Path(__file__).with_name("sloppy.json"))
 
 
 @pytest.fixture(scope="module")

@@ -317,7 +317,6 @@ def test_what_came_is_recorded_as_it_came(tmp_path: Path) -> None:
 
 # -- changed files
 
-
 ASKED = ChatRequest(({"role": "user", "content": "Hi"},), case=CaseKey("wild", "1"))
 REPLY = ChatReply(
     "text",

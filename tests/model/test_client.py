@@ -389,8 +389,6 @@ def test_an_error_beside_a_reply_passes() -> None:
         assert _ask(_spec(server), HELLO)[0].text == "whole"
 
 
-
-
 @pytest.mark.parametrize("act", [serve.silence(), serve.trickle()], ids=["silence", "trickle"])
 def test_an_answer_that_does_not_come_times_out(act: Act) -> None:
     with FaultServer([act]) as server, pytest.raises(ModelFault) as fault:

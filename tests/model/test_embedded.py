@@ -20,7 +20,7 @@ from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.client import CASE_HEADER, OpenAIModel
 from agentgauge.model.embedded.baseline import baseline_reply
-from agentgauge.model.embedded.scripted import Script
+from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.embedded.serve import completion, count_tokens, make_answer
 from agentgauge.model.presets import resolve
 
@@ -138,8 +138,8 @@ def test_wrong_arguments_end_with_a_sentence(arguments: list[str], said: str) ->
         ({"replies": {"*": ["a"]}, "more": 1}, '{"replies"'),
         ({"replies": {"*": "a"}}, "'*' must have a list"),
         ({"replies": {"*": []}}, "'*' must have a list"),
-        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a text, an object"),
-        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a text, an object"),
+        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a string, an object"),
+        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a string, an object"),
         ({"replies": {"*": [{"text": 5}]}}, "'*'[0] must have a text"),
         ({"replies": {"*": [{"tool_calls": [{"name": "A"}]}]}}, "'*'[0].tool_calls[0] must be"),
     ],
@@ -148,7 +148,7 @@ def test_a_wrong_script_is_refused(tmp_path: Path, data: Any, said: str) -> None
     file = tmp_path / "script.json"
     file.write_text(data if isinstance(data, str) else json.dumps(data))
     with pytest.raises(UsageProblem) as problem:
-        Script.load(file)
+        ReplyScript.load(file)
     assert said in str(problem.value)
 
 
@@ -259,7 +259,7 @@ def test_a_scripted_message_is_sent_as_it_stands(tmp_path: Path) -> None:
     message = {"content": None, "tool_calls": [{"function": {"name": "OCR"}}]}
     file = tmp_path / "script.json"
     file.write_text(json.dumps({"replies": {"*": [{"message": message}]}}))
-    reply = Script.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
+    reply = ReplyScript.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
     request = ChatRequest(({"role": "user", "content": "Hi"},))
     assert completion("m", request, reply, "i")["choices"][0]["message"] == {"role": "assistant", **message}
 

@@ -129,7 +129,6 @@ def test_counts_add_up_by_role() -> None:
 
 # -- names
 
-
 SAME = """
 gpt-4o-2024-08-06 | gpt-4o
 gpt-4o | openai/gpt-4o

@@ -253,7 +253,6 @@ _JSON = st.recursive(
 
 # -- content filters
 
-
 FILTER_SPEC = resolve("m", url="http://localhost:1/v1", environ={})
 
 

@@ -269,7 +269,6 @@ def test_nothing_of_the_package_is_imported_by_the_aiohttp_client(name: str, exp
 
 # -- requests that are open when the run stops
 
-
 LONG = 60.0
 
 

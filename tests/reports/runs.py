@@ -217,7 +217,6 @@ def _plan_record(task: str, sample: str, attempt: int, how: Outcome) -> Record:
 
 # -- a few cases of a task that need not exist
 
-
 Ends = Mapping[str, str]
 """Sample → the ends of its attempts, a letter each: ``p`` passed, ``w`` wrong, ``b`` broken, ``-`` not attempted."""
 

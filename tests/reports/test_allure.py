@@ -143,8 +143,6 @@ def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
     assert result["descriptionHtml"] == "<p>2 requests, 30 + 4 tokens, 3.0 s, 0.5000 US dollars</p>"
 
 
-
-
 def test_written_again_results_replace_themselves(tmp_path):
     run = make_run(tmp_path / "run", [case("a", events=[call()]), case("b", "wrong")])
     write_run(run, tmp_path / "out")
@@ -224,8 +222,6 @@ def test_long_texts_are_cut_in_the_middle_and_say_so():
     assert cut("ä" * 100, 300) == "ä" * 100
 
 
-
-
 def test_steps_shorten_their_texts_before_any_is_left_out():
     events = [call("", reply="word " * 100, at=float(number)) for number in range(5)]
     assert {len(step["parameters"][0]["value"]) for step in steps(events, 50_000)} == {200}
@@ -258,8 +254,6 @@ def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
         *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
         *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
     ]
-
-
 
 
 def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
@@ -340,5 +334,3 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
 )
 def test_clean_texts_steer_nothing_and_keep_every_script(text, shown):
     assert clean(text) == shown
-
-

@@ -44,8 +44,6 @@ def run(monkeypatch, tmp_path) -> Path:
     return write_run(tmp_path / "run", [record(0)])
 
 
-
-
 def test_markdown_has_a_section_for_each(run):
     assert rows(run, "md").endswith(
         "## Toy: By evenness\n\nn counts samples.\n\n"
@@ -66,8 +64,6 @@ def test_csv_has_a_block_for_each(run):
             ["Toy", "Faults", "m", "late", "3.00", "75.00", "4", "4"],
         ],
     ]
-
-
 
 
 def test_the_page_holds_them(run):

@@ -90,8 +90,6 @@ def test_the_note_has_the_number_of_tests(tmp_path, capsys, a, b, words):
     assert out.endswith(words) and "all 0" not in out
 
 
-
-
 def test_several_runs_are_each_compared_with_the_first_and_corrected_together(tmp_path, capsys):
     written(tmp_path / "a", {PLANS: EIGHT})
     written(tmp_path / "b", {PLANS: BETTER})
@@ -308,7 +306,6 @@ def test_a_flipped_case_shows_both_outcomes_side_by_side_and_can_be_linked_to(tw
 
 # -- options
 
-
 FINISHED = Path(__file__).parents[1] / "run_folders" / "2026-11" / "wild-mmau"
 RUN = {PLANS: {"1": [True], "2": [False]}}
 
@@ -335,8 +332,6 @@ def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, mon
     assert says in told and told.count("\n") == 1
 
 
-
-
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [
@@ -353,7 +348,3 @@ def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
     assert main(["report", *arguments, "--embed"]) == 0
     assert capsys.readouterr().out == f"{place}\n"
     assert "<html" in Path(place).read_text("utf-8")
-
-
-
-

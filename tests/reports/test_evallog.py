@@ -139,8 +139,6 @@ def test_without_the_data_set_the_gold_of_records_stays(tmp_path):
     assert [note.partition(": ")[0] for note in omitted.notes] == ["the gold of the data set is left out"]
 
 
-
-
 def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):
     given = [{"role": "assistant", "content": "the gold"}, {"role": "user", "content": "go on"}]
     talk = [

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,6 @@ from tests.reports.runs import combined_run, record, write_run
 
 HERE = Path(__file__).parent
 EARLIER = HERE.parent / "run_folders" / "2026-11"
-ENVIRONMENT = os.environ.get("AGENTGAUGE_EXCHANGE", "")
 
 ASKED = {"role": "user", "content": "What is on it? \u2028"}
 GIVEN = {"role": "assistant", "content": "gold", "tool_calls": []}
@@ -130,8 +128,6 @@ def test_every_eval_ever_has_scores_of_several_tasks(tmp_path: Path) -> None:
     assert "Apple MMAU.capabilities.planning" not in results  # incomplete
 
 
-
-
 def test_an_odd_case_keeps_its_shape(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [record(0, events=TALK), record(1)], model="maker/odd:model")
     main, samples = written(run, "every-eval-ever", tmp_path / "out")
@@ -194,8 +190,6 @@ def test_any_id_and_any_number_make_a_trajectory(tmp_path: Path) -> None:
     assert len(lines(samples)) == 2
 
 
-
-
 def test_a_call_and_its_result_are_one_step(tmp_path: Path) -> None:
     files = written(EARLIER / "gta", "atif", tmp_path / "out")
     told = json.loads(next(file for file in files if "e2e" in str(file)).read_bytes())
@@ -214,7 +208,3 @@ def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
             {file.relative_to(run / name): file.read_bytes() for file in written(run, name, run / name)} for run in runs
         )
         assert one == two and one
-
-
-
-

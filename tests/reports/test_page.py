@@ -224,7 +224,6 @@ def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_pat
 
 # -- published rows
 
-
 ATOMIC = {name: name for name in ("Inst", "Tool", "Arg", "Summ", "P", "C", "Ans", "Ans+I")}
 WORKFLOW = {
     "tool_sr": "Tool SR",
@@ -287,12 +286,6 @@ def test_scores_of_several_tasks_have_their_intervals(tmp_path):
         ["capabilities", "reasoning", "41.00"],
         ["capabilities", "planning", "incomplete, without x"],
     ]
-
-
-
-
-
-
 
 
 def test_where_most_cases_are_broken_our_row_has_dashes():
@@ -368,7 +361,6 @@ def test_a_long_text_is_searched_in_a_moment(files, text):
 
 # -- what a request repeats of earlier replies is told once
 
-
 THOUGHT = "Thought: That is easy.\nFinal Answer: 42"
 
 
@@ -424,8 +416,6 @@ def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(monkeypatch, eve
     assert [step.get("role", "model") for step in steps if step["is"] == "message"] == (
         ["user", *["assistant"] * given, "user"]
     )
-
-
 
 
 # -- size

@@ -120,8 +120,6 @@ def test_combined_figures_have_their_intervals(tmp_path):
     assert found["MMAU, capabilities"]["intervals"] == {}
 
 
-
-
 @pytest.mark.parametrize(("title", "board"), BOARDS, ids=lambda value: getattr(value, "title", ""))
 def test_published_tables_have_rows_a_source_and_columns_of_tasks(title, board):
     tasks = {task.name: task for task in OURS[title]}

@@ -81,14 +81,6 @@ def test_the_end_has_a_row_for_each_model_the_best_first(project):
     assert "baseline/report.html" in page and "oracle/report.html" in page
 
 
-def test_finished_runs_are_held_against_a_gate_that_is_given_later(project):
-    assert project.run("--model=baseline", "--model=oracle", "--run-dir=out").status == 0
-    assert project.run("--resume=out").status == 0
-    gated = project.run("--resume=out", "--gate=toy.say.Acc>=50")
-    assert gated.status == 1, gated.output
-    assert "baseline: exit status 1, see out/logs/baseline.log" in gated.output.splitlines()
-
-
 def test_why_pytest_refuses_is_at_the_end(project):
     words = ("--model=baseline", "--model=oracle", "--run-dir=out", "--limit=1")
     result = project.run(*words, "test_nowhere.py")
@@ -144,11 +136,6 @@ def test_the_model_of_the_command_line_counts_not_that_of_the_settings(project):
     assert run_json(project.path / "one")["settings"]["model"]["name"] == "oracle"
     assert project.run("--model=oracle", "--agentgauge-model=baseline", "--run-dir=two", "-n", "2").status == 0
     assert sorted(path.name for path in (project.path / "two").glob("*/run.json")) == ["run.json"] * 2
-
-
-def test_cases_are_listed_once(project):
-    result = project.run("--model=oracle", "--model=baseline", "--collect-only", "-q")
-    assert result.status == 0 and result.output.count("test_say[s0]") == 1
 
 
 def test_results_for_other_programs_lie_in_a_folder_for_each_model(project):
@@ -207,12 +194,6 @@ def test_a_budget_is_for_all_together_and_what_runs_stays_within_it(project, two
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
 
 
-def test_a_budget_that_covers_no_further_case_ends_all_runs(project, two):
-    result = project.run(*BOTH, "--budget=160tok")
-    assert "stopped early: the budget of 160tok may not cover another case" in result.output
-    assert spent(project) == 150
-
-
 def test_a_resumed_group_does_not_pay_again_for_what_unfinished_cases_had_used(project, two):
     write(project.path, cases=4)  # of three requests of 15 tokens
     ended = threading.Event()
@@ -248,19 +229,9 @@ def test_a_budget_of_dollars_needs_the_prices_of_all_models(project, two):
     assert free.status == 0, free.output
 
 
-def test_options_of_the_projects_settings_are_for_all_together(project, two):
-    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --budget=150tok --run-dir=out\n")
-    result = project.run("--model=slow", "--model=slower")
-    assert result.status == 1, result.output
-    assert spent(project) == 150
-
-
-@pytest.mark.parametrize("in_settings", [False, True])
-def test_several_models_behind_one_gateway(project, two, in_settings):
+def test_several_models_behind_one_gateway(project, two):
     (gateway, other), option = two, f"--model-url={two[0].url}"
-    if in_settings:
-        (project.path / "pytest.ini").write_text(f"[pytest]\naddopts = {option}\n")
-    words = [*([] if in_settings else [option]), "--", "test_toy.py"]
+    words = [option, "--", "test_toy.py"]
     result = project.run("--model=a/one", "--model=two", "--model=slower", "--run-dir=out", "--limit=2", *words)
     assert result.status == 0, result.output
     assert {seen.body["model"] for seen in gateway.requests} == {"a/one", "two", "m"} and not other.requests
@@ -295,14 +266,13 @@ def test_a_signal_ends_all_runs_and_all_go_on(project, two, number, group):
     assert without_times(summary(project.path / "out" / "slow")) == without_times(summary(project.path / "alone"))
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_runs_end_with_a_launcher_that_is_killed(project, two, workers):
-    process = project.start(*BOTH, "--in-flight=2", *workers)
+def test_runs_end_with_a_launcher_that_is_killed(project, two):
+    process = project.start(*BOTH, "--in-flight=2", "-n", "2")
     wait_for(lambda: begun(project, "slow", "slower"))
     process.kill()
     process.communicate(timeout=60)
     wait_for(lambda: not processes(project))
-    result = project.run("--resume=out", *workers)
+    result = project.run("--resume=out", "-n", "2")
     assert result.status == 0, result.output
     for name in ("slow", "slower"):
         assert summary(project.path / "out" / name)["tasks"]["toy.say"]["missing"] == 0
@@ -362,11 +332,10 @@ def toolbox(project: Project, server: str) -> None:
     (project.path / "test_toy.py").write_text(CASES.partition("def test_of_the_project")[0])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_runs_share_the_server_of_each_command(project, workers):
+def test_runs_share_the_server_of_each_command(project):
     toolbox(project, SERVER)
     models = ("--model=baseline", "--model=oracle")
-    result = project.run(*models, "--limit=2", "--run-dir=out", *workers)
+    result = project.run(*models, "--limit=2", "--run-dir=out", "-n", "2")
     assert result.status == 0, result.output
     found = [json.loads((project.path / "out" / name / "services.json").read_text()) for name in ("baseline", "oracle")]
     tools = [{name: url for name, url in one.items() if name.startswith("tools")} for one in found]

@@ -32,8 +32,8 @@ from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tracebacks import Link, author_traceback, place_of
 from agentgauge.model.client import CASE_HEADER
 from agentgauge.model.embedded.baseline import baseline_reply
-from agentgauge.model.embedded.oracle import Oracle
-from agentgauge.model.embedded.scripted import Script
+from agentgauge.model.embedded.oracle import OracleModel
+from agentgauge.model.embedded.scripted import ReplyScript
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -54,12 +54,12 @@ def make_answer(model: str, data: dict[str, Path], dialect: str = "native") -> A
             )
         return lambda request, _case: baseline_reply(request)
     if model.startswith("scripted:"):  # its replies are written as the model would write them
-        script = Script.load(Path(model.removeprefix("scripted:")))
+        script = ReplyScript.load(Path(model.removeprefix("scripted:")))
         return lambda request, case: script.answer(case or _turn_of(request))
     if model != "oracle":
         raise UsageProblem(f"there is no embedded model {model!r}; there are oracle, baseline and scripted:FILE")
     format = None if dialect == "native" else format_of(dialect)
-    oracle = Oracle(data, one_call=format is not None and not _holds_two_calls(format))
+    oracle = OracleModel(data, one_call=format is not None and not _holds_two_calls(format))
 
     def answer(request: ChatRequest, case: CaseKey | None) -> ChatReply:
         case = _needed(case)

@@ -86,7 +86,6 @@ def _encoded(data: Mapping[str, Any] | list[Any], indent: int | None = None) -> 
 
 # -- one case as a result
 
-
 STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": "skipped"}
 """Our statuses in Allure's words."""
 

@@ -114,7 +114,6 @@ def mime_type(name: str) -> str:
 
 # -- steps and transcript
 
-
 ROOMS = (200, 80, 40)
 """Characters of an argument or a reply that a step shows: the first of these with which all steps fit."""
 

@@ -213,7 +213,6 @@ def _run_allure(command: list[str], folder: Path) -> str:
 
 # -- files that the results of a run share: environment, categories, metrics, gates, configuration
 
-
 HISTORY_LIMIT = 30
 """Runs of a model that a trend goes back."""
 

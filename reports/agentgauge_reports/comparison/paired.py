@@ -215,7 +215,7 @@ def _p_values(differing: Array) -> tuple[float, float, str]:
 
 
 def drawn(differing: Array, seen: float, room: float) -> tuple[int, int]:
-    """Of ``DRAWS`` random sign flips: how many sums are at least as far from 0 as ``seen``, and how many at most it."""
+    """How many sums of ``DRAWS`` random sign flips are at least as far from 0 as ``seen``, and how many at most it."""
     import numpy as np
 
     source = np.random.default_rng(SEED)
@@ -249,7 +249,6 @@ def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
 
 
 # -- the samples that both runs finished, averaged over attempts
-
 
 PASSED = "Passed"
 """A row that every task has: the share of cases that passed."""
@@ -334,7 +333,7 @@ def _samples(cases: Sequence[CaseOutline]) -> dict[str, list[CaseOutline]]:
 
 
 def _share(cases: Sequence[CaseOutline]) -> float:
-    """Of a sample's finished attempts, the share that passed."""
+    """The share of a sample's finished attempts that passed."""
     finished = [case.score.passed for case in cases if case.score]
     return math.fsum(finished) / len(finished)
 

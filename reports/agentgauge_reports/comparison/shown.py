@@ -65,7 +65,6 @@ def too_few(detectable: Sequence[float | None]) -> str:
 
 # -- text and Markdown
 
-
 LISTED = 8
 """Flipped samples that a text names; the other forms name all of them."""
 
@@ -197,7 +196,6 @@ def _escaped(value: str) -> str:
 
 # -- differences with their intervals as a forest plot: one line a figure, 0 in the middle
 
-
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 900, 250, 690, 22, 26  # user units of the drawing
 _LABEL = 34  # characters of a figure's name
 _STEPS = (1, 2, 5, 10, 20, 25, 50)
@@ -261,7 +259,6 @@ def _x(value: float, reach: float) -> float:
 
 
 # -- the page, which needs nothing else
-
 
 _STYLE = """
 html { background: var(--paper); color: var(--ink) }

@@ -34,7 +34,6 @@ def writer(name: str) -> Writer:
 
 # -- what the writers share
 
-
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 """Characters that end a line for some readers of JSON Lines, and need no escape in JSON."""
 

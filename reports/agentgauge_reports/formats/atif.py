@@ -12,10 +12,10 @@ from typing import Any
 
 from agentgauge.core.types import Record
 from agentgauge.store.folder_names import sample_name
-from agentgauge_reports.conversation import Gold, Message, MessageCall, conversation
+from agentgauge_reports.conversation import ConversationMessage, Gold, MessageCall, conversation
 from agentgauge_reports.formats import empty_folder, encoded, run_id
 from agentgauge_reports.load import Omitted, Run, load_run
-from agentgauge_reports.results import Metrics
+from agentgauge_reports.results import RunMetrics
 from agentgauge_reports.rows import MetricResult
 
 SCHEMA = "ATIF-v1.7"
@@ -34,7 +34,7 @@ def write(run: Path, output: Path, omitted: Omitted) -> list[Path]:
     loaded = load_run(run, tolerant=True)
     omitted.problems += loaded.problems
     gold, written = Gold(loaded), []
-    headlines = {one.task: one for one in Metrics(loaded.summary) if one.is_headline and not one.warning}
+    headlines = {one.task: one for one in RunMetrics(loaded.summary) if one.is_headline and not one.warning}
     with loaded.reading() as read:
         for case in loaded.cases:
             if case.status == "missing":
@@ -74,7 +74,7 @@ def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | N
     }
 
 
-def _steps(messages: list[Message]) -> list[dict[str, Any]]:
+def _steps(messages: list[ConversationMessage]) -> list[dict[str, Any]]:
     """Results of tools are what the step that called them observed."""
     steps: list[dict[str, Any]] = []
     for message in messages:
@@ -94,7 +94,7 @@ def _ids(step: Mapping[str, Any]) -> list[str]:
     return [call["tool_call_id"] for call in step.get("tool_calls", ())]
 
 
-def _step(message: Message) -> dict[str, Any]:
+def _step(message: ConversationMessage) -> dict[str, Any]:
     if message.role != "assistant":
         return {"source": message.role, "message": message.text}
     step: dict[str, Any] = {"source": "agent", "message": message.text}

@@ -23,7 +23,7 @@ from agentgauge.core.reply_ends import is_cut
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.conversation import Gold, Message, conversation, last_reply
+from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.formats import run_id
 from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.load import Omitted, Run, load_run
@@ -187,14 +187,14 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _output(model: str, replies: list[Message]) -> dict[str, Any]:
+def _output(model: str, replies: list[ConversationMessage]) -> dict[str, Any]:
     return {
         "model": model,
         "choices": [{"message": _message(last), "stop_reason": _stop_reason(last)} for last in replies[-1:]],
     }
 
 
-def _stop_reason(reply: Message) -> str:
+def _stop_reason(reply: ConversationMessage) -> str:
     """Why a reply ended, in inspect_ai's words."""
     if is_cut(reply.finish_reason):
         return "max_tokens"
@@ -203,7 +203,7 @@ def _stop_reason(reply: Message) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: ConversationMessage) -> dict[str, Any]:
     written: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.model:
         written["model"] = message.model

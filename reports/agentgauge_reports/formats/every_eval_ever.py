@@ -19,12 +19,12 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
 from agentgauge.store.outline import CaseOutline
-from agentgauge_reports.conversation import Gold, Message, conversation, last_reply
+from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.formats import empty_folder, encoded, run_id
 from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.leaderboard import by_benchmark, not_comparable
 from agentgauge_reports.load import Omitted, Run, load_run
-from agentgauge_reports.results import Metrics
+from agentgauge_reports.results import RunMetrics
 from agentgauge_reports.rows import MetricResult
 
 SCHEMA = "0.3.0"
@@ -93,7 +93,7 @@ class Instances:
         }
 
 
-def _exchange(messages: list[Message], answer: str) -> dict[str, Any]:
+def _exchange(messages: list[ConversationMessage], answer: str) -> dict[str, Any]:
     """A question with one answer, or all messages; and where the answer stands."""
     replies = [place for place, message in enumerate(messages) if message.model]
     calls = any(message.calls or message.role == "tool" for message in messages)
@@ -115,7 +115,7 @@ def _exchange(messages: list[Message], answer: str) -> dict[str, Any]:
     }
 
 
-def _message(place: int, message: Message) -> dict[str, Any]:
+def _message(place: int, message: ConversationMessage) -> dict[str, Any]:
     return {
         "turn_idx": place,
         "role": message.role,
@@ -203,7 +203,7 @@ def _figures(run: Run, benchmark: str, tasks: Iterable[Task]) -> list[MetricResu
     published = {task.name: presentation_of(task).published for task in tasks}
     return [
         one
-        for one in Metrics(run.summary)
+        for one in RunMetrics(run.summary)
         if one.value is not None and not one.warning and not one.is_count
         if one.name in published.get(one.task, ())
         or (one.task in published and one.name.startswith(("pass@", "pass^")))

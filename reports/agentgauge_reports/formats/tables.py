@@ -10,10 +10,10 @@ from typing import Any
 from agentgauge_reports.formats import empty_folder
 from agentgauge_reports.load import Omitted, load_run
 from agentgauge_reports.results import FinishedRun
-from agentgauge_reports.rows import Table, cells, write_rows
+from agentgauge_reports.rows import RowTable, cells, write_rows
 
 
-def run_tables(run: Path, output: Path, omitted: Omitted) -> Iterator[tuple[str, Table[Any]]]:
+def run_tables(run: Path, output: Path, omitted: Omitted) -> Iterator[tuple[str, RowTable[Any]]]:
     """The name and the rows of each table. Makes the folder ``output`` first. Raises UsageProblem."""
     empty_folder(output)
     loaded = load_run(run, tolerant=True)

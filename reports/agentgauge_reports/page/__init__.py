@@ -29,7 +29,7 @@ from agentgauge_reports.terminal import meaning, of_benchmarks
 
 _HERE = Path(__file__).parent
 _PARTS = ("elements", "overview", "cases", "case")
-"""Of the script, in the order in which they are needed."""
+"""Parts of the script, in the order in which they are needed."""
 
 
 def write_page(
@@ -140,7 +140,6 @@ def _hash(text: str) -> str:
 
 
 # -- the transcripts of a page, many cases in each file
-
 
 CHUNK = 400_000
 """Characters of JSON after which a new file of transcripts begins; compressed it is about a tenth."""

@@ -171,7 +171,6 @@ def tree(html: str) -> list[Any]:
 
 # -- pictures, sound and documents of a case: where the page finds them
 
-
 SHOWN = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".ogg", ".flac", ".mp4", ".webm"}
 LINKED = {".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".txt", ".md", ".json"}
 """Kinds that a browser only shows or saves; pages (HTML) are left out, for a model may have written them."""

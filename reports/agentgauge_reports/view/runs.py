@@ -48,7 +48,6 @@ def open_beneath(folder: Path, parts: list[str]) -> BinaryIO:
 
 # -- the runs
 
-
 State = Literal["running", "finished", "stopped"]
 
 DEEPEST = 3

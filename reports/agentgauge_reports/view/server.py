@@ -40,7 +40,7 @@ LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII |
 """Accepted values of Host."""
 
 
-class Access:
+class ViewerAccess:
     """The access rules: the first visit has ``token`` in its address and gets a cookie; every later visit has the
     cookie.
     """
@@ -68,7 +68,6 @@ class Access:
 
 
 # -- the server
-
 
 SECONDS = 1.0
 """Seconds between two reads of a running run."""
@@ -113,7 +112,7 @@ class Viewer:
     def __init__(self, root: Path) -> None:
         """Raises UsageProblem if the folder does not exist."""
         self.runs = Runs(root)
-        self.access = Access()
+        self.access = ViewerAccess()
         self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it
         self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
         self._listed: tuple[float, list[dict[str, Any]]] = (-SECONDS, [])  # the same of the list

@@ -255,8 +255,6 @@ def test_runs_stand_in_the_order_in_which_they_began(tmp_path):
     assert [entry["name"] for entry in Runs(tmp_path).list()] == ["late", "between", "early"]
 
 
-
-
 def test_a_runs_own_folder_shows_that_run_alone(root):
     runs = Runs(root / "one")
     assert runs.names() == ["one"] and runs.find("one/report.html") == ("one", "report.html")
@@ -359,12 +357,6 @@ def test_a_record_that_is_none_is_passed_over_and_the_others_count(tmp_path, cha
     live = LiveRun(tmp_path)
     live.read(started=0.0)
     assert live.state(1.0)["counts"]["passed"] == 2
-
-
-
-
-
-
 
 
 def test_no_link_and_no_dots_lead_out_of_a_folder(tmp_path):
