@@ -30,19 +30,19 @@ from agentgauge_reports.load import Run
 # -- replies that a request repeats
 
 AnyReply = TypeVar("AnyReply")
-_Said = tuple[str, str]
+_ContentKey = tuple[str, str]
 
 
 class Replies(Generic[AnyReply]):
     """Replies of a case, found again by their text and by the model's role."""
 
     def __init__(self) -> None:
-        self._latest: dict[str, tuple[_Said, AnyReply]] = {}  # by role
-        self._all: dict[tuple[str, _Said], AnyReply] = {}
+        self._latest: dict[str, tuple[_ContentKey, AnyReply]] = {}  # by role
+        self._all: dict[tuple[str, _ContentKey], AnyReply] = {}
 
     def add(self, role: str, detail: Mapping[str, Any], reply: AnyReply) -> None:
         """``detail``: of the event. ``role``: empty for the tested model."""
-        key = _said(detail["reply"] or detail.get("refusal"), detail.get("tool_calls"))
+        key = _content_key(detail["reply"] or detail.get("refusal"), detail.get("tool_calls"))
         self._latest[role] = key, reply
         self._all[role, key] = reply
 
@@ -51,7 +51,7 @@ class Replies(Generic[AnyReply]):
 
         ReAct repeats a final answer without the thoughts before it.
         """
-        key = _said(message.get("content"), message.get("tool_calls"))
+        key = _content_key(message.get("content"), message.get("tool_calls"))
         if (found := self._all.get((role, key))) is not None:
             return found
         (text, calls), latest = self._latest.get(role, (("", ""), None))
@@ -59,7 +59,7 @@ class Replies(Generic[AnyReply]):
         return latest if ends and calls == key[1] else None
 
 
-def _said(content: Json, calls: Any) -> _Said:
+def _content_key(content: Json, calls: Any) -> _ContentKey:
     """What makes two replies the same: the text without blanks, and names and arguments of the calls."""
     text = content if isinstance(content, str) else json.dumps(content) if content else ""
     functions = [call.get("function") or call for call in calls or ()]
