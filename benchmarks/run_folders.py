@@ -140,7 +140,7 @@ WORK: Mapping[str, Callable[[Path], object]] = {
     "sum_up": sum_up,
     "load": _report("load", "load_run"),
     "page": lambda run: _report("page", "write_page")(run, run / "report.html"),
-    "compare": lambda run: _report("comparison.compare", "compare")([run, run], run),
+    "compare": lambda run: _report("comparison", "compare")([run, run], run),
     "table": lambda run: _report("tables", "rows")(run, "md"),
     "items": lambda run: _report("items", "items")([run, run, run]),
     "eval": lambda run: _report("formats.evallog", "write")(run, run / "run.eval", _report("load", "Omitted")()),
@@ -150,7 +150,7 @@ WORK: Mapping[str, Callable[[Path], object]] = {
 
 def main(name: str, run: Path) -> None:
     announce_toys()
-    for each in ("comparison.compare", "formats.evallog", "page", "run"):  # what is imported is not what a case costs
+    for each in ("comparison", "formats.evallog", "page", "run"):  # what is imported is not what a case costs
         import_module(f"agentgauge_reports.{each}")
     begin, start, wall = kib("VmHWM"), time.process_time(), time.perf_counter()
     kept = WORK[name](run)

@@ -33,7 +33,7 @@ MODULES = """
 agentgauge.model.cassette agentgauge.model.transport.aiohttp_client
 agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.summary agentgauge.pytest_plugin.xdist.scheduler
 agentgauge.pytest_plugin.xdist.worker_count agentgauge.pytest_plugin.xdist.worker_queue
-agentgauge_reports.page.build agentgauge_reports.run agentgauge_reports.terminal
+agentgauge_reports.page agentgauge_reports.run agentgauge_reports.terminal
 bench_gta.atomic.task bench_gta.workflow.task bench_mmau.task bench_wild.task
 tool_impls.registry tool_impls.server.client xdist.dsession xdist.remote
 """
