@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentgauge_reports.results.compared import compare
-    from agentgauge_reports.results.run import read_run
+    from agentgauge_reports.results import compare, read_run
 
     from agentgauge.core.capabilities import (
         Agent,
@@ -140,8 +139,7 @@ _MODULES = {
     "agentgauge.pytest_plugin.fixtures": ("Outcome",),
     "agentgauge.short_form.sample_files": ("SampleFiles",),
     "agentgauge.pytest_plugin.benchmark": ("benchmark",),
-    "agentgauge_reports.results.compared": ("compare",),
-    "agentgauge_reports.results.run": ("read_run",),
+    "agentgauge_reports.results": ("compare", "read_run"),
 }
 """Where each public name is found; all others are capabilities."""
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentgauge_reports.formats import FORMATS, writer
-from agentgauge_reports.unshown import Unshown
+from agentgauge_reports.load import Omitted
 
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
@@ -26,16 +26,16 @@ def main(argv: Sequence[str]) -> int:
     if options.eval is not None:
         options.format, options.output = "eval", options.eval
     run: Path = options.folders[0]
-    unshown = Unshown()
+    omitted = Omitted()
     if options.html is not None:
         from agentgauge_reports.page import write_page
 
         page = run / "report.html" if options.html == Path() else options.html
-        show(write_page(run, page, embed=options.embed, unshown=unshown))
+        show(write_page(run, page, embed=options.embed, omitted=omitted))
     elif options.allure is not None:
         from agentgauge_reports.allure import write_results
 
-        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, unshown=unshown))
+        show(write_results(run, run / "allure" if options.allure == Path() else options.allure, omitted=omitted))
     elif options.items:
         from agentgauge_reports.items import items
 
@@ -43,13 +43,9 @@ def main(argv: Sequence[str]) -> int:
     elif options.table:
         from agentgauge_reports.tables import rows
 
-        show(rows(run, options.table, unshown=unshown), is_json=options.table == "json")
-    elif options.format == "latex" and options.output is None:
-        from agentgauge_reports.formats.latex import latex
-
-        show(latex(run, unshown), end="")
+        show(rows(run, options.table, omitted=omitted), is_json=options.table == "json")
     elif options.format in FORMATS:
-        show(_listed(writer(options.format)(run, options.output, unshown), options.output))
+        show(_listed(writer(options.format)(run, options.output, omitted), options.output))
     else:
         from agentgauge_reports.export import export
 
@@ -57,9 +53,9 @@ def main(argv: Sequence[str]) -> int:
         for note in notes:
             show(note)
         show("\n".join(map(str, files)) or f"{run} holds no finished case to write")
-    for sentence in unshown.sentences("this report"):
+    for sentence in omitted.sentences("this report"):
         show(f"agentgauge: {sentence}", file=sys.stderr)
-    return 1 if unshown.problems else 0
+    return 1 if omitted.problems else 0
 
 
 def _listed(files: Sequence[Path], output: Path) -> str:
@@ -76,7 +72,7 @@ def _check_report(options: argparse.Namespace) -> None:
         raise UsageProblem("report names no run; give its folder, such as runs/mine")
     if len(options.folders) > 1 and not options.items:
         raise UsageProblem(f"report takes one run and got {len(options.folders)}; only --items takes several")
-    if options.format and options.output is None and options.format != "latex":
+    if options.format and options.output is None:
         what, place = ("file", "FILE.eval") if options.format == "eval" else ("folder", "DIR")
         raise UsageProblem(f"--format {options.format} needs a {what} to write to; give --output {place}")
     if options.data and options.format in FORMATS:
@@ -135,13 +131,13 @@ def _parser() -> CommandParser:
     what.add_argument(
         "--format",
         choices=(*FORMATS, *_prediction_formats()),
-        help="files for other programs (the first six formats), or prediction files of the original benchmark; needs"
-        " --output, except for latex",
+        help="files for other programs (the first five formats), or prediction files of the original benchmark; needs"
+        " --output",
     )
     parser.add_argument("--json", action="store_true", help="with --items: print JSON")
     parser.add_argument("--embed", action="store_true", help="with --html: transcripts and pictures inside the page")
     parser.add_argument(
-        "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval and latex"
+        "--output", type=Path, metavar="PATH", help="with --format: folder to write to; a file for eval"
     )
     parser.add_argument(
         "--data",

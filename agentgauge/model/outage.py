@@ -41,7 +41,7 @@ _CUT = ("disconnected", "truncated body")
 """The causes of failures in the middle of an answer, or before it."""
 _CODES = (502, 503, 504, 520, 521, 522, 523, 530)
 _CAUSES = frozenset(("connection", *_CUT, *(f"http {code}" for code in _CODES)))
-"""Of failures that show an outage; from 520 on Cloudflare's."""
+"""Statuses of failures that show an outage; those from 520 on are Cloudflare's."""
 _WORDS = re.compile(
     r"(?i)connection (?:error|refused|reset)|connect call failed|cannot connect|econnrefused|actively refused"
     r"|server disconnected|all connection attempts failed"
@@ -49,7 +49,7 @@ _WORDS = re.compile(
     r"|loading model|(?:model|server|engine) is (?:still |currently )?(?:loading|starting)|HTTP 50[234]"
     r"|runner (?:process )?has (?:terminated|unexpectedly stopped)|EngineDead|EngineCore encountered an issue"
 )
-"""Of gateways, proxies, Ollama and vLLM under other statuses, for a server behind them that is away."""
+"""Words of gateways, proxies, Ollama and vLLM, under other statuses, for a server behind them that is away."""
 
 
 def shows_outage(failure: Failure) -> bool:

@@ -69,7 +69,7 @@ def _embedded(name: str) -> ModelSpec | None:
         return ModelSpec(name=name, kind=cast(ModelKind, name), model=name, provider=name, vision=True)
     if name == "scripted" or name.startswith("scripted:"):
         # Imported here because the script's rules belong to the embedded server.
-        from agentgauge.model.embedded.scripted import Script
+        from agentgauge.model.embedded.scripted import ReplyScript
 
         given = name.partition(":")[2]
         if not given:
@@ -77,7 +77,7 @@ def _embedded(name: str) -> ModelSpec | None:
                 "--model scripted needs a file: scripted:FILE, with the replies as JSON (docs/models.md)"
             )
         file = expanded(given)
-        Script.load(file)
+        ReplyScript.load(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         model = f"scripted:{file.name}"
         return ModelSpec(name, "scripted", model, "scripted", vision=True, script=file.absolute(), script_digest=digest)

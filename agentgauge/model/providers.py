@@ -54,7 +54,7 @@ UNSUPPORTED = re.compile(
     r"|(?:must|should|may|can) ?not (?:contain|include|have|be (?:sent|passed|set|provided|included|present))",
     re.IGNORECASE,
 )
-"""Of a refusal: a field is too much."""
+"""Words of a refusal that a field is too much."""
 
 _NO_SEED = Quirks(seed=False)
 _STRICT = Quirks(seed=False, later_system="user")

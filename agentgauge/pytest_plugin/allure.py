@@ -15,7 +15,7 @@ from typing import Any
 import allure
 import allure_commons
 import pytest
-from agentgauge_reports.allure.steps import steps, transcript
+from agentgauge_reports.allure.content import steps, transcript
 from allure_commons.logger import AllureFileLogger
 
 from agentgauge.core.redaction import redact

@@ -247,7 +247,7 @@ class Reporting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.state
         if state.summary is not None:
-            from agentgauge_reports.end_screen import line_of_own_tests, next_steps, of_benchmarks
+            from agentgauge_reports.terminal import line_of_own_tests, next_steps, of_benchmarks
 
             if state.benchmark_cases:
                 self._write_results(terminalreporter, of_benchmarks(state.summary))
@@ -296,10 +296,9 @@ class Reporting:
             _write(terminal, note, yellow=True)
 
     def _write_results(self, terminal: pytest.TerminalReporter, summary: dict[str, Any]) -> None:
-        from agentgauge_reports.end_screen import end_screen, meaning
         from agentgauge_reports.load import load_run
         from agentgauge_reports.notices import alarm, doubts, remarks
-        from agentgauge_reports.terminal import by_keyword, explanations
+        from agentgauge_reports.terminal import by_keyword, end_screen, explanations, meaning
         from agentgauge_reports.text import fill
 
         width, verbose = shutil.get_terminal_size().columns, self.config.option.verbose > 0

@@ -23,7 +23,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SampleHealth:
     """One sample of a task over all runs. Shares are 0 to 1; the oracle's runs count in ``gold`` alone."""
 
     task: str
@@ -35,7 +35,7 @@ class Item:
     discrimination: float | None  # point-biserial correlation of solving it with the rest of the task; -1 to 1
 
 
-def item_health(runs: Sequence[Run]) -> list[Item]:
+def item_health(runs: Sequence[Run]) -> list[SampleHealth]:
     """Every planned sample, in the order of the first plan that has it. Broken and missing cases do not count.
 
     Discrimination is Pearson's correlation, over runs, of the sample's share with the mean share of the task's other
@@ -79,7 +79,7 @@ def _item(
     oracles: Sequence[Attempts],
     shares: Sequence[Mapping[Name, float]],
     totals: Sequence[Totals],
-) -> Item:
+) -> SampleHealth:
     task, sample = name
     own = [of_run[name] for of_run in shares if name in of_run]
     tries = [run[name] for run in models if name in run]
@@ -93,7 +93,7 @@ def _item(
         for total, count in [of_task[task]]
         if count > 1
     ]
-    return Item(
+    return SampleHealth(
         task,
         sample,
         runs=len(own),
@@ -143,7 +143,7 @@ def _same_data(runs: Sequence[Run]) -> None:
                 )
 
 
-def _text(runs: Sequence[Run], found: Sequence[Item]) -> Iterator[str]:
+def _text(runs: Sequence[Run], found: Sequence[SampleHealth]) -> Iterator[str]:
     models = [run for run in runs if run.model != ORACLE]
     yield f"{len(found)} samples over {len(models)} {'run' if len(models) == 1 else 'runs'} of models"
     if len(models) < FEWEST_RUNS:
@@ -153,7 +153,7 @@ def _text(runs: Sequence[Run], found: Sequence[Item]) -> Iterator[str]:
         yield from _task(task, [item for item in found if item.task == task])
 
 
-def _task(task: str, found: Sequence[Item]) -> Iterator[str]:
+def _task(task: str, found: Sequence[SampleHealth]) -> Iterator[str]:
     tried = [item for item in found if item.solved is not None]
     flips = [item for item in found if item.flip_rate is not None]
     gold = [item for item in found if item.gold is not None]

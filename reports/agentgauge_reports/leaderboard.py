@@ -10,7 +10,7 @@ from agentgauge.core.capabilities import Leaderboard, Prompts, PublishedRows, Re
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import by_state
-from agentgauge_reports.leaderboards import is_part_of, leaderboards_of, mostly_broken, our_figures, published_table
+from agentgauge_reports.figures import is_part_of, leaderboards_of, number, our_figures, published_table
 from agentgauge_reports.notices import (
     cut_replies,
     endpoint_doubts,
@@ -18,10 +18,10 @@ from agentgauge_reports.notices import (
     group_note,
     limit_of,
     model_title,
+    mostly_broken,
     not_attempted,
 )
-from agentgauge_reports.safe_text import markdown
-from agentgauge_reports.text import cost
+from agentgauge_reports.text import cost, markdown
 
 
 def leaderboard(summary: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ def leaderboard(summary: Mapping[str, Any]) -> str:
     for benchmark, tasks in by_benchmark(summary).items():
         parts += [f"## {benchmark}", "", *dict.fromkeys(_notes(summary, tasks)), ""]
         if combined := summary["capabilities"].get(benchmark, {}):
-            parts += [*_combined(combined, pictures(summary["capabilities"]).get(benchmark)), ""]
+            parts += [*_combined(combined), ""]
         ours_is = ", ".join(filter(None, ["this run", limit_of(summary, [task.name for task in tasks])]))
         name = f"**{model} ({ours_is})**"
         apart = bool(not_comparable(summary, tasks))
@@ -116,19 +116,8 @@ def our_columns(summary: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, 
     }
 
 
-def pictures(combined: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Benchmark → name of the file with a picture of its capabilities, for the benchmarks that combine scores of their
-    tasks.
-    """
-    drawn = [benchmark for benchmark, parts in combined.items() if "capabilities" in parts]
-    return {
-        benchmark: f"capabilities{f'-{place}' if place > 1 else ''}.svg" for place, benchmark in enumerate(drawn, 1)
-    }
-
-
-def _combined(parts: Mapping[str, Mapping[str, Any]], picture: str | None) -> list[str]:
-    lines = [f"![capabilities]({picture})", ""] if picture else []
-    lines += ["| combined from several tasks | value | missing |", "|---|---|---|"]
+def _combined(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = ["| combined from several tasks | value | missing |", "|---|---|---|"]
     for part, scores in parts.items():
         for name, score in scores.items():
             lines.append(f"| {part}: {name} | {number(score['value'])} | {', '.join(score['missing'])} |")
@@ -246,30 +235,3 @@ def _line(columns: Sequence[str], row: Mapping[str, Any]) -> str:
     cells = [row["model"].replace("|", "\\|") + marks.get("model", "")]
     cells += [number(row["values"].get(column)) + marks.get(column, "") for column in columns]
     return f"| {' | '.join(cells)} |"
-
-
-def number(value: float | None, *, count: bool = False) -> str:
-    """Two decimals, as published; a count without; a dash where there is no value."""
-    return "–" if value is None else f"{value:.0f}" if count else f"{value:.2f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.1f}–{high:.1f}"
-
-
-def not_selected(score: Mapping[str, Any]) -> list[str]:
-    """The tasks of a combined score that the run did not set out to do."""
-    others = (*score.get("without_figure", ()), *score.get("not_applicable", ()))  # earlier versions do not tell these
-    return [name for name in score.get("missing", ()) if name not in others]
-
-
-def combined_value(score: Mapping[str, Any]) -> str:
-    """The value of a combined score, or the tasks that the run lacks or has no figure of."""
-    if not score["missing"]:
-        return number(score["value"])
-    ran, blind, absent = score.get("without_figure", ()), score.get("not_applicable", ()), not_selected(score)
-    reasons = [f"without {', '.join(absent)}"] if absent else []
-    reasons += [f"{', '.join(ran)} ran without an answer that counts"] if ran else []
-    needs = "needs" if len(blind) == 1 else "need"
-    reasons += [f"{', '.join(blind)} {needs} pictures, which the model does not see"] if blind else []
-    return f"incomplete, {'; '.join(reasons)}"

@@ -11,19 +11,21 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.bounded import open_plain
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.files import open_plain
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
-from agentgauge.core.tools import not_ready, united, without_devices
+from agentgauge.core.tool_devices import united, without_devices
+from agentgauge.core.tools import not_ready
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
-from agentgauge.store.jsonl import CaseId, CaseOutline
-from agentgauge_reports.case_files import RunFiles, refuse_odd_files
+from agentgauge.store.jsonl import CaseId
+from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.load import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 
 SAME = ("model", "model_fingerprint", "dialect", "scoring", "attempts", "agentgauge")
@@ -32,7 +34,7 @@ SAME_BY_NAME = ("data", "prompts", "options")
 """Keys whose common entries must be the same in all shards."""
 
 
-class Shard:
+class ShardFolder:
     """A run's folder, read."""
 
     def __init__(self, path: Path) -> None:
@@ -64,7 +66,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
         for path in dict.fromkeys(path.resolve() for path in runs):
             stack.enter_context(FolderLock(path, shared=True))
         check_together(runs)
-        shards = [Shard(path) for path in runs]
+        shards = [ShardFolder(path) for path in runs]
         try:
             hold = stack.enter_context(FolderLock(out))
         except OSError as error:
@@ -72,7 +74,7 @@ def merge(runs: Sequence[Path], out: Path, data: str | None = None) -> dict[str,
         return _merge(shards, RunFolder(out), hold, data)
 
 
-def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: str | None) -> dict[str, Any]:
+def _merge(shards: Sequence[ShardFolder], target: RunFolder, hold: FolderLock, data: str | None) -> dict[str, Any]:
     for other in shards[1:]:
         if found := next(_differences(shards[0], other), None):
             raise UsageProblem(
@@ -88,7 +90,7 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     roots, _ = find_data(data, Path.cwd()) if data else find_used_data(united, Path.cwd())
     about = _about(shards)
     indices = _indices(shards, about["data"], roots)
-    for name in filter(_is_made_here, indices):
+    for name in filter(_has_planned_samples, indices):
         about["data"][name] = {**about["data"][name], "samples": len(indices[name].rows)}
     plan = _plan(shards, indices)
     outlines = [shard.folder.own_outlines() for shard in shards]
@@ -109,12 +111,12 @@ def _merge(shards: Sequence[Shard], target: RunFolder, hold: FolderLock, data: s
     )
 
 
-def _differences(one: Shard, other: Shard) -> Iterator[str]:
+def _differences(one: ShardFolder, other: ShardFolder) -> Iterator[str]:
     """What keeps two runs from being shards of one, a phrase each."""
     a, b = one.summary["run"], other.summary["run"]
     pairs = [(key, a[key], b[key]) for key in SAME]
     for key in SAME_BY_NAME:
-        common = [name for name in a[key] if name in b[key] and not (key == "data" and _is_made_here(name))]
+        common = [name for name in a[key] if name in b[key] and not (key == "data" and _has_planned_samples(name))]
         pairs += [(f"{key} of {name}", a[key][name], b[key][name]) for name in common]
     tasks = [name for name in one.summary["tasks"] if name in other.summary["tasks"]]
     parts, others = one.summary["tasks"], other.summary["tasks"]
@@ -131,7 +133,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:200] + "..."
 
 
-def _about(shards: Sequence[Shard]) -> dict[str, Any]:
+def _about(shards: Sequence[ShardFolder]) -> dict[str, Any]:
     """The ``run`` of the summary: what every shard says, and the union of what is listed by task and by tool."""
     about = dict(shards[0].summary["run"])
     tasks = _tasks(shards)
@@ -149,15 +151,15 @@ def _about(shards: Sequence[Shard]) -> dict[str, Any]:
     return about | {"tools": not_ready(tools), "tool_set": digest(without_devices(tools)) if tools else None}
 
 
-def _data(shards: Sequence[Shard]) -> dict[str, Any]:
+def _data(shards: Sequence[ShardFolder]) -> dict[str, Any]:
     return {name: one for shard in shards for name, one in shard.about.get("data", {}).items()}
 
 
-def _tools(shards: Sequence[Shard]) -> dict[str, Any]:
+def _tools(shards: Sequence[ShardFolder]) -> dict[str, Any]:
     return dict(united(shard.about["settings"]["tools"] for shard in shards))
 
 
-def _tasks(shards: Sequence[Shard]) -> list[str]:
+def _tasks(shards: Sequence[ShardFolder]) -> list[str]:
     """The tasks in the order that one run would have had. With ``--shard`` each knows it; otherwise each has its own in
     that order, which may leave it open."""
     if whole := shards[0].about.get("shard"):
@@ -173,23 +175,23 @@ def _tasks(shards: Sequence[Shard]) -> list[str]:
         return list(dict.fromkeys(task for order in orders for task in order))
 
 
-def _is_made_here(task: str) -> bool:
+def _has_planned_samples(task: str) -> bool:
     """Whether the samples of a task are what its run has planned, as a project's own tests are."""
     return find_task(task).data.in_run_folder
 
 
-def _united(shards: Sequence[Shard], task: str) -> Index:
+def _united(shards: Sequence[ShardFolder], task: str) -> Index:
     """What the shards have planned of a task, in their order."""
     found = [find_task(task).data.index(shard.folder.path) for shard in shards]
     rows = {row.id: row for index in found for row in index.rows}
     return replace(found[0], rows=tuple(replace(row, position=place) for place, row in enumerate(rows.values())))
 
 
-def _indices(shards: Sequence[Shard], about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
+def _indices(shards: Sequence[ShardFolder], about: Mapping[str, Any], roots: Mapping[str, Path]) -> dict[str, Index]:
     """The data that the shards used. Raises UsageProblem where it is not there, or is another by now."""
     indices = {}
     for name, index in about.items():
-        if _is_made_here(name):
+        if _has_planned_samples(name):
             indices[name] = _united(shards, name)
             continue
         if name not in roots:
@@ -202,7 +204,7 @@ def _indices(shards: Sequence[Shard], about: Mapping[str, Any], roots: Mapping[s
     return indices
 
 
-def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId, str]:
+def _plan(shards: Sequence[ShardFolder], indices: Mapping[str, Index]) -> dict[CaseId, str]:
     """All planned cases with their node ids: by task, then by place in the data set, then by attempt."""
     tasks = {name: number for number, name in enumerate(_tasks(shards))}
     places = {name: {row.id: row.position for row in index.rows} for name, index in indices.items()}
@@ -220,13 +222,13 @@ def _plan(shards: Sequence[Shard], indices: Mapping[str, Index]) -> dict[CaseId,
 
 
 def _copy(
-    shards: Sequence[Shard],
+    shards: Sequence[ShardFolder],
     outlines: Sequence[Mapping[CaseId, CaseOutline]],
     target: RunFolder,
     plan: Iterable[CaseId],
 ) -> None:
     """The best record of every case, and the files that belong to it."""
-    chosen: dict[CaseId, tuple[Shard, CaseOutline]] = {}
+    chosen: dict[CaseId, tuple[ShardFolder, CaseOutline]] = {}
     for shard, own in zip(shards, outlines, strict=True):
         for case, line in own.items():
             if case not in chosen or line.rank > chosen[case][1].rank:
@@ -263,7 +265,7 @@ def _link_file(source: str, target: str) -> str:
     return target
 
 
-def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
+def _run_json(shards: Sequence[ShardFolder], planned: int) -> dict[str, Any]:
     ended = [shard.about["finished"] for shard in shards]
     first = shards[0].about
     return {
@@ -286,7 +288,7 @@ def _run_json(shards: Sequence[Shard], planned: int) -> dict[str, Any]:
     }
 
 
-def _revision(shard: Shard, name: str) -> Any:
+def _revision(shard: ShardFolder, name: str) -> Any:
     return shard.about.get("revisions", {}).get(name)  # earlier versions did not know it
 
 

@@ -12,12 +12,26 @@ from agentgauge.core.reply_ends import TESTED, add_counts, limit_words
 from agentgauge.core.task_registry import find_task
 from agentgauge.model.names import denies
 from agentgauge.model.usage import BYTES_PER_TOKEN
-from agentgauge_reports.leaderboards import mostly_broken
 
 Summary = Mapping[str, Any]
 
 NAMED = 3
 """Tasks, and causes of faults, that the alarm names."""
+
+
+def mostly_broken(part: Mapping[str, Any]) -> str:
+    """The reason why a task's figures say nothing about the model: more of its cases are broken than not. Else
+    empty.
+    """
+    ended = part["planned"] - part["missing"]
+    return f"{part['broken']} of {ended} cases are broken" if 2 * part["broken"] > ended else ""
+
+
+def presentable(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A task's part of the summary with the figures that may be shown: none where most of its cases are broken."""
+    if not mostly_broken(part):
+        return part
+    return {key: value for key, value in part.items() if key not in ("pass", "breakdowns")} | {"metrics": {}}
 
 
 def alarm(summary: Summary) -> str:

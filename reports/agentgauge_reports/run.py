@@ -1,4 +1,4 @@
-"""Sums up a run: ``summary.json`` and ``leaderboard.md``."""
+"""Sums up a run: ``summary.json`` and ``leaderboard.md``. With several attempts it has pass@k and pass^k."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import replace
 from typing import Any
 
 from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
-from agentgauge.core.estimate import by_sample, estimate, kinds, part_in
+from agentgauge.core.data_source import DataSource
+from agentgauge.core.estimate import MetricFormula, Values, by_sample, estimate, kinds, part_in
 from agentgauge.core.index import Row
-from agentgauge.core.reply_ends import TESTED, add_counts, add_observed
-from agentgauge.core.task import DataSource, Task
+from agentgauge.core.observations import add_observed
+from agentgauge.core.reply_ends import TESTED, add_counts
+from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import TIMES, CaseId, CaseOutline
-from agentgauge_reports.leaderboard import is_comparable, leaderboard, pictures
-from agentgauge_reports.leaderboards import mostly_broken
+from agentgauge.store.jsonl import CaseId
+from agentgauge.store.outline import TIMES, CaseOutline
+from agentgauge_reports.leaderboard import is_comparable, leaderboard
 from agentgauge_reports.load import computing
-from agentgauge_reports.notices import doubts, group_note
-from agentgauge_reports.pass_at_k import ends, pass_at_k
-from agentgauge_reports.radar import radar
+from agentgauge_reports.notices import doubts, group_note, mostly_broken
 
 NONE: Mapping[str, Any] = {"value": None, "low": None, "high": None}
 """A figure without a value."""
@@ -57,11 +57,10 @@ def sum_up(
             with computing(name, folder.path):
                 part = summarise(task, cases, outlines, index_of(task), scoring, similarity[name])
             tasks[name] = _without_pictures(task, part, about.get("not_applicable", {}).get(name))
-    combined = _combined(tasks)
     summary: dict[str, Any] = {
         "run": dict(about),
         "tasks": tasks,
-        "capabilities": combined,
+        "capabilities": _combined(tasks),
         "usage": _usage(outlines.values(), folder.outside_usage()),
     }
     if observed := add_observed(outline.observed for outline in outlines.values()):
@@ -76,9 +75,6 @@ def sum_up(
         task = find_task(name)
         part["comparable"] = is_comparable(summary, task)
     folder.write_json("summary.json", summary)
-    for benchmark, name in pictures(combined).items():
-        drawing = radar(combined[benchmark]["capabilities"])
-        (folder.path / name).write_text(drawing, encoding="utf-8", errors="replace")
     (folder.path / "leaderboard.md").write_text(leaderboard(summary), encoding="utf-8", errors="replace")
     return summary
 
@@ -166,8 +162,8 @@ def summarise(
     broken = [case for case, record in found.items() if record.status == "broken"]
     rows = {row.id: row for row in index.rows} if broken else {}
     of_broken = {case: rows[case[1]] for case in broken if case[1] in rows}
-    as_read, uncounted = _read_as_broken(task, index, of_broken, scoring, similarity)
-    counted = scored | as_read
+    from_broken, uncounted = _broken_contributions(task, index, of_broken, scoring, similarity)
+    counted = scored | from_broken
     formula = task.metrics(scoring)
     over_groups = formula.of_groups(_one_per_sample(counted))
     incomplete, without_broken = (
@@ -177,9 +173,9 @@ def summarise(
     metrics = estimate(_one_per_sample(counted), formula, incomplete)
     clean = estimate(_one_per_sample(scored), formula, without_broken) if broken else metrics
     known = {value for score in counted.values() for value in score.values}
-    distinct, which = kinds(score.values for score in as_read.values())
+    distinct, which = kinds(score.values for score in from_broken.values())
     faults = {name: part_in(name, distinct, which, formula, known) for name in metrics}
-    faulty = {name: len(as_read) if count is None else count for name, count in faults.items()}
+    faulty = {name: len(from_broken) if count is None else count for name, count in faults.items()}
     most = max((attempt for _, _, attempt in cases), default=1)
     whole = len({score.group for score in counted.values()} - incomplete)
     groups = _groups_part(task.data.group, over_groups, whole, incomplete)
@@ -206,7 +202,7 @@ def summarise(
     }
 
 
-def _read_as_broken(
+def _broken_contributions(
     task: Task, index: Any, rows: Mapping[CaseId, Any], scoring: Scoring, similarity: str
 ) -> tuple[dict[CaseId, Score], list[str]]:
     """What broken cases contribute as the original counts them, and why some contribute nothing: that failed."""
@@ -295,3 +291,70 @@ def _incomplete_groups(data: DataSource, rows: Iterable[Row], there: Container[s
 def _groups_part(name: str, figures: Sequence[str], whole: int, incomplete: Iterable[str]) -> dict[str, Any]:
     """``groups`` of a task in ``summary.json``. ``name``: what a group is called; ``whole``: their number."""
     return {"name": name, "figures": list(figures), "whole": whole, "incomplete": sorted(incomplete)}
+
+
+# -- pass@k and pass^k of a task that was tried several times
+
+Try = tuple[str, Score]
+"""A sample, and how one attempt at it ended."""
+
+
+def by_name(part: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """``pass@1`` and so on → figure, of a task's part of ``summary.json``; empty for one attempt."""
+    return {f"{kind[:-1]}{k}": one for kind, by_k in part.get("pass", {}).items() for k, one in by_k.items()}
+
+
+def pass_at(k: int, tried: int, right: int) -> float:
+    """pass@k: the chance, 0 to 1, that ``k`` of the attempts, drawn without replacement, include a right one. 1 <= k <=
+    tried.
+
+    The unbiased estimate 1 - C(n-c, k) / C(n, k) of Chen et al. 2021, equation 1. Raises ValueError for another k.
+    """
+    return 1 - pass_all(k, tried, tried - right)
+
+
+def pass_all(k: int, tried: int, right: int) -> float:
+    """pass^k: the chance, 0 to 1, that ``k`` of the attempts, drawn without replacement, are all right. 1 <= k <=
+    tried.
+
+    The unbiased estimate C(c, k) / C(n, k) of Yao et al. 2024. Raises ValueError for another k.
+    """
+    if not 1 <= k <= tried:
+        raise ValueError(f"k must be 1 to the {tried} attempts, not {k}")
+    return math.comb(right, k) / math.comb(tried, k)
+
+
+def pass_at_k(tries: Iterable[Try], most: int) -> dict[str, dict[str, dict[str, Any]]]:
+    """``{"pass@k": {"1": {"value", "low", "high", "n"}, ...}, "pass^k": ...}``, in percent, for every k up to ``most``.
+
+    A sample counts for a k if it was tried at least k times; ``n`` is the number of these samples.
+    """
+    by_sample: dict[str, list[Score]] = {}
+    for sample, score in tries:
+        by_sample.setdefault(sample, []).append(score)
+    scores = [
+        Score(False, _values(len(tried), sum(one.passed for one in tried)), group=tried[0].group)
+        for tried in by_sample.values()
+    ]
+    found = estimate(scores, _formula(most))
+    return {kind: {str(k): ends(found[f"{kind} {k}"]) for k in range(1, most + 1)} for kind in ("pass@k", "pass^k")}
+
+
+def ends(metric: Metric) -> dict[str, Any]:
+    return {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
+
+
+def _values(tried: int, right: int) -> Values:
+    values: dict[str, float] = {}
+    for k in range(1, tried + 1):
+        values |= {f"of {k}": 1.0, f"pass@k {k}": pass_at(k, tried, right), f"pass^k {k}": pass_all(k, tried, right)}
+    return values
+
+
+def _formula(most: int) -> MetricFormula:
+    rests_on = {f"{kind} {k}": (f"of {k}",) for kind in ("pass@k", "pass^k") for k in range(1, most + 1)}
+
+    def rates(sums: Values) -> dict[str, float | None]:
+        return {name: 100 * sums[name] / sums[of] if sums.get(of) else None for name, (of,) in rests_on.items()}
+
+    return MetricFormula(rates, rests_on)

@@ -4,35 +4,105 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.capabilities import Leaderboard, presentation_of
+from agentgauge.core.capabilities import Breakdown, Cell, Leaderboard, presentation_of
+from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable, number
-from agentgauge_reports.leaderboards import leaderboards_of, our_figures, presentable, published_table
-from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.notices import limit_of, model_title, named
-from agentgauge_reports.results.spreadsheet import write_rows
-from agentgauge_reports.safe_text import markdown
-from agentgauge_reports.task_tables import task_tables
-from agentgauge_reports.unshown import Unshown
+from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.figures import leaderboards_of, number, our_figures, published_table
+from agentgauge_reports.grouping import passed_by_keyword
+from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable
+from agentgauge_reports.load import Omitted, Run, load_run
+from agentgauge_reports.notices import limit_of, model_title, named, presentable
+from agentgauge_reports.rows import write_rows
+from agentgauge_reports.text import markdown
 
-Table = Mapping[str, Any]
+
+def task_tables(task: Task, figures: Mapping[str, Any], cases: Iterable[CaseOutline]) -> Iterator[Breakdown]:
+    """``figures``: the task's part of ``summary.json``, as far as it may be shown. A run with several attempts has a
+    table of attempts; a task whose keywords distinguish samples has a table of keywords."""
+    shown = presentation_of(task)
+    part = "" if shown.title == shown.benchmark else f", {shown.title}"
+    metrics = figures["metrics"]
+    if metrics:
+        yield _figures(f"Figures{part}", {name: metrics[name] for name in shown.columns if name in metrics})
+    if attempts := figures.get("pass"):
+        yield _reliability(f"Reliability over attempts{part}", attempts)
+    shares = list(passed_by_keyword(cases))
+    if shares:
+        yield Breakdown(
+            f"Passed by keyword{part}",
+            "keyword",
+            ("samples", "per cent", "low", "high"),
+            {
+                one.keyword: tuple(Cell(value, one.samples) for value in (one.samples, one.value, one.low, one.high))
+                for one in shares
+            },
+            counts=("samples",),
+            note="Finished samples that passed, with the 95 % interval.",
+        )
+
+
+def _reliability(title: str, figures: Mapping[str, Mapping[str, Any]]) -> Breakdown:
+    """A row for each number of attempts."""
+    kinds, keys = tuple(figures), ("value", "low", "high")
+    names = [kind if key == "value" else f"{kind} {key}" for kind in kinds for key in keys]
+    rows = {
+        k: (
+            *(Cell(figures[kind][k][key], figures[kind][k]["n"]) for kind in kinds for key in keys),
+            Cell(figures[kinds[0]][k]["n"], figures[kinds[0]][k]["n"]),
+        )
+        for k in figures[kinds[0]]
+    }
+    return Breakdown(
+        title,
+        "attempts",
+        (*names, "samples"),
+        rows,
+        counts=("samples",),
+        note="pass@k: at least one of k attempts is right; pass^k: all of them are. With the 95 % interval.",
+    )
+
+
+def _figures(title: str, metrics: Mapping[str, Mapping[str, Any]]) -> Breakdown:
+    """A row a metric; with a column ``clean``, the figure without broken cases, where there are any."""
+    clean = any("value_clean" in metric for metric in metrics.values())
+    keys = {
+        "value": "value",
+        "low": "low",
+        "high": "high",
+        **({"clean": "value_clean"} if clean else {}),
+        "samples": "n",
+    }
+    return Breakdown(
+        title,
+        "metric",
+        tuple(keys),
+        {name: tuple(Cell(metric.get(key), metric["n"]) for key in keys.values()) for name, metric in metrics.items()},
+        counts=("samples",),
+        note="With the 95 % interval." + (" clean: without broken cases." if clean else ""),
+    )
+
+
+# -- the tables as Markdown, CSV and JSON
+
+PrintedTable = Mapping[str, Any]
 """A published table with a row of ours, or a breakdown: see ``tables_of`` and ``breakdowns_of``."""
 
 
-def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
+def rows(run: Path, kind: str, *, omitted: Omitted | None = None) -> str:
     """The published tables that the run has a figure of, the tables that every task has, and the breakdowns; as ``md``,
     ``csv`` or ``json``.
 
-    CSV has one block a table, with a line of names each and an empty line between. ``unshown`` collects records that
+    CSV has one block a table, with a line of names each and an empty line between. ``omitted`` collects records that
     cannot be read. Raises UsageProblem for a folder without a finished run.
     """
     loaded = load_run(run, tolerant=True)
-    if unshown:
-        unshown.problems += loaded.problems
+    if omitted:
+        omitted.problems += loaded.problems
     tables, breakdowns = tables_of(loaded.summary), [*tables_of_tasks(loaded), *breakdowns_of(loaded.summary)]
     if kind == "json":
         return json.dumps([*tables, *breakdowns], indent=2, ensure_ascii=False)
@@ -42,7 +112,7 @@ def rows(run: Path, kind: str, *, unshown: Unshown | None = None) -> str:
     return markdown(lines + [line for table in breakdowns for line in _breakdown_markdown(table)]).rstrip("\n")
 
 
-def tables_of(summary: Mapping[str, Any]) -> list[Table]:
+def tables_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
     """Each published table, in the shape of ``published_table``, with ``"benchmark"`` and ``"not_comparable"``; the
     first row is the run's.
 
@@ -59,7 +129,7 @@ def tables_of(summary: Mapping[str, Any]) -> list[Table]:
 
 def _table(
     published: Leaderboard, benchmark: str, summary: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]
-) -> Table:
+) -> PrintedTable:
     printed = published_table(published)
     names = [task.name for task in by_benchmark(summary)[benchmark]]
     our_row = {
@@ -88,7 +158,7 @@ def _reasons(published: Leaderboard, benchmark: str, summary: Mapping[str, Any])
     return list(not_comparable(summary, tasks))
 
 
-def tables_of_tasks(run: Run) -> list[Table]:
+def tables_of_tasks(run: Run) -> list[PrintedTable]:
     """The tables that every task has: its figures, and the share that passed by keyword. In the shape of
     ``breakdowns_of``."""
     return [
@@ -98,7 +168,7 @@ def tables_of_tasks(run: Run) -> list[Table]:
     ]
 
 
-def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
+def breakdowns_of(summary: Mapping[str, Any]) -> list[PrintedTable]:
     """The breakdowns of every task of the run. Summaries of earlier versions have none.
 
     Each has the keys of a published table, with ``source`` and ``date`` empty, since no such rows are published; and
@@ -110,7 +180,7 @@ def breakdowns_of(summary: Mapping[str, Any]) -> list[Table]:
     return [_breakdown(name, one, summary) for name, part in tasks for one in presentable(part).get("breakdowns", ())]
 
 
-def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> Table:
+def _breakdown(name: str, breakdown: Mapping[str, Any], summary: Mapping[str, Any]) -> PrintedTable:
     task, columns = find_task(name), breakdown["columns"]
     return {
         "benchmark": presentation_of(task).benchmark,
@@ -137,7 +207,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _markdown(table: Table) -> list[str]:
+def _markdown(table: PrintedTable) -> list[str]:
     reasons = "; ".join(table["not_comparable"])
     titles = [name + table["marks"].get(name, "") for name in table["columns"]]
     return [
@@ -154,13 +224,13 @@ def _name(row: Mapping[str, Any]) -> str:
     return f"**{name} (this run{limit})**" if row["this_run"] else name + row["marks"].get("model", "")
 
 
-def _cells(table: Table, row: Mapping[str, Any]) -> list[str]:
+def _cells(table: PrintedTable, row: Mapping[str, Any]) -> list[str]:
     """Values with their intervals, or with the signs of footnotes."""
     ends = {name: f" ({low:.1f}–{high:.1f})" for name, (low, high) in row.get("intervals", {}).items()} | row["marks"]
     return [number(row["values"][column]) + ends.get(column, "") for column in table["columns"]]
 
 
-def _breakdown_markdown(table: Table) -> list[str]:
+def _breakdown_markdown(table: PrintedTable) -> list[str]:
     limit = next((row["limit"] for row in table["rows"]), "")
     return [
         named(f"## {table['benchmark']}: {table['table']}", limit),
@@ -177,7 +247,7 @@ def _breakdown_markdown(table: Table) -> list[str]:
     ]
 
 
-def _breakdown_cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+def _breakdown_cell(table: PrintedTable, row: Mapping[str, Any], column: str) -> str:
     """With what it rests on, unless the table has counts, which say it."""
     value = number(row["values"][column], count=column in table["counts"])
     return value if table["counts"] or row["values"][column] is None else f"{value} (n {row['n'][column]})"
@@ -188,7 +258,7 @@ def _grid(first: str, columns: Sequence[str], body: Iterable[Sequence[str]]) -> 
     return [lines[0], "|---" + "|---:" * len(columns) + "|", *lines[1:], ""]
 
 
-def _csv(table: Table) -> str:
+def _csv(table: PrintedTable) -> str:
     """A line of names and one for each row. The last column holds the footnotes, since a figure with a sign would be no
     number in a spreadsheet."""
     same = [table[key] for key in ("benchmark", "table", "source", "date")]
@@ -204,7 +274,7 @@ def _csv(table: Table) -> str:
     )
 
 
-def _csv_footnotes(table: Table, row: Mapping[str, Any]) -> str:
+def _csv_footnotes(table: PrintedTable, row: Mapping[str, Any]) -> str:
     """Those to figures of the row, with their columns, and those to the columns and to the table."""
     if row["this_run"]:
         return ""
@@ -221,7 +291,7 @@ def _csv_footnotes(table: Table, row: Mapping[str, Any]) -> str:
     return " ".join(found)
 
 
-def _breakdown_csv(table: Table) -> str:
+def _breakdown_csv(table: PrintedTable) -> str:
     """A line of names and one for each row: the values of all columns, then what each rests on."""
     same = [table["benchmark"], table["table"]]
     return _csv_block(
@@ -239,7 +309,7 @@ def _breakdown_csv(table: Table) -> str:
     )
 
 
-def _csv_values(table: Table, row: Mapping[str, Any]) -> list[str]:
+def _csv_values(table: PrintedTable, row: Mapping[str, Any]) -> list[str]:
     return ["" if (value := row["values"][name]) is None else f"{value:.2f}" for name in table["columns"]]
 
 

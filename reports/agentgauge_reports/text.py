@@ -1,4 +1,4 @@
-"""Text in lines that fit and in columns, and links to cases."""
+"""Text for people: lines that fit, columns, links to cases; and texts of models and agents made safe to show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.safe_text import clean
 from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80
@@ -81,3 +82,51 @@ def case_time(usage: Mapping[str, Any]) -> str:
 def anchor(case: CaseId) -> str:
     """The fragment of ``report.html`` that opens a case."""
     return "#case=" + "/".join(quote(str(part), safe="", errors="replace") for part in case)
+
+
+# -- texts cut to what a cell of a table shows
+
+WORDS = 160
+"""Characters of a question or a verdict that the list of cases shows."""
+
+
+def one_line(text: str) -> str:
+    """The lines of a text, joined."""
+    return " · ".join(words for line in text.splitlines() if (words := " ".join(line.split())))
+
+
+def clipped(text: str, most: int = WORDS) -> str:
+    """The first line, in ``most`` characters."""
+    line = text[: 4 * most].strip().split("\n", 1)[0]
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+# -- texts of models and agents: no control characters, cut to a length
+
+
+def line(text: str, limit: int) -> str:
+    """One line of at most ``limit`` characters."""
+    flat = " ".join(clean(text[: 4 * limit]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def cut(text: str, limit: int) -> str:
+    """At most about ``limit`` bytes of UTF-8: the beginning and the end, and between them how much is left out."""
+    if len(text) <= limit // 4:
+        return clean(text)
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return clean(text)
+    head, tail = data[: limit * 2 // 3].decode("utf-8", "ignore"), data[-(limit // 3) :].decode("utf-8", "ignore")
+    return clean(f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}")
+
+
+def markdown(lines: Iterable[str]) -> str:
+    """A page of Markdown from its lines, in which names may be a stranger's: they begin no line, and are no HTML, link
+    or picture."""
+    return "\n".join(map(_marked, lines))
+
+
+def _marked(text: str) -> str:
+    one = " ".join(clean(text).splitlines()) if len(text.splitlines()) > 1 else clean(text)
+    return one.replace("<", "&lt;").replace("](", "]\\(")

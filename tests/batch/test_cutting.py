@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.model.batch.formats import BatchFormat, Item, Sought, Status
+from agentgauge.model.batch.formats import BatchFormat, BatchItem, Sought, Status
 from agentgauge.model.batch.journal import Journal
 from agentgauge.model.batch.queue import BatchQueue, PollingTimes
 from agentgauge.model.endpoint import Endpoint
@@ -31,9 +31,9 @@ class Echo(BatchFormat):
     most: int = 8
     largest: int = LARGEST
     takes_files: bool = False
-    batches: list[list[Item]] = field(default_factory=list)
+    batches: list[list[BatchItem]] = field(default_factory=list)
 
-    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str:
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str:
         self.batches.append(list(items))
         return str(len(self.batches) - 1)
 

@@ -61,26 +61,6 @@ def test_it_is_refused_in_one_sentence(which, change, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("which", "change"),
-    [
-        ("requests", lambda line: {**line, "at": float("inf")}),
-        ("requests", lambda line: {**line, "at": "soon"}),
-        ("requests", lambda line: {**line, "requests": {"a": 1}}),
-        ("requests", lambda line: {**line, "batch": None}),
-        ("id", lambda line: {**line, "id": None}),
-        ("id", lambda line: {"batch": line["batch"]}),
-    ],
-)
-def test_so_is_one_of_an_earlier_version_whose_notes_are_none(which, change, tmp_path):
-    with OpenAIStandIn() as server:
-        ask(server, tmp_path, TEXTS)
-        damaged(tmp_path, which, change, keeps_checksum=False)
-        with pytest.raises(UsageProblem, match="is damaged in line"):
-            ask(server, tmp_path, TEXTS)
-        assert len(server.jobs) == 1
-
-
-@pytest.mark.parametrize(
     "change",
     [
         lambda line: "",

@@ -41,11 +41,6 @@ def test_requests_that_wait_together_are_one_batch_at_half_the_price(server, tmp
     assert not any(path.endswith("/chat/completions") for _, path, _ in server.seen)
 
 
-def test_a_batch_that_is_full_is_followed_by_another(server, tmp_path):
-    assert words(ask(server, tmp_path, TEXTS, most=3)) == TEXTS
-    assert sorted(len(job.items) for job in server.jobs.values()) == [1, 3, 3]
-
-
 @pytest.mark.parametrize("fate", ["error", "expired", "lost"])
 def test_requests_that_fail_in_a_batch_go_into_the_next_one(server, tmp_path, fate):
     server.fate = lambda batch, number: fate if batch == 0 and number % 2 else ""
@@ -240,22 +235,6 @@ def test_a_cancelled_batch_breaks_its_requests(tmp_path):
         server.ends = {0: "cancelled"}
         assert words(ask(server, tmp_path, TEXTS[:2])) == ["! batch cancelled"] * 2
         assert len(server.jobs) == 1
-
-
-def test_what_a_deployment_and_a_key_look_like(server, tmp_path):
-    ask(server, tmp_path, TEXTS[:1])
-    body = next(iter(server.jobs.values())).items[0][1]
-    assert body["model"] == ("m-deployed" if server.provider == "azure" else "m-1")
-    keys = {"azure": "api-key", "anthropic": "x-api-key"}
-    for _, path, headers in server.seen:
-        assert headers[keys.get(server.provider, "authorization")].endswith("a-key-of-the-stand-in-4711")
-        assert ("api-version=" in path) == (server.provider == "azure")
-
-
-def test_a_short_time_out_and_rates_of_the_table_do_not_apply(tmp_path):
-    with OpenAIStandIn(polls=6) as server:
-        replies = ask(server, tmp_path, TEXTS, timeout=0.05, requests_per_minute=1)
-    assert words(replies) == TEXTS
 
 
 def test_a_reply_is_what_a_chat_completion_gives(server, tmp_path):

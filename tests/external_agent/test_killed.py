@@ -42,8 +42,7 @@ def killing(argument: str, number: int) -> Model:
     return Model(answers=answer)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize(("number", "confined"), [(signal.SIGKILL, True), (signal.SIGTERM, False)])
 def test_the_program_is_killed_from_outside(number: signal.Signals, confined: bool, tmp_path: Path) -> None:
     with pytest.raises(Fault, match=f"the agent gave no answer: it died of {number.name}") as fault:
         solve(WORK, tmp_path, killing(str(tmp_path / "agent.py"), number), confined=confined)
@@ -59,16 +58,6 @@ def test_the_sandbox_around_it_is_killed(tmp_path: Path) -> None:
 def test_an_answer_that_is_whole_counts(tmp_path: Path) -> None:
     code = "Path('answer.json').write_text('{\"content\": \"42\"}')\nos.kill(os.getpid(), 9)"
     assert solve(code, tmp_path)[0].reply.text == "42"
-
-
-def test_a_text_may_be_cut_off(tmp_path: Path) -> None:
-    with pytest.raises(Fault, match="it died of SIGKILL"):
-        solve("Path('answer.txt').write_text('4')\nos.kill(os.getpid(), 9)", tmp_path)
-
-
-def test_a_shell_around_it_names_the_signal(tmp_path: Path) -> None:
-    with pytest.raises(Fault, match="it ended with exit status 137, as a shell does when its program died of SIGKILL"):
-        solve("sys.exit(128 + 9)", tmp_path)
 
 
 ASKS = """

@@ -1,9 +1,13 @@
-"""Which agent is tested: ``--agent``, the table ``[agent]``, and what both must not show or reach."""
+"""Settings of an agent program, as files and as the page on agents names them."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+import tomllib
 from argparse import Namespace
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,8 +15,9 @@ import pytest
 from agentgauge.core.config import AgentTable, Config, load_config
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.external_agent.settings import AgentFacts, read_agent
+from tests.docs.pages import ROOT, blocks, rows, text
 
-from .agents import solve_with
+from .agents import solve, solve_with
 
 
 def option(text: str | None, *, unsafe: bool = False, rescore: str | None = None) -> Namespace:
@@ -172,3 +177,32 @@ def test_with_the_network_the_endpoint_is_reached_too(tmp_path: Path) -> None:
     code += " headers={'Authorization': 'Bearer ' + os.environ['AGENTGAUGE_MODEL_KEY']})).status)"
     _, program = read_agent(option(command(tmp_path, code)), {}, Config(agent=AgentTable(network=True)), {})
     assert program is not None and solve_with(program, tmp_path)[0].reply.text == "200"
+
+
+# -- the page
+
+PAGE = text("docs/external-agents.md")
+
+
+def test_the_first_agent_is_the_example() -> None:
+    assert (ROOT / "examples" / "agents" / "minimal_agent.py").read_text() in PAGE
+
+
+def test_the_table_has_every_setting_with_its_default() -> None:
+    (found,) = (tomllib.loads(block) for block in blocks(PAGE, "toml") if block.startswith("[agent]"))
+    defaults = {field.name: field.default for field in fields(AgentTable)}
+    assert found["agent"].keys() == defaults.keys()
+    numbers = {name: value for name, value in defaults.items() if isinstance(value, int | float)}
+    assert {name: found["agent"][name] for name in numbers} == numbers
+
+
+def test_the_program_gets_the_variables_and_keys_of_the_page(tmp_path: Path) -> None:
+    variables = " ".join(row[0] for row in rows(PAGE, "environment variable", "what"))
+    keys = " ".join(row[0] for row in rows(PAGE, "key", "what"))
+    code = (
+        "print(json.dumps([[name for name in os.environ if name.startswith(('AGENTGAUGE_', 'OPENAI_'))], list(task)]))"
+    )
+    given, told = json.loads(solve(code, tmp_path)[0].reply.text)
+    optional = {"AGENTGAUGE_MCP_URL", "AGENTGAUGE_MCP_TOKEN"}  # of a task with tools
+    assert {*re.findall("`([A-Z_]+)`", variables)} == {*given} | optional
+    assert {*re.findall("`([a-z_]+)`", keys)} == {*told}

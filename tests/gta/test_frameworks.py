@@ -17,7 +17,7 @@ import pytest
 
 from tests.gta.pack_data import pack, stored
 from tests.plugin.project import records, run_gta
-from tests.reports.page_runs import chunks
+from tests.reports.runs import chunks
 
 pytestmark = pytest.mark.slow
 

@@ -164,9 +164,3 @@ def test_arguments_that_make_no_sense_are_refused(name):
     words, why = REFUSED[name]
     with pytest.raises(UsageProblem, match=why):
         agentgauge.cli.launch.main(words)
-
-
-def test_without_ray_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(agentgauge.cli.launch, "find_spec", lambda name: None)
-    with pytest.raises(UsageProblem, match=r"pip install 'agentgauge\[ray\]'"):
-        agentgauge.cli.launch.main(["--ray", "auto", "--workers", "1"])

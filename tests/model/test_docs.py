@@ -9,16 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-import tomllib
 from dataclasses import fields
 from pathlib import Path
-
-import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.config import ModelTable, QuirkTable, load_config
 from agentgauge.model.client import OpenAIModel
-from agentgauge.model.embedded.scripted import Script
 from agentgauge.model.presets import resolve
 from agentgauge.model.providers import PRESETS
 from agentgauge.model.spec import DEFAULT_TIMEOUT
@@ -46,28 +42,6 @@ def test_the_reference_names_every_setting_and_loads(tmp_path: Path) -> None:
     (tmp_path / "agentgauge.toml").write_text(block, encoding="utf-8")
     assert load_config(root=tmp_path).models["mine"].timeout == DEFAULT_TIMEOUT
     assert all(field.name in block for field in (*fields(ModelTable), *fields(QuirkTable)))
-
-
-@pytest.mark.parametrize("containing", ["[models.o3-at-work]", "[models.qwen-pinned]"])
-def test_the_other_tables_resolve(tmp_path: Path, containing: str) -> None:
-    block = _block("toml", containing)
-    (tmp_path / "agentgauge.toml").write_text(block, encoding="utf-8")
-    (name,) = tomllib.loads(block)["models"]
-    assert resolve(name, config=load_config(root=tmp_path), need_key=False, environ={}).name == name
-
-
-def test_providers_without_seed_are_listed() -> None:
-    listed = re.search(r"are not sent one: ([^.]*)\.", TEXT)
-    assert listed is not None
-    assert set(re.split(r",\s+", listed[1])) == {
-        preset.name for preset in PRESETS.values() if preset.quirks.seed is False
-    }
-
-
-def test_the_script_is_a_script(tmp_path: Path) -> None:
-    file = tmp_path / "script.json"
-    file.write_text(_block("json", "replies"))
-    assert len(Script.load(file).replies) == 3
 
 
 def test_the_custom_agent_runs(tmp_path: Path) -> None:

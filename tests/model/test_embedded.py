@@ -20,8 +20,8 @@ from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.client import CASE_HEADER, OpenAIModel
 from agentgauge.model.embedded.baseline import baseline_reply
-from agentgauge.model.embedded.scripted import Script
-from agentgauge.model.embedded.serve import completion, count_tokens, make_answer, read_case
+from agentgauge.model.embedded.scripted import ReplyScript
+from agentgauge.model.embedded.serve import completion, count_tokens, make_answer
 from agentgauge.model.presets import resolve
 
 SCRIPT = {
@@ -110,13 +110,6 @@ def test_a_scripted_model_answers_through_the_real_client(tmp_path: Path) -> Non
     assert isinstance(missing, str) and missing.startswith("http 400") and "no pattern for other/1" in missing
 
 
-def test_the_latency_is_kept() -> None:
-    with _served("--model", "baseline", "--latency-ms", "300") as url, pytest.raises(TimeoutError):
-        urllib.request.urlopen(
-            f"{url}/v1/chat/completions", b'{"messages": [{"role": "user", "content": "x"}]}', timeout=0.1
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -136,13 +129,6 @@ def test_wrong_arguments_end_with_a_sentence(arguments: list[str], said: str) ->
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr
 
 
-def test_help_has_an_example() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentgauge.model.embedded.serve", "--help"], capture_output=True, text=True, check=True
-    )
-    assert "example: agentgauge serve-model --model baseline" in " ".join(done.stdout.split())
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -152,8 +138,8 @@ def test_help_has_an_example() -> None:
         ({"replies": {"*": ["a"]}, "more": 1}, '{"replies"'),
         ({"replies": {"*": "a"}}, "'*' must have a list"),
         ({"replies": {"*": []}}, "'*' must have a list"),
-        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a text, an object"),
-        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a text, an object"),
+        ({"replies": {"*": ["a", 5]}}, "'*'[1] must be a string, an object"),
+        ({"replies": {"*": [{"txt": "a"}]}}, "'*'[0] must be a string, an object"),
         ({"replies": {"*": [{"text": 5}]}}, "'*'[0] must have a text"),
         ({"replies": {"*": [{"tool_calls": [{"name": "A"}]}]}}, "'*'[0].tool_calls[0] must be"),
     ],
@@ -162,7 +148,7 @@ def test_a_wrong_script_is_refused(tmp_path: Path, data: Any, said: str) -> None
     file = tmp_path / "script.json"
     file.write_text(data if isinstance(data, str) else json.dumps(data))
     with pytest.raises(UsageProblem) as problem:
-        Script.load(file)
+        ReplyScript.load(file)
     assert said in str(problem.value)
 
 
@@ -173,11 +159,6 @@ def test_the_oracle_needs_a_case_and_a_known_task() -> None:
         answer(request, None)
     with pytest.raises(UsageProblem, match="there is no task 'nothing'"):
         answer(request, CaseKey("nothing", "1"))
-
-
-def test_case_headers_round_trip() -> None:
-    assert read_case("a.b/x%2F%C3%A9/2/3") == CaseKey("a.b", "x/é", 2, 3)
-    assert read_case(None) is None
 
 
 @pytest.mark.parametrize(
@@ -278,7 +259,7 @@ def test_a_scripted_message_is_sent_as_it_stands(tmp_path: Path) -> None:
     message = {"content": None, "tool_calls": [{"function": {"name": "OCR"}}]}
     file = tmp_path / "script.json"
     file.write_text(json.dumps({"replies": {"*": [{"message": message}]}}))
-    reply = Script.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
+    reply = ReplyScript.load(file).answer(CaseKey("gta_atomic.e2e", "12"))
     request = ChatRequest(({"role": "user", "content": "Hi"},))
     assert completion("m", request, reply, "i")["choices"][0]["message"] == {"role": "assistant", **message}
 

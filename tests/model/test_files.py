@@ -1,4 +1,4 @@
-"""Files that a model is shown: inside the request, uploaded before it, or replaced by a sentence."""
+"""Files in messages, and whether a model sees pictures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import io
 import json
 import os
 import random
+import socket
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,16 +18,18 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageStat
 
 from agentgauge.core.chat import ChatRequest, LocalFile
-from agentgauge.core.errors import ReplayMiss, UsageProblem
+from agentgauge.core.errors import ModelFault, ReplayMiss, UsageProblem
 from agentgauge.core.pictures import flattened
 from agentgauge.model.cassette import RecordingModel, ReplayModel
 from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.files import rendering
 from agentgauge.model.files.references import LARGEST, read_file
 from agentgauge.model.presets import resolve
+from agentgauge.model.vision_probe import NUMBER, Sight, sees_pictures
 from tests.model import fault_server as serve
-from tests.model.fault_server import FaultServer
+from tests.model.fault_server import FaultServer, Seen, answer, status
 from tests.model.files_server import FilesServer, ask, client, own, part, pdf, png, request, response, said
+from tests.model.talking import spec_at, talk_to
 from tests.packages import absent
 
 pytestmark = pytest.mark.slow
@@ -134,11 +138,6 @@ def test_pages_beyond_the_twentieth_are_left_out_and_counted(tmp_path: Path) -> 
     assert len(pages) == 20
 
 
-def test_a_very_tall_page_is_made_narrower(tmp_path: Path) -> None:
-    _, page = _chat(request(part(tmp_path / "x.pdf", pdf(1, 10, 100))))
-    assert Image.open(io.BytesIO(_inside(page)[1])).size == (300, 3000)
-
-
 def test_a_pdf_goes_whole_to_an_endpoint_that_reads_them(tmp_path: Path) -> None:
     (shown,) = _chat(request(part(tmp_path / "x.pdf", pdf(), name="report.docx")), pdf="file")
     data = "data:application/pdf;base64," + base64.b64encode(pdf()).decode()
@@ -178,34 +177,6 @@ def test_what_cannot_be_read_has_no_content(tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(b"1")
     found = {name: read_file(str(tmp_path / name)) for name in ("pipe", "folder", "large", "missing", "a\0b", "good")}
     assert [name for name, content in found.items() if content is not None] == ["good"]
-
-
-def test_messages_without_files_and_other_parts_stay_as_they_are(tmp_path: Path) -> None:
-    link = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
-    asked = ChatRequest(
-        ({"role": "system", "content": "Be short."}, *request(link, part(tmp_path / "gone.png")).messages)
-    )
-    with FaultServer([serve.answer()]) as server:
-        ask(own(server.url), asked)
-    assert server.requests[0].body["messages"] == [
-        {"role": "system", "content": "Be short."},
-        {"role": "user", "content": [{"type": "text", "text": "Look."}, link]},
-    ]
-
-
-def test_files_for_which_there_is_no_room_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that come first go first; a smaller one behind may still fit."""
-    sizes = {name: _saved(_noise(side), "PNG") for name, side in (("a", 20), ("b", 40), ("c", 20), ("d", 20))}
-    monkeypatch.setattr("agentgauge.model.client.MAX_INLINE", int(1.4 * (len(sizes["a"]) + len(sizes["c"]))) + 100)
-    shown = _chat(
-        request(*(part(tmp_path / f"{name}.png", data, instead=f"no {name}") for name, data in sizes.items()))
-    )
-    assert [one["text"] if one["type"] == "text" else _inside(one)[1] for one in shown] == [
-        sizes["a"],
-        "no b",
-        sizes["c"],
-        "no d",
-    ]
 
 
 def test_models_of_our_own_are_told_the_name(tmp_path: Path) -> None:
@@ -271,3 +242,103 @@ def test_a_replay_knows_files_by_their_content(tmp_path: Path) -> None:
         str(here) not in cassette.read_text()
         and json.loads(cassette.read_text().splitlines()[1])["outcome"]["reply"]["text"] == "ok"
     )
+
+
+# -- the probe
+
+
+def probe(server: FaultServer) -> Sight:
+    found = talk_to(spec_at(server.url), sees_pictures)
+    assert isinstance(found, Sight)
+    return found
+
+
+def refuses_pictures(connection: socket.socket, seen: Seen, stopped: threading.Event) -> bool:
+    shown = "image_url" in json.dumps(seen.body)
+    act = status(400, "this model is not multimodal") if shown else answer("I see no picture.")
+    return act(connection, seen, stopped)
+
+
+@pytest.mark.parametrize("said", ["472", "The number is **472**.", "4 7 2", "4, 7, 2"])
+def test_a_model_that_names_what_the_picture_shows_sees(said: str) -> None:
+    with FaultServer([answer(said)]) as server:
+        assert probe(server).sees is True
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("said", ["123", "14725", "It may be a house."])
+def test_a_model_that_replies_what_is_not_shown_and_understands_the_question_does_not_see(said: str) -> None:
+    with FaultServer([answer(said), answer("The number is 815.")]) as server:
+        found = probe(server)
+        assert found.sees is False
+        assert repr(said) in found.why
+        assert found.usage.requests == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I cannot see pictures.",
+        "I'm sorry, but I can't view images.",
+        "I am unable to directly view the picture.",
+        "There is no image attached.",
+        "You did not attach a picture.",
+        "No image was provided.",
+    ],
+)
+def test_a_model_that_says_so_does_not_see(said: str) -> None:
+    with FaultServer([answer(said)]) as server:
+        assert probe(server).sees is False
+
+
+def test_of_a_model_that_says_the_same_to_everything_nothing_is_known() -> None:
+    with FaultServer([answer("banana")]) as server:
+        assert probe(server).sees is None
+
+
+def test_an_endpoint_that_refuses_pictures_and_nothing_else_does_not_see() -> None:
+    with FaultServer([refuses_pictures]) as server:
+        found = probe(server)
+        assert found.sees is False
+        assert "takes no pictures" in found.why
+        assert "this model is not multimodal" in found.why
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("code", [401, 404, 500])
+def test_an_endpoint_that_answers_nothing_is_not_called_blind(code: int) -> None:
+    with FaultServer([status(code)]) as server, pytest.raises(ModelFault, match=f"HTTP {code}"):
+        probe(server)
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_an_endpoint_that_is_busy_for_a_while_is_not_called_blind(code: int) -> None:
+    with FaultServer([status(code), answer("I see no picture.")]) as server, pytest.raises(ModelFault):
+        probe(server)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"text": ""},
+        {"text": None, "refusal": "I must not."},
+        {"text": '{"score": 9, "reason": "x"}'},
+        {"text": '```json\n{"score": 9}\n```'},
+    ],
+)
+def test_an_empty_refused_or_bound_reply_tells_nothing(message: dict[str, Any]) -> None:
+    with FaultServer([answer(**message)]) as server:
+        found = probe(server)
+        assert found.sees is None
+        assert found.why
+
+
+def test_the_picture_is_a_picture() -> None:
+    image = pytest.importorskip("PIL.Image")
+    with FaultServer([answer(NUMBER)]) as server:
+        probe(server)
+        part = server.requests[0].body["messages"][0]["content"][1]
+    shown = image.open(io.BytesIO(base64.b64decode(part["image_url"]["url"].partition(",")[2])))
+    shown.load()
+    assert shown.size == (460, 180)
+    assert set(shown.tobytes()) == {0, 255}

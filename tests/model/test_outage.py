@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault
-from agentgauge.model import outage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
-from agentgauge.model.outage import Away, Outage, outage_notes, outage_words, outages, shows_outage
+from agentgauge.model.outage import Outage, outage_notes, outages, shows_outage
 from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer, Seen
@@ -80,19 +78,6 @@ def test_an_endpoint_that_has_never_answered_is_not_waited_for(act: Act) -> None
     with FaultServer([act]) as server:
         results = asyncio.run(_all(_worker(server), count=1))
     assert len(server.requests) == 3 and "no answer for" not in _texts(results)[0]
-
-
-@pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"retry-after-ms": "0"}, {"Retry-After": "-1"}])
-def test_an_endpoint_that_says_that_it_will_be_back_is_there(headers: dict[str, str]) -> None:
-    with FaultServer([*[serve.status(503, headers=headers)] * 9, serve.answer("back")]) as server:
-        assert _texts(asyncio.run(_all(_worker(server), count=3))) == ["back"] * 3
-
-
-def test_an_endpoint_that_broke_off_while_it_worked_on_its_first_request_is_there(monkeypatch) -> None:
-    """Small machines work on the first prompt for minutes."""
-    monkeypatch.setattr(outage, "WORKED_SECONDS", 0.1)
-    with FaultServer([serve.silence(0.2), *[serve.reset()] * 9, serve.answer("back")]) as server:
-        assert _texts(asyncio.run(_all(_worker(server), count=1))) == ["back"]
 
 
 def test_a_refused_connection_is_waited_for() -> None:
@@ -183,28 +168,6 @@ def test_the_end_of_the_run_ends_the_wait() -> None:
     assert all("when the run was stopped" in text for text in _texts(results)), _texts(results)
 
 
-def test_a_server_that_works_on_a_probe_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others need not wait for its answer, which may take minutes."""
-    monkeypatch.setattr(outage, "PROBE_SECONDS", 0.1)
-    working = 0
-
-    def slow(connection: Any, seen: Seen, stopped: Any) -> bool:
-        nonlocal working
-        working += 1
-        while working < 4:
-            assert not stopped.wait(0.01)
-        return serve.answer("back")(connection, seen, stopped)
-
-    with FaultServer([serve.answer(), *[serve.status(503)] * 6, slow]) as server:
-
-        async def main() -> list[ChatReply | ModelFault]:
-            model = _worker(server)
-            await model.complete(HELLO)
-            return await asyncio.wait_for(_all(model, count=4), 30)
-
-        assert _texts(asyncio.run(main())) == ["back"] * 4
-
-
 def test_a_request_that_always_fails_is_broken_while_others_are_answered() -> None:
     """It may end its server each time: the others must not wait for it."""
 
@@ -229,20 +192,6 @@ def test_a_request_that_always_fails_is_broken_while_others_are_answered() -> No
         result, texts = asyncio.run(asyncio.wait_for(main(), 60))
     assert isinstance(result, ModelFault) and result.cause == "disconnected"
     assert set(texts) == {"here"}
-
-
-def test_an_endpoint_that_is_busy_is_not_away() -> None:
-    """Time-outs stay what they are."""
-    with FaultServer([serve.answer("here"), serve.silence()]) as server:
-
-        async def main() -> list[ChatReply | ModelFault]:
-            model = _worker(server, timeout=0.2)
-            await model.complete(HELLO)
-            return await _all(model, count=1)
-
-        (result,) = asyncio.run(main())
-    assert isinstance(result, ModelFault) and result.cause == "timeout"
-    assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize(
@@ -273,22 +222,3 @@ def test_an_endpoint_that_is_busy_is_not_away() -> None:
 )
 def test_what_shows_an_outage(cause: str, message: str, kind: FailureKind, away: bool) -> None:
     assert shows_outage(Failure(cause, message, kind)) is away
-
-
-def test_words() -> None:
-    away = Away("127.0.0.1:8000", 42.3, 300.0, 42.3)
-    assert outage_words([away]) == " · no answer from 127.0.0.1:8000 for 42 s; waiting up to 5 min"
-    assert outage_words([away, away._replace(place="judge:443")]).count(" · ") == 2
-    assert outage_words([away, away]) == outage_words([away])  # of two models
-    assert outage_words([away._replace(seconds=0.0)]) == ""
-    assert outage_notes([away._replace(waited=0.2)]) == []
-
-
-def test_a_file_that_cannot_be_written_or_read_harms_nothing(tmp_path: Path) -> None:
-    spec = spec_at("http://127.0.0.1:9/v1", outage_patience=300.0)
-    alone = Outage(spec, scale=1.0, file=tmp_path / "missing" / "outages")
-    alone.answered()
-    lost = Failure("connection", "lost", "unreachable")
-    assert alone.noticed(lost, probes=False, seconds=0.0) == replace(lost, kind="away")
-    (tmp_path / "outages").write_text('{"torn')
-    assert outages(tmp_path, 0.0) == []

@@ -31,13 +31,12 @@ from agentgauge.core.redaction import (
     without_logins,
 )
 from agentgauge.core.tools import ToolOutput
-from agentgauge.core.types import Record, Sample, Transcript, Usage
+from agentgauge.core.types import Sample
 from agentgauge.model.cassette import RecordingModel, ReplayModel
-from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette, recorded_settings
+from agentgauge.model.cassette_file import CassetteReader, CassetteWriter, create_cassette
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.wire import clean, excerpt
-from agentgauge.store.jsonl import decoded, encoded_line
+from agentgauge.model.wire import excerpt
 from tests.model import fault_server as serve
 from tests.model.fault_server import FaultServer
 from tests.model.talking import talk_to
@@ -98,24 +97,6 @@ def test_values_of_json_are_redacted_and_names_too() -> None:
     assert json.loads(dumps(value, json.JSONEncoder())) == json.loads(encoded(value)) == wanted
 
 
-@pytest.mark.parametrize("words", [1, 4000], ids=["short", "compressed"])
-def test_what_is_written_holds_no_secret(words: int, tmp_path: Path) -> None:
-    """Also where it came from elsewhere than an endpoint."""
-    said = "word " * words + ODD
-    record = Record(
-        "t", "s", 1, "c", "wrong", error=PLAIN, transcript=Transcript({"answer": said}, (), Usage(), 0.0, 1)
-    )
-    line = encoded_line(record)
-    assert decoded(line).error == MARK
-    assert decoded(line).transcript.output == {"answer": said.replace(ODD, MARK)}  # type: ignore[union-attr]
-    create_cassette(tmp_path / "cassette.jsonl", {"note": PLAIN})
-    writer = CassetteWriter(tmp_path / "cassette.jsonl", {})
-    writer.append(("model", "k"), {}, {"reply": said})
-    reader = CassetteReader(tmp_path / "cassette.jsonl", {})
-    assert recorded_settings(tmp_path / "cassette.jsonl") == {"note": MARK}
-    assert reader.find(("model", "k"), {}) == {"reply": said.replace(ODD, MARK)}
-
-
 def test_what_a_tool_returns_holds_no_secret(tmp_path: Path) -> None:
     class Box:
         async def call(self, *_: object, **__: object) -> tuple[ToolOutput, ...]:
@@ -130,30 +111,10 @@ def test_what_a_tool_returns_holds_no_secret(tmp_path: Path) -> None:
     assert case.events[0].detail["result"][0]["content"] == f"the token is {MARK}"
 
 
-def test_json_stays_json_wherever_the_secret_begins_and_ends() -> None:
-    register("nvapi-1234567", '"quoted-key"', "ends-with-\\")
-    for text in ("\nvapi-1234567", "quoted-key", "ends-with-", 'a "quoted-key"', "ends-with-\\", "ends-with-\\\\"):
-        value = json.loads(dumps({"text": text, "more": [text]}, json.JSONEncoder()))
-        assert value.keys() == {"text", "more"} and value["more"] == [value["text"]]
-    assert redact("\nvapi-1234567") == "\nvapi-1234567"
-
-
-@pytest.mark.parametrize(
-    "text", ["sk-test", PLAIN[:-1], "", "nothing", "100 % \\u0041 &amp; \\n", PLAIN.upper(), "sk-test-%61"]
-)
-def test_other_text_stays(text: str) -> None:
-    assert redact(text) == text
-
-
 @pytest.mark.parametrize("value", [None, "", "EMPTY", "ollama", "1234567"])
 def test_short_values_are_no_secrets(value: str | None) -> None:
     register(value)
     assert redact(f"it says {value}") == f"it says {value}"
-
-
-def test_of_two_secrets_the_longer_one_is_replaced_first() -> None:
-    register("pass-word", "me:pass-word")
-    assert redact("me:pass-word, pass-word") == f"{MARK}, {MARK}"
 
 
 @pytest.mark.parametrize(
@@ -232,10 +193,6 @@ def test_no_text_takes_long(text: str) -> None:
     start = time.monotonic()
     redact(text)
     assert time.monotonic() - start < 5
-
-
-def test_half_a_character_in_a_reply_becomes_a_question_mark_and_a_secret_beside_it_is_replaced() -> None:
-    assert clean(f"\ud800{PLAIN}") == f"?{MARK}"
 
 
 def test_a_spec_shows_no_headers() -> None:

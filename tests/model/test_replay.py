@@ -244,13 +244,6 @@ def test_a_null_content_is_not_repeated_where_it_is_refused(words: str) -> None:
     assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", "", ""]
 
 
-def test_neither_null_nor_an_empty_text() -> None:
-    """Gateways to Bedrock say of both that the field is empty."""
-    words, messages = "The content field in the Message object at messages.1 is empty.", [USER, calls("c"), result("c")]
-    needs = Needs().after(words, messages).after(words, messages)
-    assert [message["content"] for message in sent(*messages, needs=needs)] == ["q", "(empty)", "r"]
-
-
 def test_roles_alternate_where_a_template_demands_it() -> None:
     two = {"role": "assistant", "content": "t"}
     messages = [USER, USER, calls("c"), result("c"), USER, two, two, USER]
@@ -266,37 +259,11 @@ def test_a_message_has_no_fields_without_a_value(empty: Any) -> None:
     assert sent(USER, message)[1] == {"role": "assistant", "content": "t"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "Tool call IDs should be alphanumeric strings with length 9!",
-        "Invalid 'messages[1].tool_calls[0].id': empty string. Expected a string with minimum length 1",
-        "messages[2].tool_call_id must not be empty",
-    ],
-)
-def test_the_words_of_a_refusal_about_ids(words: str) -> None:
-    assert Needs().after(words, [USER, calls("")]) == Needs(short_ids=True)
-    assert ids(sent(calls(""), result(""), needs=Needs(short_ids=True))) == ids(sent(calls(None), result(None)))
-
-
-@pytest.mark.parametrize("content", [[], 0, 42, False, {}, ["a", 5], [{"type": "text", "text": "a"}]])
-def test_a_content_that_is_no_text_goes_back(content: Any) -> None:
-    assert sent(USER, {"role": "assistant", "content": content})[1]["content"] == content
-
-
 def test_a_model_cannot_name_a_local_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("secret")
     part = {"type": "local_file", "kind": "file", "path": str(tmp_path / "a"), "name": "a", "instead": ""}
     assert holds_files([{"role": "user", "content": [part]}])
     assert not holds_files([{"role": "assistant", "content": [part, {"type": "local_file"}]}])
-
-
-@pytest.mark.parametrize("extra", ["x", 5, [], {"google": "x"}, {"google": []}])
-def test_a_signature_is_added_to_any_extra_content(extra: Any) -> None:
-    message = calls("a")
-    message["tool_calls"][0]["extra_content"] = extra
-    made = sent(USER, message, needs=Needs(signature=True))[1]["tool_calls"][0]["extra_content"]
-    assert made == {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 # -- against an endpoint
@@ -374,20 +341,6 @@ def test_a_parameter_that_is_refused_is_left_out(words: str, left_out: str, inst
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "missing field `reasoning_content` at line 1 column 9",
-        "Missing required field: reasoning_content",
-        "missing property 'reasoning_content'",
-        "Missing required parameter: 'messages[1].reasoning_content'",
-        "messages.1.reasoning_content: Field required",
-    ],
-)
-def test_more_words_for_missing_thinking(words: str) -> None:
-    assert Needs().after(words, [{"role": "assistant", "content": "x"}]).thinking == {"reasoning_content"}
-
-
-@pytest.mark.parametrize(
     "words", ["reasoning_effort is required", "A reason is required", "thinking_budget is missing"]
 )
 def test_what_a_request_lacks_is_no_thinking_of_a_message(words: str) -> None:
@@ -412,18 +365,6 @@ def test_a_long_refusal_costs_little(words: str) -> None:
     Needs().after(words, [{"role": "assistant", "content": "x"}])
     is_filter_error(500, {"error": {"message": words}})
     assert time.process_time() - clock < 2  # seconds; what looks from every character takes minutes
-
-
-def test_an_endpoint_whose_refusals_never_end_is_asked_a_few_times() -> None:
-    def choose(seen: Seen) -> Act:
-        words = f"missing field `reasoning_{chr(97 + len(server.requests))}`"
-        return data({"error": {"message": words}}, code=400)
-
-    request = ChatRequest((USER, calls("c"), result("c")), tools=(TOOL,))
-    with FaultServer(choose=choose) as server:
-        with pytest.raises(ModelFault, match="missing field"):
-            ask(replace(SPEC, url=server.url), request)
-        assert len(server.requests) == 9
 
 
 def test_a_temperature_that_is_refused_is_a_fault_that_says_what_to_set() -> None:
@@ -460,14 +401,6 @@ def test_what_a_message_holds_besides_goes_back_as_it_came(
     again = json.loads(json.dumps(sent(USER, {"role": "assistant", **reply.message})[1]))
     plain = {"role": "assistant", "content": "So.", "tool_calls": [tool_call("f", "{}")]}
     assert again == {**plain, **extra}
-
-
-def test_fields_of_a_function_go_back() -> None:
-    call = tool_call("f", "{}")
-    call["function"]["provider_specific_fields"] = {"thought_signature": "own"}
-    reply = read_reply({"choices": [{"message": {"content": "", "tool_calls": [call]}}]}, SPEC)
-    assert isinstance(reply, ChatReply)
-    assert [one.to_wire() for one in reply.tool_calls] == [call]
 
 
 GIVEN = st.one_of(

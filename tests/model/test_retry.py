@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -88,12 +87,6 @@ def test_waits_double_up_to_a_cap() -> None:
     assert clock.slept == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_jitter_halves_at_most() -> None:
-    policy = RetryPolicy(chance=lambda: 0.0, scale=0.01)
-    assert policy.wait(_fail("x"), 1) == pytest.approx(0.005)
-    assert policy.wait(_fail("x", "limit", 7.0), 1) == 7.0  # as asked for, not scaled
-
-
 @pytest.mark.parametrize(
     ("asked", "slept"),
     [(None, [1, 2, 4, 8]), (0.0, [1, 2, 4, 8]), (0.001, [1, 2, 4, 8]), (3.0, [3.3, 3.3, 4, 8]), (60.0, [66.0] * 4)],
@@ -110,36 +103,8 @@ def test_the_total_wait_is_bounded() -> None:
     assert isinstance(outcome, Failure) and sum(clock.slept) <= 600
 
 
-def test_slow_tries_do_not_use_up_the_patience() -> None:
-    """A try may take minutes, or wait for its turn that long; only the waits between tries are counted."""
-    clock, rests = Clock(), []
-
-    async def attempt() -> str | Failure:
-        clock.now += 500
-        return "ok" if len(clock.slept) == 2 else _fail("http 503", wait=60.0)
-
-    @contextmanager
-    def resting() -> Iterator[None]:
-        yield
-        rests.append(clock.slept[-1])
-
-    outcome = asyncio.run(persist(attempt, clock.policy(), EndpointHealth(), resting))
-    assert outcome == "ok" and rests == clock.slept == [66.0, 66.0]
-
-
 def test_no_retries_means_one_try() -> None:
     assert _run([_fail("http 500")], Clock().policy(max_retries=0))[1] == 1
-
-
-def test_a_dead_endpoint_is_tried_once_until_it_answers() -> None:
-    lost = _fail("connection", "unreachable")
-    health, clock = EndpointHealth(), Clock()
-    assert _run([lost], clock.policy(), health)[1] == 3
-    assert health.dead
-    assert _run([lost], clock.policy(), health)[1] == 1
-    assert _run([_fail("http 500"), "ok"], clock.policy(), health) == ("ok", 2)  # an error is a sign of life
-    assert not health.dead
-    assert _run([lost], clock.policy(), health)[1] == 3
 
 
 def test_a_time_out_while_others_are_answered_is_tried_again_more_often() -> None:
@@ -173,17 +138,6 @@ def test_an_endpoint_that_is_silent_for_long_counts_as_dead(timeout: float, ends
     health.answered()
     health.unanswered(1000.0, 1000.0 + timeout, timeout)
     assert not health.dead and health.patience(timeout) == timeout
-
-
-def test_one_lost_request_among_answered_ones_is_no_death() -> None:
-    health = EndpointHealth()
-
-    async def attempt() -> Failure:
-        health.answered()  # another request got its answer meanwhile
-        return _fail("timeout", "unreachable")
-
-    asyncio.run(persist(attempt, Clock().policy(), health))
-    assert not health.dead
 
 
 @pytest.mark.parametrize(

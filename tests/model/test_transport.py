@@ -1,4 +1,4 @@
-"""What both transports do alike, over the wire: redirects, connections, bodies. Retries are in test_client."""
+"""The transport: what becomes of a request, also where it ends early."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgauge.core.chat import ChatRequest
-from agentgauge.core.config import Config, ModelTable, load_config
+from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.client import OpenAIModel
-from agentgauge.model.limits import AdaptiveLimiter
+from agentgauge.model.open_requests import UNSENT, OpenRequests
 from agentgauge.model.presets import resolve
+from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
 from agentgauge.model.spec import TransportName
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
@@ -71,21 +72,6 @@ def test_a_redirect_in_a_circle_ends_at_once() -> None:
 
 
 @both
-def test_a_redirect_to_no_web_address_ends_at_once() -> None:
-    with FaultServer([_redirect(307, "ftp://elsewhere/x")]) as server, pytest.raises(ModelFault) as fault:
-        talk_to(spec_at(server.url, max_retries=6))
-    assert fault.value.cause == "redirects" and "cannot be followed: " in str(fault.value)
-    assert len(server.requests) == 1
-
-
-@both
-def test_a_redirect_without_a_place_is_an_error_status() -> None:
-    with FaultServer([serve.body(b"", code=302)]) as server, pytest.raises(ModelFault) as fault:
-        talk_to(spec_at(server.url))
-    assert fault.value.cause == "http 302"
-
-
-@both
 def test_requests_share_a_kept_connection() -> None:
     ports: list[int] = []
 
@@ -113,17 +99,6 @@ def test_a_connection_that_the_server_closed_meanwhile_costs_no_try() -> None:
         for _ in range(3):
             await model.complete(HELLO)
             await asyncio.sleep(0.05)
-
-    with FaultServer([_answer_and_hang_up]) as server:
-        talk_to(spec_at(server.url), talk)
-    assert len(server.requests) == 3
-
-
-def test_the_aiohttp_client_checks_a_kept_connection_even_where_the_loop_had_no_time_to() -> None:
-    async def talk(model: OpenAIModel) -> None:
-        for _ in range(3):
-            await model.complete(HELLO)
-            time.sleep(0.05)  # noqa: ASYNC251 - the loop is busy while the server closes
 
     with FaultServer([_answer_and_hang_up]) as server:
         talk_to(spec_at(server.url), talk)
@@ -176,34 +151,6 @@ def test_closing_ends_every_connection_and_can_be_repeated() -> None:
 
 
 @both
-def test_as_many_connections_as_concurrent_requests() -> None:
-    """150 requests that are answered only when all of them have come."""
-    together = threading.Barrier(150, timeout=10)
-
-    def act(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
-        together.wait()
-        return serve.answer()(connection, seen, stopped)
-
-    async def main(url: str) -> int:
-        model = OpenAIModel(replace(spec_at(url), timeout=20.0), AdaptiveLimiter(150, start=150), environ=ENVIRON)
-        replies = await asyncio.gather(*(model.complete(HELLO) for _ in range(150)))
-        await model.close()
-        return len(replies)
-
-    with FaultServer([act]) as server:
-        assert asyncio.run(main(server.url)) == 150
-
-
-@both
-def test_loopback_over_ipv6() -> None:
-    try:
-        with FaultServer([serve.answer("six")], host="::1") as server:
-            assert talk_to(spec_at(server.url)).text == "six"
-    except OSError as error:
-        pytest.skip(f"no IPv6 here: {error}")
-
-
-@both
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # the package's own way
 def test_a_request_of_20_mb_arrives_whole_at_every_try() -> None:
     text = "é" * 10_000_000
@@ -242,12 +189,6 @@ def test_an_answer_without_end_is_cut_off(transport: TransportName) -> None:
         talk_to(spec_at(server.url))
     assert fault.value.cause == "answer too long" and "longer than 32 MB" in str(fault.value)
     assert sent < 100_000_000
-
-
-@both
-def test_a_long_answer_within_the_bound_is_read_whole() -> None:
-    with FaultServer([serve.answer("x" * 6_000_000)]) as server:
-        assert len(talk_to(spec_at(server.url)).text) == 6_000_000
 
 
 def test_the_aiohttp_client_counts_a_packed_answer_unpacked() -> None:
@@ -291,20 +232,6 @@ def test_an_answer_in_pieces_is_put_together() -> None:
         assert talk_to(spec_at(server.url)).text == "in pieces"
 
 
-def test_a_table_chooses_and_the_fingerprint_does_not_care(tmp_path: Path) -> None:
-    specs = {}
-    for line in ("", 'transport = "lean"', 'transport = "openai"'):
-        (tmp_path / "agentgauge.toml").write_text(f'[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\n{line}\n')
-        specs[line] = resolve("mine", config=load_config(root=tmp_path), environ={})
-    assert [spec.transport for spec in specs.values()] == ["lean", "lean", "openai"]
-    assert len({spec.fingerprint for spec in specs.values()}) == 1
-    (tmp_path / "agentgauge.toml").write_text(
-        '[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\ntransport = "http2"\n'
-    )
-    with pytest.raises(UsageProblem, match="transport is 'http2'; accepted are lean, openai"):
-        load_config(root=tmp_path)
-
-
 PROBE = """
 import asyncio, json, sys
 from dataclasses import replace
@@ -338,3 +265,94 @@ def test_nothing_of_the_package_is_imported_by_the_aiohttp_client(name: str, exp
     text, modules = json.loads(done.stdout)
     assert text == "fine" and "aiohttp" in modules
     assert {*PACKAGE, "httpx", "requests", "numpy"} & set(modules) == expected
+
+
+# -- requests that are open when the run stops
+
+LONG = 60.0
+
+
+def run(*sends: Any) -> tuple[list[Any], OpenRequests]:
+    """The outcomes of requests; the run stops when all of them have begun. Fails if that takes long."""
+    requests = OpenRequests()
+
+    async def main() -> list[Any]:
+        running = [asyncio.ensure_future(requests.run(send)) for send in sends]
+        await asyncio.sleep(0.05)
+        requests.stop()
+        async with asyncio.timeout(5):
+            return await asyncio.gather(*running, requests.run(at_once), return_exceptions=True)
+
+    return asyncio.run(main()), requests
+
+
+async def at_once(sending: AbstractContextManager[None]) -> str:
+    with sending:
+        return "answer"
+
+
+async def on_its_way(sending: AbstractContextManager[None]) -> str:
+    with sending:
+        await asyncio.sleep(0.2)
+    return "answer"
+
+
+async def waiting_for_a_slot(sending: AbstractContextManager[None]) -> str:
+    await asyncio.sleep(LONG)
+    return "never"
+
+
+async def between_two_attempts(sending: AbstractContextManager[None]) -> str | Failure:
+    async def attempt() -> str | Failure:
+        with sending:
+            return Failure("http 500", "")
+
+    return await persist(attempt, RetryPolicy(base=LONG, cap=LONG), EndpointHealth())
+
+
+async def failing_when_the_run_stops(sending: AbstractContextManager[None]) -> str | Failure:
+    async def attempt() -> str | Failure:
+        with sending:
+            await asyncio.sleep(0.2)
+            return Failure("http 500", "")
+
+    return await persist(attempt, RetryPolicy(base=LONG, cap=LONG), EndpointHealth())
+
+
+async def failing_without_a_wait(sending: AbstractContextManager[None]) -> str | Failure:
+    async def attempt() -> str | Failure:
+        with sending:
+            await asyncio.sleep(0.2)
+            return Failure("http 429", "", "limit")
+
+    return await persist(attempt, RetryPolicy(scale=0.0), EndpointHealth())
+
+
+async def with_a_timeout_of_its_own(sending: AbstractContextManager[None]) -> str:
+    with sending:
+        async with asyncio.timeout(0.1):
+            await asyncio.sleep(LONG)
+    return "never"
+
+
+@pytest.mark.parametrize(
+    ("send", "outcome"),
+    [
+        (on_its_way, "answer"),
+        (at_once, "answer"),
+        (waiting_for_a_slot, UNSENT),
+        (between_two_attempts, UNSENT),
+        (failing_when_the_run_stops, UNSENT),
+        (failing_without_a_wait, UNSENT),
+    ],
+)
+def test_what_becomes_of_a_request(send: Any, outcome: Any) -> None:
+    (found, later), requests = run(send)
+    assert found == outcome
+    assert later is UNSENT  # begun after the stop
+    assert requests.sent == 0
+
+
+def test_a_timeout_of_the_request_itself_is_no_stop() -> None:
+    (found, _), _ = run(with_a_timeout_of_its_own)
+    assert isinstance(found, TimeoutError)

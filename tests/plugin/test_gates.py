@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agentgauge_reports.comparison.regression import check_gate
+from agentgauge_reports.comparison import check_gate
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.run.gates import Regression, Threshold, parse_gate

@@ -9,11 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.comparison.compare import comparison
-from agentgauge_reports.formats import latex
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.comparison import comparison
+from agentgauge_reports.results import read_run
 from agentgauge_reports.tables import rows
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.store import RunFolder
 from tests.plugin.project import Result, records, run_wild, summary
@@ -124,8 +122,6 @@ def test_every_row_of_a_limited_run_says_so(folder: Path) -> None:
     page = (run / "report.html").read_text()
     assert '"limit":"--limit=16"' in page.replace('": "', '":"')
     assert {one.limit for one in read_run(run).metrics} == {"--limit=16"}
-    exported = latex.latex(run, Unshown())
-    assert "oracle (--limit=16)" in exported and "wild (--limit=16)" in exported
 
 
 def test_a_comparison_names_the_limit(tmp_path: Path, folder: Path) -> None:

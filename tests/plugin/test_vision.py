@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from agentgauge_reports.comparison.compare import compare
+from agentgauge_reports.comparison import compare
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.model.vision_probe import NUMBER

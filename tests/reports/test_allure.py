@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 from agentgauge_reports.allure import write_run
-from agentgauge_reports.allure.attach import limits, mime_type
-from agentgauge_reports.allure.dashboard import make_dashboard
-from agentgauge_reports.allure.run_files import configuration, environment
-from agentgauge_reports.allure.steps import steps, transcript
+from agentgauge_reports.allure.content import limits, mime_type, steps, transcript
+from agentgauge_reports.allure.dashboard import configuration, environment, make_dashboard
 from agentgauge_reports.load import load_run
-from agentgauge_reports.safe_text import clean, cut, line
-from agentgauge_reports.text import anchor
+from agentgauge_reports.text import cut
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.safe_text import clean
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"
@@ -145,18 +143,6 @@ def test_a_result_has_its_places_steps_times_and_a_link_to_the_transcript(told):
     assert result["descriptionHtml"] == "<p>2 requests, 30 + 4 tokens, 3.0 s, 0.5000 US dollars</p>"
 
 
-def test_ids_follow_from_the_case_and_the_model_alone(tmp_path):
-    one = make_run(tmp_path / "one", [case("a"), case("b", "wrong")])
-    again = make_run(tmp_path / "again", [case("b"), case("a", "wrong")])
-    other = make_run(tmp_path / "other", [case("a"), case("b")], model="n")
-    ids = []
-    for run in (one, again, other):
-        write_run(run, run / "allure")
-        ids.append({name: (result["uuid"], result["historyId"]) for name, result in results(run / "allure").items()})
-    assert ids[0] == ids[1]
-    assert not set(ids[0].values()) & set(ids[2].values())
-
-
 def test_written_again_results_replace_themselves(tmp_path):
     run = make_run(tmp_path / "run", [case("a", events=[call()]), case("b", "wrong")])
     write_run(run, tmp_path / "out")
@@ -236,14 +222,6 @@ def test_long_texts_are_cut_in_the_middle_and_say_so():
     assert cut("ä" * 100, 300) == "ä" * 100
 
 
-def test_one_megabyte_is_cut_to_the_limits_of_a_case():
-    huge = "x" * 1_000_000
-    events = [call("search", huge, huge), tool(result=huge)] * 30
-    assert len(transcript(events, 2_000).encode()) < 3_000
-    assert len(json.dumps(steps(events, 1_500))) < 2_200
-    assert steps(events, 1_500)[-1]["name"].endswith("more: see the transcript")
-
-
 def test_steps_shorten_their_texts_before_any_is_left_out():
     events = [call("", reply="word " * 100, at=float(number)) for number in range(5)]
     assert {len(step["parameters"][0]["value"]) for step in steps(events, 50_000)} == {200}
@@ -276,14 +254,6 @@ def test_environment_is_one_line_a_fact_and_backslashes_survive(tmp_path):
         *("model=m", "dialect=native", "scoring=parity", "attempts=1", "agentgauge=0.1.0"),
         *("data.wild=bundled f", "tool.OCR=basic", "option.wild=a\\\\b"),
     ]
-
-
-@pytest.mark.parametrize(("folder", "name"), [("run", "m · run"), ("20260410-m", "20260410-m"), ("m", "m")])
-def test_a_model_that_the_runs_name_ends_with_is_named_once(tmp_path, folder, name):
-    run = load_run(make_run(tmp_path / folder, [case("a")]))
-    plugins = configuration(run, tmp_path)["plugins"].values()
-    names = [plugin["options"]["reportName"] for plugin in plugins if "reportName" in plugin["options"]]
-    assert names == [f"{tree} · {name} · 0 wrong answers, 0 faults" for tree in ("By benchmark", "By capability")]
 
 
 def test_gates_and_figures_are_metrics_that_the_quality_gate_reads(tmp_path):
@@ -364,8 +334,3 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
 )
 def test_clean_texts_steer_nothing_and_keep_every_script(text, shown):
     assert clean(text) == shown
-
-
-def test_a_line_is_one_line_and_an_anchor_survives_any_id():
-    assert line("a\n b" + "c" * 50, 10) == "a bcccccc…"
-    assert anchor(("wild", "a/b c#", 2)) == "#case=wild/a%2Fb%20c%23/2"

@@ -1,13 +1,15 @@
-"""Runs side by side: what is common, what differs, and how it is shown."""
+"""``agentgauge compare`` in all its forms, its conclusion, and the options of the commands that report."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agentgauge_reports.comparison.shown import conclusion, forest
 
 from agentgauge.cli.main import main
 from tests.reports.runs import OCR, PLANS, written
@@ -86,15 +88,6 @@ def test_the_note_has_the_number_of_tests(tmp_path, capsys, a, b, words):
     written(tmp_path / "b", {PLANS: b}, ("run/model", "m2"))
     out = " ".join(compared(tmp_path, capsys).split())
     assert out.endswith(words) and "all 0" not in out
-
-
-def test_the_order_in_which_cases_ended_changes_nothing(tmp_path, capsys):
-    written(tmp_path / "a", {PLANS: EIGHT})
-    there = written(tmp_path / "b", {PLANS: {**BETTER, "s3": [False]}})
-    before = compared(tmp_path, capsys, "--format", "json")
-    lines = (there / "records.jsonl").read_text().splitlines(keepends=True)
-    (there / "records.jsonl").write_text("".join(reversed(lines)))
-    assert compared(tmp_path, capsys, "--format", "json") == before
 
 
 def test_several_runs_are_each_compared_with_the_first_and_corrected_together(tmp_path, capsys):
@@ -198,3 +191,160 @@ def test_texts_fit_into_eighty_columns(tmp_path, capsys):
     assert max(len(line) for line in lines if not line.startswith(("A: ", "B: "))) <= 80
     assert any("and 6 more" in line for line in lines)
     assert not any("\x1b" in line for line in lines)
+
+
+# -- the conclusion and the plot
+
+
+def figure(difference=0.0, *, sure=False, seen=None, published=True, tested=True):
+    return {
+        "published": published,
+        "p_holm": 0.01 if tested else None,
+        "significant": sure,
+        "difference": difference,
+        "low": difference - 4,
+        "high": difference + 4,
+        "detectable": seen,
+    }
+
+
+UP, DOWN = figure(9.0, sure=True), figure(-9.0, sure=True)
+SIX, SEVEN, NEVER = figure(seen=6.04), figure(seen=7.25), figure(seen=None)
+
+
+@pytest.mark.parametrize(
+    ("figures", "says"),
+    [
+        ([UP], "B is better than A on 1 of 1 published figure."),
+        (
+            [UP, UP, SIX, SEVEN],
+            "B is better than A on 2 of 4 published figures; on the other 2, differences of less than 6.0 to 7.2"
+            " points, depending on the figure, could have gone unseen.",
+        ),
+        (
+            [UP, DOWN, SIX],
+            "B is better than A on 1 of 3 published figures and worse on 1; on the other one, a difference of less than"
+            " 6.0 points could have gone unseen.",
+        ),
+        (
+            [DOWN, NEVER],
+            "B is worse than A on 1 of 2 published figures; on the other one, the runs are too small to show any"
+            " difference.",
+        ),
+        (
+            [SIX, SIX],
+            "No significant difference between B and A on 2 published figures; a difference of less than 6.0 points"
+            " could have gone unseen.",
+        ),
+        (
+            [UP, *[NEVER] * 9, SIX],
+            "B is better than A on 1 of 11 published figures; on the other 10, a difference of less than 6.0 points"
+            " could have gone unseen; 9 figures rest on too few samples to show any.",
+        ),
+        (
+            [NEVER, SIX, SEVEN],
+            "No significant difference between B and A on 3 published figures; differences of less than 6.0 to 7.2"
+            " points, depending on the figure, could have gone unseen; 1 figure rests on too few samples to show any.",
+        ),
+        (
+            [figure(sure=True, published=False), figure(tested=False)],
+            "B and A have no published figure that can be tested.",
+        ),
+    ],
+)
+def test_a_sentence_says_who_is_better_and_what_could_not_be_seen(figures, says):
+    tasks = {"t": {"figures": dict(enumerate(figures))}}
+    assert conclusion("B", tasks, warned=False) == says
+    assert conclusion("B", tasks, warned=True) == f"{says} The runs differ in more than the model: read the warnings."
+
+
+def test_the_plot_has_a_line_for_each_published_figure_and_marks_the_sure_ones():
+    figures = {"<b>": UP, "Q": SIX, "own": figure(published=False)}
+    drawn = forest({"run": "B", "against": "A", "tasks": {"t": {"figures": figures}}})
+    # the ends of the intervals reach to 13 of 15 points: 470 ± 220 for 0 ± 15
+    assert re.findall(r'class="interval" x1="([\d.]+)" x2="([\d.]+)"', drawn) == [
+        ("543.3", "660.7"),
+        ("411.3", "528.7"),
+    ]
+    assert re.findall(r'class="scale"[^>]*>([^<]+)<', drawn) == ["-15", "-10", "-5", "0", "+5", "+10", "+15"]
+    assert drawn.count("class=sure") == 1 and "&lt;b&gt;" in drawn and "own" not in drawn
+    assert "+9.0 (+5.0 to +13.0)" in drawn
+
+
+def test_without_a_figure_to_draw_there_is_no_plot():
+    assert forest({"run": "B", "against": "A", "tasks": {"t": {"figures": {"own": figure(published=False)}}}}) == ""
+
+
+@pytest.fixture
+def two_forms(tmp_path, capsys):
+    """Nine samples that only B passes, one that A passes always and B in one of two attempts."""
+    nine = {f"s{number}": [False, False] for number in range(9)}
+    written(tmp_path / "a", {PLANS: {**nine, "x/ä": [True, True]}})
+    written(tmp_path / "b", {PLANS: {**{sample: [True, True] for sample in nine}, "x/ä": [True, False]}})
+
+    def made(form):
+        assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format", form]) == 0
+        return capsys.readouterr().out
+
+    return made
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_the_sentence_stands_at_the_top_of_every_form(two_forms, form):
+    told = " ".join(two_forms(form).split())
+    assert told.index("B is better than A on 1 of 1 published figure.") < told.index("Accuracy")
+
+
+def test_a_flipped_case_shows_both_outcomes_side_by_side_and_can_be_linked_to(two_forms):
+    page = two_forms("html")
+    rows = re.findall(r'<tr id="([^"]+)"><th scope="row"><a href="#([^"]+)">[^<]*</a></th>(.*?)</tr>', page)
+    outcomes = {name: re.findall(r">([^<>]+)</a>", cells) for name, _, cells in rows}
+    assert outcomes[f"B/{PLANS}/s0"] == ["not passed", "passed"]
+    assert outcomes[f"B/{PLANS}/x/ä"] == ["passed", "50 % passed"]
+    assert f"B/{PLANS}/x/%C3%A4" in [link for _, link, _ in rows]
+
+
+# -- options
+
+FINISHED = Path(__file__).parents[1] / "run_folders" / "2026-11" / "wild-mmau"
+RUN = {PLANS: {"1": [True], "2": [False]}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("report", "--items"), "report names no run; give its folder, such as runs/mine"),
+        (("report", "a", "b", "--html"), "report takes one run and got 2; only --items takes several"),
+        (("report", "a", "--format", "wild"), "--format wild needs a folder to write to; give --output DIR"),
+        (("report", "a", "--items", "--embed"), "--embed goes with --html only; give both, or neither"),
+        (("report", "a", "--html", "--json"), "--json goes with --items only; give both, or neither"),
+        (("report", "a", "--html", "--output", "b"), "--output goes with --format only; give both, or neither"),
+        (("report", "a", "--table", "md", "--data", "b"), "--data goes with --format only; give both, or neither"),
+        (("report", "none", "--table", "md"), "none is not a run folder"),
+        (("merge", "out", "a"), "merge needs two runs or more and got 1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_in_a_sentence(tmp_path, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "a", RUN)
+    assert main(arguments) == 4
+    told = capsys.readouterr().err
+    assert says in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (("a", "--html"), "a/report.html"),
+        (("--html", "a"), "a/report.html"),
+        (("a", "--html", "page.html"), "page.html"),
+    ],
+)
+def test_the_page_goes_where_it_is_asked_for_and_into_the_run_by_itself(
+    tmp_path, monkeypatch, capsys, arguments, place
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(FINISHED, "a")
+    assert main(["report", *arguments, "--embed"]) == 0
+    assert capsys.readouterr().out == f"{place}\n"
+    assert "<html" in Path(place).read_text("utf-8")

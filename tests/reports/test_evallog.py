@@ -9,11 +9,11 @@ from zipfile import ZipFile
 
 import pytest
 from agentgauge_reports.formats.evallog import write
-from agentgauge_reports.unshown import Unshown
+from agentgauge_reports.load import Omitted
 
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.types import Event
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = {
@@ -40,8 +40,8 @@ TALK = (
 ENDS = {"a": "pw", "b/c": "w", "d": "b", "e": "-"}
 
 
-def write_eval(run, target, unshown=None):
-    (log,) = write(run, target, unshown or Unshown())
+def write_eval(run, target, omitted=None):
+    (log,) = write(run, target, omitted or Omitted())
     return log
 
 
@@ -131,23 +131,12 @@ def test_without_the_data_set_the_gold_of_records_stays(tmp_path):
     about = json.loads((run / "run.json").read_text())
     about["data"]["mmau.tool_single"] |= {"folder": str(tmp_path / "gone"), "official": True}
     (run / "run.json").write_text(json.dumps(about))
-    unshown = Unshown()
-    with ZipFile(write_eval(run, tmp_path / "run.eval", unshown=unshown)) as archive:
+    omitted = Omitted()
+    with ZipFile(write_eval(run, tmp_path / "run.eval", omitted=omitted)) as archive:
         samples = [json.loads(archive.read(one)) for one in archive.namelist() if one.startswith("samples/")]
     known = {(one["metadata"]["task"], bool(one["target"])) for one in samples if one["scores"]}  # broken: no output
     assert ("wild", True) in known and ("wild", False) not in known and ("mmau.tool_single", True) not in known
-    assert [note.partition(": ")[0] for note in unshown.notes] == ["the gold of the data set is left out"]
-
-
-def test_attempts_are_metrics_as_well(tmp_path):
-    run = made(tmp_path / "run", {"a": "pw"})
-    summary = json.loads((run / "summary.json").read_text())
-    figure = {"value": 50.0, "low": 1.0, "high": 99.0, "n": 1}
-    summary["tasks"]["t"]["pass"] = {"pass@k": {"1": figure, "2": figure}, "pass^k": {"1": figure, "2": figure}}
-    (run / "summary.json").write_text(json.dumps(summary))
-    [score] = member(write_eval(run, tmp_path / "run.eval"), "header.json")["results"]["scores"]
-    assert list(score["metrics"]) == ["Acc", "pass@1", "pass@2", "pass^1", "pass^2"]
-    assert score["metrics"]["pass^2"]["metadata"]["high"] == 99
+    assert [note.partition(": ")[0] for note in omitted.notes] == ["the gold of the data set is left out"]
 
 
 def test_the_gold_of_earlier_steps_is_no_reply_of_the_model(tmp_path):

@@ -50,7 +50,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_gta("-m", "gta_atomic_step or gta_atomic_e2e", *GOLD, "-k", ATOMIC, "--run-dir=gta_atomic", cwd=folder)
     run_gta("-m", "gta_workflow", *GOLD, "-k", WORKFLOW, "--run-dir=gta_workflow", cwd=folder)
     run_wild(*GOLD, "--run-dir=wild", cwd=folder)
-    run_mmau(*GOLD, "--limit=2", "--run-dir=mmau", cwd=folder)
+    run_mmau(*GOLD, "--limit=2", "-k", "not ds_e2e and not ds_oracle and not _retry", "--run-dir=mmau", cwd=folder)
     for layout in LAYOUTS:
         assert main(["report", str(folder / layout), "--format", layout, "--output", str(folder / "out" / layout)]) == 0
     return folder
@@ -114,7 +114,7 @@ def test_the_gold_is_perfect_in_any_order(task: str, exported: Path, capsys: Any
     assert all(sample["passed"] for sample in told["samples"])
 
 
-@pytest.mark.parametrize("task", REFUSED)
+@pytest.mark.parametrize("task", ["mmau.contest_planner", "mmau.math_planner", "mmau.ds_codegen"])
 def test_what_takes_a_model_is_refused(task: str, exported: Path, capsys: Any) -> None:
     assert main(score(task, predictions(exported, task))) == 4
     assert f"a response file of {task} cannot be scored by itself: that takes" in capsys.readouterr().err

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.formats.latex import escaped, latex
 from agentgauge_reports.leaderboard import leaderboard
 from agentgauge_reports.page import write_page
-from agentgauge_reports.several.ranking import joint_leaderboard
+from agentgauge_reports.several import joint_leaderboard
 from agentgauge_reports.tables import rows
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.capabilities import Column, Footnote, Leaderboard, PublishedRows
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import announce, known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import page_data, record, write_run
+from tests.reports.runs import page_data, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(ROOT.glob("bench_*/**/reference/*.json"))}
@@ -116,23 +114,6 @@ def test_csv_and_json_keep_figures_numbers_and_have_the_footnotes_beside(run: Pa
         assert note.text in {text for _, text in tables[title]["footnotes"]}
     swapped = {row["model"]: row["Task 2"] for row in of_tables["WildToolBench, main results (all models)"]}
     assert (swapped["Claude-3.7-Sonnet"], swapped["Grok-4"]) == ("52.34", "50.00")  # as published
-
-
-def test_latex_has_them_below_the_table_if_published_rows_stand_there(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = latex(run, Unshown())
-    assert not [note for _, note in NOTED if escaped(note.text) in found]  # the run is not comparable
-    monkeypatch.setitem(known_tasks(), Toy.name, Noted())
-    toy = write_run(tmp_path / "run", [record(0)])
-    comparable = json.loads((toy / "summary.json").read_text(encoding="utf-8"))
-    comparable["run"]["data"]["toy.say"]["official"] = True
-    (toy / "summary.json").write_text(json.dumps(comparable), encoding="utf-8")
-    found = latex(toy, Unshown())
-    assert "best & 90.00\\dag{} \\\\" in found
-    assert (
-        "\\end{tabular}\n\\par\\footnotesize\\raggedright\n\\dag{} Misprinted: 9 \\& 0 are exchanged.\\par\n" in found
-    )
 
 
 def test_every_note_of_a_reference_file_is_at_a_table_that_reports_show() -> None:

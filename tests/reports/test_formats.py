@@ -1,29 +1,26 @@
-"""A run in tables, in LaTeX, and the command that writes the formats."""
+"""A run in tables and the command that writes the formats."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.formats import FORMATS, writer
-from agentgauge_reports.formats.latex import escaped, latex
-from agentgauge_reports.formats.output import encoded
+from agentgauge_reports.formats import FORMATS, encoded, writer
+from agentgauge_reports.load import Omitted
 from agentgauge_reports.page import write_page
 from agentgauge_reports.tables import rows as table_rows
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.cli.main import main
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.packages import absent
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import combined_run, mostly_broken_run, page_data, record, write_run
+from tests.reports.runs import mostly_broken_run, page_data, record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
@@ -79,14 +76,14 @@ def test_csv_has_a_file_each(run: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_csv_is_safe_in_a_spreadsheet(text: str, cell: str, tmp_path: Path) -> None:
     said = Event("tool", "OCR", 1.0, 0.5, {"arguments": {}, "result": [{"type": "text", "content": text}]})
     run = write_run(tmp_path / "run", [record(0, events=[said])], model=text)
-    _, calls, _ = writer("csv")(run, tmp_path / "out", Unshown())
+    _, calls, _ = writer("csv")(run, tmp_path / "out", Omitted())
     assert f",{cell},".encode() in calls.read_bytes()
     assert f",{cell}," in table_rows(run, "csv")
 
 
 def test_parquet_has_the_same_with_types(run: Path, tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    files = writer("parquet")(run, tmp_path / "out", Unshown())
+    files = writer("parquet")(run, tmp_path / "out", Omitted())
     samples, calls, metrics = map(polars.read_parquet, files)
     assert samples["passed"].to_list() == [True, False, True, False]
     assert calls["output"].to_list() == ["=1+?"] * 2
@@ -100,84 +97,9 @@ def test_parquet_without_its_package(run: Path, tmp_path: Path, monkeypatch: pyt
     assert "pip install 'agentgauge[frames]'" in capsys.readouterr().err
 
 
-def test_many_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Event("model", "m", 1.0, 0.5, {"messages": [{"role": "user", "content": "?"}], "reply": "!"})
-    run = write_run(tmp_path / "run", [record(number, events=[asked]) for number in range(21)])
-    assert main(["report", str(run), "--format", "atif", "--output", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out == f"21 files in {tmp_path / 'out'}\n"
-
-
-def test_latex_has_figures_with_intervals_and_leaves_out_rows_that_may_not_be_compared(run: Path, capsys) -> None:
-    assert main(["report", str(run), "--format", "latex"]) == 0
-    text = capsys.readouterr().out
-    assert r"toy.say & Acc & 50.00 & 9.5--90.5 & 2 \\" in text
-    assert r"toy.say & 2 & 50.00 & 9.5--90.5 & 50.00 & 9.5--90.5 \\" in text
-    assert (
-        r"\caption{Toy: of 50\% \& more. Published rows are left out, because this run is not comparable with them:"
-        in text
-    )
-    assert r"my\_model & 50.00 \\" in text and r"\quad 95\,\% & {\scriptsize 9.5--90.5} \\" in text
-    assert "other" not in text
-    check_latex(text)
-
-
-def test_latex_has_published_rows_that_may_be_compared(run: Path, tmp_path: Path) -> None:
-    summary = json.loads((run / "summary.json").read_text())
-    summary["run"]["data"]["toy.say"]["official"] = True
-    (run / "summary.json").write_text(json.dumps(summary))
-    (file,) = writer("latex")(run, tmp_path / "run.tex", Unshown())
-    assert "\\midrule\nother\\_model & 50.00 \\\\\n\\bottomrule" in file.read_text()
-    check_latex(file.read_text())
-
-
-@pytest.mark.parametrize("model", ["[1ex] m", "*m"])
-def test_latex_rows_are_no_arguments_of_the_row_before(model: str, tmp_path: Path) -> None:
-    text = latex(write_run(tmp_path / "run", [record(0)], model=model), Unshown())
-    assert f"\\midrule\n{{}}{model} & 100.00" in text
-
-
-def test_latex_has_scores_of_several_tasks_with_their_intervals(tmp_path: Path) -> None:
-    tables = latex(combined_run(tmp_path / "run"), Unshown()).split("\\begin{table}")
-    assert r"Apple MMAU & domains.math & 40.00 & 30.0--50.0 &  \\" in tables[1]
-    assert "planning" not in tables[1]  # incomplete
-    (domains,) = (table for table in tables if "MMAU, domains" in table)
-    assert r"\quad 95\,\% &  &  &  &  & {\scriptsize 30.0--50.0} \\" in domains
-    (capabilities,) = (table for table in tables if "MMAU, capabilities" in table)
-    assert "41.00" in capabilities and r"\quad" not in capabilities  # it has no interval
-    check_latex("\\begin{table}".join(tables))
-
-
-@pytest.mark.parametrize("name", ["gta", "wild-mmau"])
-def test_latex_of_the_bundled_benchmarks(name: str) -> None:
-    check_latex(latex(EARLIER / name, Unshown()))
-
-
-def check_latex(text: str) -> None:
-    """Braces and floats close, and each row has as many cells as its table has columns."""
-    bare = re.sub(r"\\[&%$#_{}\\,]", lambda found: "\n" if found[0] == "\\\\" else "", text)
-    assert bare.count("{") == bare.count("}")
-    assert text.count("\\begin{") == text.count("\\end{") > 0
-    for columns, body in re.findall(r"\\begin{tabular}{([lr]+)}(.*?)\\end{tabular}", bare, re.DOTALL):
-        rows = [line for line in body.splitlines() if "&" in line]
-        assert rows and {line.count("&") + 1 for line in rows} == {len(columns)}
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("50 % & more_$#{}", r"50 \% \& more\_\$\#\{\}"),
-        ("\\input{x}", r"\textbackslash{}input\{x\}"),
-        ("a~b^c<d>|e", r"a\textasciitilde{}b\textasciicircum{}c\textless{}d\textgreater{}\textbar{}e"),
-        ("one\n\ntwo", "one two"),
-    ],
-)
-def test_latex_shows_any_text(text: str, shown: str) -> None:
-    assert escaped(text) == shown
-
-
 def test_figures_of_a_mostly_broken_task_are_nowhere(tmp_path: Path) -> None:
     run = mostly_broken_run(tmp_path / "run")
-    (log,) = writer("eval")(run, tmp_path / "run.eval", Unshown())
+    (log,) = writer("eval")(run, tmp_path / "run.eval", Omitted())
     with ZipFile(log) as archive:
         (score,) = json.loads(archive.read("header.json"))["results"]["scores"]
     assert score["metrics"] == {}
@@ -199,7 +121,6 @@ def test_json_lines_stay_lines() -> None:
         (("--format", "csv"), "--format csv needs a folder to write to; give --output DIR"),
         (("--format", "eval"), "--format eval needs a file to write to; give --output FILE.eval"),
         (("--format", "atif", "--output", "out", "--data", "x"), "formats of the original benchmarks, not with atif"),
-        (("--format", "latex", "--output", "no/run.tex"), "name a file in a folder that exists"),
         (("--format", "csv", "--output", "run"), "holds files already, such as"),
         (("--format", "atif", "--output", "run/run.json"), "is a file; give an empty folder"),
         (("--format", "atif", "--output", "run/run.json/x"), "cannot be made (Not a directory)"),
@@ -232,4 +153,4 @@ def test_a_damaged_record_is_named_and_the_others_are_written(
     assert main(["report", str(run), "--format", name, "--output", str(output)]) == 1
     told = capsys.readouterr().err
     assert "records.jsonl is damaged in line 2" in told
-    assert ("toy.say s0 (" in told) == (name != "latex")  # which reads no record
+    assert "toy.say s0 (" in told

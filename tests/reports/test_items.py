@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from agentgauge_reports.items import Item, item_health, items
+from agentgauge_reports.items import SampleHealth, item_health, items
 from agentgauge_reports.load import load_run
 
 from agentgauge.core.errors import UsageProblem
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 
 def health(tmp_path, *runs, models=()):
@@ -94,7 +94,7 @@ def test_the_text_names_the_samples_and_json_has_them_all(tmp_path):
         assert line in text
     told = json.loads(items(runs, as_json=True))
     assert [run["model"] for run in told["runs"]] == ["m", "n", "oracle"]
-    assert [Item(**item).sample for item in told["items"]] == ["a", "b", "c"]
+    assert [SampleHealth(**item).sample for item in told["items"]] == ["a", "b", "c"]
 
 
 def test_long_lists_are_cut_in_lines_of_80(tmp_path):

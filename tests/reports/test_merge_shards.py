@@ -55,16 +55,6 @@ def test_they_are_the_run_in_one_piece_in_any_order(project, shards, tmp_path):
     assert about["shard"] is None and about["planned"] == 14
 
 
-def test_a_resumed_shard_fits_in(project, shards, tmp_path):
-    lines = (shards[1] / "records.jsonl").read_text().splitlines(keepends=True)
-    (shards[1] / "records.jsonl").write_text(lines[0])
-    with FaultServer(choose=say) as server:
-        result = project.run(f"--resume={shards[1]}", "--model-url", server.url, "-n", "2")
-    assert result.status == 0, result.output
-    merge(shards, tmp_path / "out")
-    assert reports_of(tmp_path / "out") == reports_of(Path("whole"))
-
-
 def unfinished(run: Path) -> Path:
     (run / "summary.json").unlink()
     return edited(run, "run.json", "finished", None)
@@ -120,14 +110,6 @@ def test_shards_without_a_case_are_not_missed(project, tmp_path):
             assert result.status == 0, result.output
     merge([tmp_path / "1"], tmp_path / "out")
     assert reports_of(tmp_path / "out") == reports_of(tmp_path / "one")
-
-
-def test_a_gate_is_for_the_merged_run(project, tmp_path):
-    merge([Path(f"shard-{number}") for number in (1, 2, 3)], tmp_path / "out")
-    for gate, status in (("toy.say.Acc>=80", 0), ("toy.say.Acc>=90", 1)):
-        result = project.run(f"--rescore={tmp_path / 'out'}", f"--gate={gate}", f"--run-dir={tmp_path / gate[-2:]}")
-        assert result.status == status, result.output
-    assert reports_of(tmp_path / "80")["items"] == reports_of(Path("whole"))["items"]
 
 
 def test_what_a_shard_did_not_do_is_missing_and_the_command_says_so(shards, tmp_path, capsys):

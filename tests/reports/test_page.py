@@ -1,24 +1,23 @@
-"""What the page holds: figures, published rows, gold beside what came, files."""
+"""What the page is made of: transcripts, gold, questions, figures, files."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.conversation import conversation, side_by_side
 from agentgauge_reports.page import write_page
-from agentgauge_reports.page.figures import percentiles
-from agentgauge_reports.page.gold import side_by_side
-from agentgauge_reports.page.leaderboards import leaderboards
-from agentgauge_reports.page.questions import Questions
-from agentgauge_reports.page.transcript import transcript, tree
-from agentgauge_reports.radar import page_radar
+from agentgauge_reports.page.facts import Questions
+from agentgauge_reports.page.figures import leaderboards, percentiles
+from agentgauge_reports.page.transcript import PageFiles, transcript, tree
 
-from agentgauge.core.capabilities import PublishedRows, options_of
+from agentgauge.core.capabilities import options_of
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.core.types import Event, Record
+from agentgauge.core.types import Event, Record, Transcript
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import PNG, chunks, combined_run, page_data, record, write_run
+from tests.reports.runs import PNG, chunks, combined_run, page_data, record, write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,20 +159,6 @@ def test_percentiles_are_of_the_nearest_rank():
     assert percentiles([float(number) for number in range(200, 0, -1)]) == [200, 100.0, 180.0, 198.0, 200.0]
 
 
-def test_a_capability_without_cases_has_an_axis_but_no_point():
-    known = {"value": 50.0, "low": 40.0, "high": 60.0}
-    drawn = page_radar(
-        [{"name": "a<b", **known}, {"name": "c", **known}, {"name": "d", "value": None, "low": None, "high": None}]
-    )
-    assert (
-        drawn.count('class="point"') == 2
-        and drawn.count("dashed") == 1
-        and "polygon" not in drawn
-        and "a&lt;b" in drawn
-    )
-    assert page_radar([]) == ""
-
-
 def test_faults_tools_and_outcomes_are_counted(toy, tmp_path):
     tools = [
         Event("tool", name, 0, 1.0, {"arguments": {}}, error) for name, error in (("A", None), ("A", "no"), ("B", None))
@@ -239,7 +224,6 @@ def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_pat
 
 # -- published rows
 
-
 ATOMIC = {name: name for name in ("Inst", "Tool", "Arg", "Summ", "P", "C", "Ans", "Ans+I")}
 WORKFLOW = {
     "tool_sr": "Tool SR",
@@ -304,43 +288,6 @@ def test_scores_of_several_tasks_have_their_intervals(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("title", ["GTA-Atomic", "GTA-Workflow"])
-def test_the_rows_of_gta_are_those_of_the_reference_files(title):
-    found, expected = shown(all_boards()[title]), published(title)
-    assert found.keys() == expected.keys()
-    for edition, rows in expected.items():
-        assert found[edition].keys() == rows.keys()
-        for model, figures in rows.items():
-            assert {column: found[edition][model][column] for column in figures} == {
-                column: told(one) for column, one in figures.items()
-            }
-
-
-def test_every_published_table_of_every_task_is_shown():
-    tasks = [task for task in known_tasks().values() if isinstance(task, PublishedRows)]
-    figures = {(task.name, name) for task in tasks for name in task.published}
-    for task in tasks:
-        found = shown(all_boards()[task.benchmark])
-        for table in task.leaderboards():
-            has_one = not figures.isdisjoint((column.part, column.name) for column in table.columns)
-            assert (table.title in found) is has_one, table.title
-
-
-@pytest.mark.parametrize(
-    ("title", "edition", "source", "date"),
-    [
-        ("GTA-Atomic", "GTA, March 2025", "README of the benchmark", "2025-03"),
-        ("GTA-Workflow", "GTA-Workflow (GTA-2), main results", "arXiv:2604.15715", "2026-04"),
-        ("WildToolBench", "WildToolBench, main results (main body)", "arXiv:2604.06185, ICLR 2026", "2026"),
-        ("Apple MMAU", "MMAU, mathematics", "arXiv:2407.18961", "2024-07"),
-        ("Apple MMAU", "MMAU, leaderboard of the release", "README of the reference implementation", "2024"),
-    ],
-)
-def test_published_rows_have_their_source_and_date(title, edition, source, date):
-    (found,) = [one for one in all_boards()[title]["editions"] if one["title"] == edition]
-    assert (found["source"], found["date"]) == (source, date)
-
-
 def test_where_most_cases_are_broken_our_row_has_dashes():
     for broken, text in ((1, "50.00"), (2, "–")):
         board = all_boards(50.0, "wild", planned=3, wrong=3 - broken, broken=broken)["WildToolBench"]
@@ -378,3 +325,134 @@ def test_what_a_broken_case_lacks_is_no_error(toy):
         Record("toy.say", "s", 1, "c", "broken", error="gone", cause="endpoint"), NoFiles(), "parity"
     )
     assert told["error"] == "gone" and told["steps"] == [] and seconds == []
+
+
+# -- files that texts of a case name
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "files").mkdir()
+    for name in ("a.png", "b.csv"):
+        (tmp_path / "files" / name).write_bytes(b"1")
+    return PageFiles(tmp_path, {"settings": {"data": "mini"}}, tmp_path / "report-data")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see {RUN}/files/a.png.", ["a.png"]),
+        ('["{RUN}/files/a.png", {"b": "{RUN}/files/b.csv"}]', ["a.png", "b.csv"]),
+        ("{RUN}/files/a.png{RUN}/files/b.csv", ["a.png", "b.csv"]),
+        ("{RUN}/{RUN}/files/a.png", ["a.png"]),
+        ("{RUN}/files/c.png {OTHER}/files/a.png", []),
+    ],
+)
+def test_paths_are_found_in_a_text(files, text, found):
+    assert list(files.links("t", [f"Files: {text}"])) == [f"{{RUN}}/files/{name}" for name in found]
+
+
+@pytest.mark.parametrize("text", ["{RUN}/" * 150_000, "{RUN}/a" + ".a" * 400_000, "{RUN}/" + "a/" * 400_000])
+def test_a_long_text_is_searched_in_a_moment(files, text):
+    start = time.monotonic()
+    assert files.links("t", [text]) == {}
+    assert time.monotonic() - start < 5
+
+
+# -- what a request repeats of earlier replies is told once
+
+THOUGHT = "Thought: That is easy.\nFinal Answer: 42"
+
+
+class NoFiles:
+    def links(self, task, texts):
+        return {}
+
+
+def requests(reply, again, role="", calls=()):
+    """Two requests; the second one begins with an assistant's message."""
+    asked = [{"role": "user", "content": "6 * 7?"}]
+    then = [again | {"role": "assistant"}, {"role": "user", "content": "Sure?"}]
+    return [
+        Event("model", "m", 0, 0.1, {"messages": asked, "reply": reply, "tool_calls": list(calls), "role": role}),
+        Event("model", "m", 0, 0.1, {"messages": then, "reply": "Yes.", "tool_calls": []}),
+    ]
+
+
+def called(arguments):
+    return {"name": "Add", "arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    ("events", "given"),
+    [
+        (requests("42", {"content": "42\n"}), 0),
+        (requests(THOUGHT, {"content": "Final Answer:42"}), 0),
+        (requests(THOUGHT, {"content": "Final Answer:43"}), 1),
+        (requests("It is 42", {"content": "42"}), 1),
+        (requests(THOUGHT, {"content": ""}), 1),
+        (requests("42", {"content": "42"}, role="--judge"), 1),
+        (
+            requests(
+                "", {"content": None, "tool_calls": [{"function": called('{"a":1}')}]}, calls=[called('{"a": 1}')]
+            ),
+            0,
+        ),
+        (
+            requests(
+                "", {"content": None, "tool_calls": [{"function": called('{"a":2}')}]}, calls=[called('{"a": 1}')]
+            ),
+            1,
+        ),
+    ],
+    ids=["the same", "its end", "another end", "gold", "nothing", "of another model", "the same call", "another call"],
+)
+def test_what_is_repeated_is_left_out_and_what_is_given_is_kept(monkeypatch, events, given):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    said = conversation(events)
+    assert [message.role for message in said] == ["user", *["assistant"] * (1 + given), "user", "assistant"]
+    record = Record("toy.say", "s", 1, "c", "passed", Transcript(None, tuple(events)))
+    steps = transcript(record, NoFiles(), "parity")[0]["steps"]
+    assert [step.get("role", "model") for step in steps if step["is"] == "message"] == (
+        ["user", *["assistant"] * given, "user"]
+    )
+
+
+# -- size
+
+
+def test_a_page_of_a_thousand_cases_is_small(monkeypatch, tmp_path):
+    monkeypatch.setitem(known_tasks(), Toy.name, Toy())
+    talk = "The quick brown fox jumps over the lazy dog, and then thinks about it for a while. " * 12
+    events = [
+        event
+        for number in range(4)
+        for event in (
+            Event(
+                "model",
+                "m",
+                0,
+                0.1,
+                {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": f"{talk} {number}"},
+            ),
+            Event(
+                "tool",
+                f"Tool{number}",
+                0,
+                0.1,
+                {"arguments": {"query": talk[:200]}, "result": [{"type": "text", "content": talk}]},
+            ),
+        )
+    ]
+
+    def asked(number):
+        """A question of its own, as long as the list shows it."""
+        yield Event("model", "m", 0, 0.1, {"messages": [{"role": "user", "content": f"{number} {talk}"}], "reply": ""})
+        yield from events
+
+    cases = (record(number, events=list(asked(number)), passed=number % 3 == 0) for number in range(1000))
+    run = write_run(tmp_path / "run", cases)
+    page = write_page(run, run / "report.html")
+    assert page.stat().st_size < 700_000
+    assert len(page_data(page)["texts"]) > 1000
+    assert sum(map(len, chunks(page))) == 1000

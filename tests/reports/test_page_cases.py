@@ -10,7 +10,7 @@ from agentgauge_reports.page import write_page
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import PNG, chunks, record, write_run
+from tests.reports.runs import PNG, chunks, record, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def run(tmp_path_factory):
 def page_file(run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(known_tasks(), Toy.name, Toy())
-        patch.setattr("agentgauge_reports.page.chunks.CHUNK", 50_000)
+        patch.setattr("agentgauge_reports.page.CHUNK", 50_000)
         return write_page(run, run / "report.html")
 
 
@@ -156,24 +156,6 @@ def test_the_address_holds_the_list_and_the_case_and_can_be_gone_back_to(watched
     assert page.locator("#status").input_value() == "wrong"
 
 
-def test_a_case_that_was_closed_is_left_behind_and_can_be_gone_forward_to(watched, page_file):
-    page = watched.open(page_file)
-    page.locator("#status").select_option("passed")
-    page.locator("#words").fill("question")
-    page.get_by_role("link", name="s5", exact=True).click()
-    for _ in range(2):
-        page.locator("#case-title", has_text="s5").wait_for()
-        page.keyboard.press("Escape")
-        page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
-        assert found(page) == "128 of 130 cases" and not page.locator("#case").is_visible()
-        page.go_forward()
-    page.locator("#case-title", has_text="s5").wait_for()
-    page.keyboard.press("Escape")
-    page.wait_for_url(lambda url: url.endswith("#words=question&status=passed"))
-    page.go_back()
-    page.locator("#found", has_text="130 of 130").wait_for()
-
-
 @pytest.mark.parametrize(
     ("link", "keys", "focused"),
     [
@@ -221,14 +203,6 @@ def test_a_wrong_link_says_so_where_it_is_seen(watched, page_file, link, problem
     assert not shown.is_visible() and hash_of(page) == ""
 
 
-def test_what_was_wrong_with_a_link_is_gone_with_the_next_search(watched, page_file):
-    page = watched.open(page_file, "#sort=beauty")
-    page.locator("#problem").wait_for()
-    page.locator("#words").fill("zwolle")
-    assert found(page) == "1 of 130 cases" and not page.locator("#problem").is_visible()
-    page.wait_for_url(lambda url: url.endswith("#words=zwolle"))
-
-
 def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     page = watched.open(page_file)
     assert "verdict" in heads(page) and "tool calls" not in heads(page)
@@ -239,17 +213,6 @@ def test_columns_are_chosen_and_kept_in_the_address(watched, page_file):
     again = watched.open(page_file, hash_of(page))
     again.reload()
     assert "tool calls" in heads(again) and "verdict" not in heads(again)
-
-
-@pytest.mark.parametrize(
-    "leave", [lambda page: page.keyboard.press("Escape"), lambda page: page.locator("#found").click()]
-)
-def test_the_choice_of_columns_is_left_by_escape_or_a_click_elsewhere(watched, page_file, leave):
-    page = watched.open(page_file)
-    page.get_by_text("Columns", exact=True).click()
-    page.get_by_label("tool calls").check()
-    leave(page)
-    assert not page.locator("#columns").is_visible()
 
 
 def test_attempts_stand_under_their_sample(watched, attempts_file):
@@ -305,7 +268,7 @@ def test_words_are_found_in_a_case_also_where_it_is_folded(watched, page_file):
 @pytest.mark.parametrize(
     ("reply", "words", "says"),
     [
-        ("é" * 400_000, "É", "1 of more than 10,000"),
+        ("é" * 10_001, "É", "1 of more than 10,000"),
         ("é" * 10_000, "É", "1 of 10,000"),
         ("İstanbul, then istanbul, then ISTANBUL", "Istanbul", "1 of 2"),
         ("a+b, a.b, (a\\b)", "A\\B)", "1 of 1"),

@@ -9,14 +9,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from agentgauge_reports.results.metrics import Metrics
+from agentgauge_reports.results import RunMetrics
 
 import agentgauge
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record
 from tests.packages import absent
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.runs import record, write_run
 
 EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 ASKED = Event("model", "m", 1.0, 0.5, {"messages": [], "reply": "", "tool_calls": [{"name": "OCR", "arguments": "{}"}]})
@@ -53,7 +53,7 @@ def test_figures_without_broken_cases_stand_beside_the_others() -> None:
     figure = {"value": 40.0, "low": 10.0, "high": 70.0, "n": 5, "broken": 1}
     clean = {"value_clean": 50.0, "low_clean": 15.0, "high_clean": 85.0, "n_clean": 4}
     part = {"planned": 5, "missing": 0, "broken": 1, "metrics": {"Acc": figure | clean}}
-    (one,) = Metrics({"run": {}, "tasks": {"toy.say": part}, "capabilities": {}})
+    (one,) = RunMetrics({"run": {}, "tasks": {"toy.say": part}, "capabilities": {}})
     assert (one.value_clean, one.low_clean, one.high_clean, one.n_clean) == (50, 15, 85, 4)
     assert (one.is_count, one.is_comparable, one.warning) == (False, False, "")
 

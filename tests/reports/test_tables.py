@@ -9,13 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from agentgauge_reports.leaderboards import leaderboards_of, our_figures, published_table
+from agentgauge_reports.figures import leaderboards_of, our_figures, published_table
 from agentgauge_reports.tables import rows, tables_of
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import combined_run
+from tests.reports.runs import combined_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,27 +118,6 @@ def test_combined_figures_have_their_intervals(tmp_path):
     assert found["MMAU, domains"]["intervals"] == {"Math": [30.0, 50.0]}
     assert found["MMAU, capabilities"]["values"]["Reasoning"] == 41.0
     assert found["MMAU, capabilities"]["intervals"] == {}
-
-
-def test_combined_figures_stand_in_the_tables_of_domains_and_capabilities():
-    combined = {
-        "domains": {"math": {"value": 40.0, "missing": []}},
-        "capabilities": {"planning": {"value": None, "missing": ["x"]}},
-    }
-    found = {
-        table["table"]: table["rows"][0]["values"]
-        for table in tables_of(
-            {**SUMMARY, "tasks": {"mmau.dag_reasoning": PART}, "capabilities": {"Apple MMAU": combined}}
-        )
-    }
-    assert found["MMAU, domains"] == {
-        "Tool-use": None,
-        "DAG QA": None,
-        "DS & ML": None,
-        "Contest-level coding": None,
-        "Math": 40.0,
-    }
-    assert found["MMAU, capabilities"]["Planning"] is None
 
 
 @pytest.mark.parametrize(("title", "board"), BOARDS, ids=lambda value: getattr(value, "title", ""))

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from agentgauge_reports.load import Omitted
 from agentgauge_reports.tables import rows
-from agentgauge_reports.unshown import Unshown
 
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record, write_run
+from tests.reports.runs import record, write_run
 
 
 @pytest.fixture(autouse=True)
@@ -71,9 +71,9 @@ def test_a_figure_with_broken_cases_stands_beside_the_clean_one(run: Path) -> No
 def test_a_damaged_record_is_told_and_the_others_are_counted(run: Path) -> None:
     lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
     (run / "records.jsonl").write_text("".join([*lines[:3], "{damaged\n"]))
-    unshown = Unshown()
-    assert "| even | 2 |" in rows(run, "md", unshown=unshown)
-    assert len(unshown.problems) == 1
+    omitted = Omitted()
+    assert "| even | 2 |" in rows(run, "md", omitted=omitted)
+    assert len(omitted.problems) == 1
 
 
 def test_several_attempts_have_a_table_of_their_reliability(tmp_path: Path) -> None:

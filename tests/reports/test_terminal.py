@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-import agentgauge_reports.end_screen as end_screen_module
+import agentgauge_reports.terminal as terminal_module
 import pytest
-from agentgauge_reports.end_screen import end_screen, meaning, next_steps
-from agentgauge_reports.leaderboard import combined_value, is_comparable, leaderboard
+from agentgauge_reports.figures import combined_value
+from agentgauge_reports.leaderboard import is_comparable, leaderboard
 from agentgauge_reports.load import load_run
 from agentgauge_reports.notices import alarm
-from agentgauge_reports.terminal import by_keyword, combined, explanations
+from agentgauge_reports.terminal import by_keyword, combined, end_screen, explanations, meaning, next_steps
 from agentgauge_reports.text import dollars, fill
 
 from agentgauge.core.task_registry import announce, known_tasks
 from agentgauge.run.progress import TimeLeft
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
-from tests.reports.folders import made
+from tests.reports.runs import made
 
 
 class Elsewhere(Toy):
@@ -130,7 +130,7 @@ def several(**more):
 
 
 def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
-    monkeypatch.setattr(end_screen_module, "FEW", 2)
+    monkeypatch.setattr(terminal_module, "FEW", 2)
     lines = list(end_screen(several()))
     assert [line.split() for line in lines[:3]] == [
         ["benchmark", "tasks", "cases", "passed", "broken", "value", "95", "%", "n"],
@@ -163,7 +163,7 @@ def test_several_benchmarks_have_a_line_each_on_one_screen(tasks, monkeypatch):
 
 
 def test_a_second_headline_has_a_line_below_the_first(tasks, monkeypatch):
-    monkeypatch.setattr(end_screen_module, "FEW", 2)
+    monkeypatch.setattr(terminal_module, "FEW", 2)
     monkeypatch.setattr(Elsewhere, "second_headline", "Column 3")
     first, second = list(end_screen(several()))[2:4]
     assert first.split()[:5] == ["Other", "1", "6", "3", "1"]
@@ -388,7 +388,7 @@ def test_attempts_have_a_line_each_with_intervals(tasks):
 
 
 def test_the_short_form_has_the_most_attempts(tasks, monkeypatch):
-    monkeypatch.setattr(end_screen_module, "FEW", 1)
+    monkeypatch.setattr(terminal_module, "FEW", 1)
     told = summary(toy_say=part({"Acc": metric(50.0)}, **over_attempts()), toy_wide=part(WIDE))
     lines = list(end_screen(told))
     assert "toy.say   2   75.00  65.0–85.0       –        4" in lines

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import zstandard
 from agentgauge_reports.leaderboard import leaderboard
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.results import read_run
 from agentgauge_reports.view.live import LiveRun
 from agentgauge_reports.view.runs import Runs
 
@@ -348,7 +348,6 @@ def readers(run: Path, other: Path, out: Path, capsys) -> Iterator[Callable[[], 
         ("report", run, "--allure", out / "allure"),
         ("report", run, "--eval", out / "run.eval"),
         ("report", run, "--table", "csv"),
-        ("report", run, "--format", "latex"),
         ("compare", run, other, "--format", "html", "--output", out / "c.html"),
         ("report", run, "--items", "--json"),
         *(("report", run, "--format", name, "--output", out / name) for name in ("csv", "atif", "every-eval-ever")),

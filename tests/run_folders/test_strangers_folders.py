@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.case_files import RunFiles
-from agentgauge_reports.page.files import Files
+from agentgauge_reports.load import RunFiles
+from agentgauge_reports.page.transcript import PageFiles
 
 from agentgauge.cli.main import main
 
@@ -42,7 +42,7 @@ def edited(run: Path, **values: Any) -> None:
 
 def linked(run: Path, text: str, **about: Any) -> dict[str, str]:
     """The files of a text that are put into a page."""
-    files = Files(run, MINI | about, None)
+    files = PageFiles(run, MINI | about, None)
     files.links("gta_atomic.e2e", [text])
     return files.embedded
 
@@ -99,7 +99,7 @@ def test_a_run_scores_no_other_folder_again_than_a_run(run, home):
 
 def test_data_that_only_run_json_names_is_not_shown(run, home, monkeypatch):
     used = {"gta_atomic.e2e": {"folder": str(home), "official": True, "fingerprint": None}}
-    files = Files(run, MINI | {"data": used}, None)
+    files = PageFiles(run, MINI | {"data": used}, None)
     assert files.links("gta_atomic.e2e", ["{ROOT}/secret.json"]) == {}
     assert f"only run.json names {home}; if that is your data set, set AGENTGAUGE_DATA={home}" in files.problem
     monkeypatch.setenv("AGENTGAUGE_DATA", str(home))

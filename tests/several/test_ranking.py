@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agentgauge_reports.several.ranking import joint_leaderboard, overview, ranked
+from agentgauge_reports.several import joint_leaderboard, overview_of_runs, ranked
 
 from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
@@ -41,7 +41,7 @@ def task(monkeypatch) -> None:
 
 
 def test_the_table_has_a_row_for_each_run_the_best_first(task):
-    lines = overview({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)})
+    lines = overview_of_runs({"b": summary(50.0, usd=0.5), "a": summary(70.0), "none": summary(50.0, broken=9)})
     assert [line.split() for line in lines] == [
         ["run", "Toy", "95", "%", "broken", "tokens", "cost"],
         ["a", "70.00", "65.0–75.0", "0", "1.0k", "$0.0000"],
@@ -51,15 +51,20 @@ def test_the_table_has_a_row_for_each_run_the_best_first(task):
 
 
 def test_missing_cases_are_no_broken_ones(task):
-    lines = overview({"a": summary(70.0), "b": summary(50.0, broken=1, missing=8)})
+    lines = overview_of_runs({"a": summary(70.0), "b": summary(50.0, broken=1, missing=8)})
     assert lines[0].split() == ["run", "Toy", "95", "%", "broken", "missing", "tokens"]
     assert [line.split()[-3:] for line in lines[1:]] == [["0", "0", "1.0k"], ["1", "8", "1.0k"]]
 
 
 def test_intervals_are_left_out_where_they_do_not_fit(task):
     runs = {"a-model-with-a-long-name": summary(70.0), "b": summary(50.0)}
-    assert "65.0–75.0" in overview(runs, 60)[1]
-    assert [line.split() for line in overview(runs, 50)][1] == ["a-model-with-a-long-name", "70.00", "0", "1.0k"]
+    assert "65.0–75.0" in overview_of_runs(runs, 60)[1]
+    assert [line.split() for line in overview_of_runs(runs, 50)][1] == [
+        "a-model-with-a-long-name",
+        "70.00",
+        "0",
+        "1.0k",
+    ]
 
 
 def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
@@ -75,7 +80,7 @@ def test_comparable_runs_stand_beside_published_rows_and_others_apart(task):
 def test_a_run_that_another_model_has_answered_says_how_far(task, every, words):
     run = summary(70.0)
     run["run"]["answered_by"] = {"models": ["other"], "all": every}
-    assert overview({"a": run})[1].startswith(f"a ({words} other)  ")
+    assert overview_of_runs({"a": run})[1].startswith(f"a ({words} other)  ")
     assert f"| **a ({words} other)** | 70.00 |" in joint_leaderboard({"a": run})
 
 

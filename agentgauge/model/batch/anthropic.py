@@ -11,7 +11,7 @@ from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.batch.formats import (
     ONCE,
     BatchFormat,
-    Item,
+    BatchItem,
     Result,
     Sought,
     Status,
@@ -53,7 +53,7 @@ class AnthropicBatches(BatchFormat):
     def request_body(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return messages_body(body)
 
-    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str | Failure:
         requests = b",".join(lines(items, b'{"custom_id":"%s","params":%s}'))
         return await endpoint.post(_PATH, b'{"requests":[' + requests + b"]}", read_id, policy=ONCE)
 

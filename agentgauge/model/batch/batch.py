@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentgauge.model.batch.formats import Item, without_result
+from agentgauge.model.batch.formats import BatchItem, without_result
 from agentgauge.model.retry import Failure
 
 Line = Mapping[str, Any]
@@ -20,7 +20,7 @@ class Batch:
 
     name: str
     count: int = 0
-    items: list[Item] = field(default_factory=list)  # until they are submitted
+    items: list[BatchItem] = field(default_factory=list)  # until they are submitted
     digests: list[str] = field(default_factory=list)
     size: int = 0  # bytes of the items
     full: asyncio.Event = field(default_factory=asyncio.Event)
@@ -31,7 +31,7 @@ class Batch:
     def add(self, digest: str, body: bytes) -> int:
         """Add a request. Returns its number."""
         number = self.count
-        self.items.append(Item(self.custom_id(number), body))
+        self.items.append(BatchItem(self.custom_id(number), body))
         self.digests.append(digest)
         self.size += len(body)
         self.count += 1

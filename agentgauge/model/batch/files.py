@@ -11,7 +11,7 @@ from agentgauge.model.batch.formats import (
     ENDINGS,
     ONCE,
     BatchFormat,
-    Item,
+    BatchItem,
     Pause,
     Sought,
     Status,
@@ -52,7 +52,7 @@ class FileBatches(BatchFormat):
     def endpoint_spec(self, spec: ModelSpec) -> ModelSpec:
         return replace(spec, model=spec.deployment or spec.model)
 
-    async def upload(self, endpoint: Endpoint, name: str, items: Sequence[Item], pause: Pause) -> str | Failure:
+    async def upload(self, endpoint: Endpoint, name: str, items: Sequence[BatchItem], pause: Pause) -> str | Failure:
         line = b'{"custom_id":"%s","method":"POST","url":"' + self.request_path.encode() + b'","body":%s}\n'
         file = (_file_name(name), b"".join(lines(items, line)), "application/jsonl")
         form = {"purpose": self.purpose, **({"file_name": file[0]} if self.upload_fields else {}), **self.upload_fields}
@@ -68,7 +68,7 @@ class FileBatches(BatchFormat):
             await pause(polls)
         return Failure("unread file", f"the endpoint has not read the file of a batch after {_LOOKS} polls", "final")
 
-    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str | Failure:
         body = {"input_file_id": upload, "endpoint": self.request_path, "completion_window": "24h"}
         return await endpoint.post("/batches", body, lambda data: read_id(_job(data)), policy=ONCE)
 

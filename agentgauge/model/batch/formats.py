@@ -36,7 +36,7 @@ Ending = Literal["completed", "expired", "cancelled", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BatchItem:
     """A request of a batch. ``custom_id``: at most 64 letters, digits and hyphens, different in all batches."""
 
     custom_id: str
@@ -81,12 +81,12 @@ class BatchFormat(ABC):
         """The body of a chat completion request, as the provider's batches take it."""
         return body
 
-    async def upload(self, endpoint: Endpoint, name: str, items: Sequence[Item], pause: Pause) -> str | Failure:
+    async def upload(self, endpoint: Endpoint, name: str, items: Sequence[BatchItem], pause: Pause) -> str | Failure:
         """Upload the requests of the batch ``name``; the id of the file. Empty where ``create`` sends them."""
         return ""
 
     @abstractmethod
-    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str | Failure:
         """Create a batch, in one attempt; its id."""
 
     @abstractmethod
@@ -102,7 +102,7 @@ class BatchFormat(ABC):
         return chat_result(endpoint, line)
 
     def worth(self, endpoint: Endpoint, line: Mapping[str, Any]) -> int:
-        """Of several results of one request: 2 for a reply with its tokens, 1 for one without, 0 for a failure."""
+        """The rank of a result: 2 for a reply with its tokens, 1 for one without, 0 for a failure."""
         result = self.result(endpoint, line)
         if isinstance(result, Failure):
             return 0
@@ -111,7 +111,7 @@ class BatchFormat(ABC):
         return 2 if any(isinstance(number, int) and number > 0 for number in tokens) else 1
 
 
-def lines(items: Sequence[Item], pattern: bytes) -> list[bytes]:
+def lines(items: Sequence[BatchItem], pattern: bytes) -> list[bytes]:
     """The JSON object of each request; ``pattern`` has a ``%s`` for its id and one for its body."""
     return [pattern % (item.custom_id.encode(), item.body) for item in items]
 

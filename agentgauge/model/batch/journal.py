@@ -29,7 +29,7 @@ Line = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Planned:
+class PlannedBatch:
     """A batch of an earlier session. ``upload``: the id of its file, empty before the upload."""
 
     name: str  # our own, with which the ids of its requests begin
@@ -46,7 +46,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._batches: dict[str, Planned] = {}
+        self._batches: dict[str, PlannedBatch] = {}
         for number, line in _read(path):
             if why := self._add(line):
                 raise _damaged(path, number, why)
@@ -56,7 +56,7 @@ class Journal:
             for number, digest in enumerate(planned.requests)
         }
 
-    def take(self, digest: str) -> tuple[Planned, int] | None:
+    def take(self, digest: str) -> tuple[PlannedBatch, int] | None:
         """The latest batch of an earlier session that a request is in, and its number there. Only once: if the batch
         has no answer, the request goes into another batch."""
         return self._places.pop(digest, None)
@@ -82,7 +82,7 @@ class Journal:
             case {"batch": str(name), "at": int() | float() as at, "requests": list(requests)}:
                 if not math.isfinite(at) or not all(isinstance(digest, str) for digest in requests):
                     return "it is no plan of a batch"
-                if self._batches.setdefault(name, Planned(name, at, requests)).requests != requests:
+                if self._batches.setdefault(name, PlannedBatch(name, at, requests)).requests != requests:
                     return "another line plans the same batch otherwise"
             case {"batch": str(name), "upload": str(upload)} if name in self._batches:
                 self._batches[name].upload = upload

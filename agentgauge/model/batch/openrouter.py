@@ -12,7 +12,7 @@ from agentgauge.model.batch.formats import (
     ENDINGS,
     ONCE,
     BatchFormat,
-    Item,
+    BatchItem,
     Sought,
     Status,
     failed,
@@ -35,7 +35,7 @@ class OpenRouterBatches(BatchFormat):
     largest: int = 50_000_000
     takes_files: bool = False
 
-    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[Item]) -> str | Failure:
+    async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str | Failure:
         # the server reads the body as it comes, so the requests are last
         head: dict[str, Any] = {"endpoint": "/v1/chat/completions", "model": json.loads(items[0].body)["model"]}
         head["completion_window"] = "24h"

@@ -16,7 +16,7 @@ from functools import partial
 from agentgauge.model.batch.batch import Batch
 from agentgauge.model.batch.counts import Counts
 from agentgauge.model.batch.formats import CANCELLED, GOING_ON, BatchFormat, Sought, Status, without_result
-from agentgauge.model.batch.journal import Journal, Planned
+from agentgauge.model.batch.journal import Journal, PlannedBatch
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.open_requests import UNSENT
 from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
@@ -122,7 +122,7 @@ class BatchQueue:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _batch_of(self, planned: Planned) -> Batch:
+    def _batch_of(self, planned: PlannedBatch) -> Batch:
         """The batch of an earlier session, which its first request looks for."""
         if planned.name not in self._earlier:
             batch = self._earlier[planned.name] = Batch(planned.name, len(planned.requests))
@@ -166,7 +166,7 @@ class BatchQueue:
 
     async def _submit(self, batch: Batch) -> list[str] | Failure:
         """The ids of the batch; several where it is not known which is it."""
-        planned = Planned(batch.name, time.time(), batch.digests)
+        planned = PlannedBatch(batch.name, time.time(), batch.digests)
         self._journal.plan(planned.name, planned.at, planned.requests)
         upload = await self._form.upload(self._endpoint, batch.name, batch.items, self._pace.pause)
         if isinstance(upload, Failure):
@@ -189,7 +189,7 @@ class BatchQueue:
 
         return await persist(attempt, self._policy, self._health)
 
-    async def _find(self, planned: Planned) -> list[str] | Failure:
+    async def _find(self, planned: PlannedBatch) -> list[str] | Failure:
         sought = Sought(planned.name, planned.upload, planned.at, len(planned.requests))
         found = await self._form.find(self._endpoint, sought)
         if isinstance(found, Failure):
@@ -197,7 +197,7 @@ class BatchQueue:
         known = self._journal.identities
         return [identity for identity in found if identity not in known]
 
-    async def _look_for(self, batch: Batch, planned: Planned) -> None:
+    async def _look_for(self, batch: Batch, planned: PlannedBatch) -> None:
         if planned.identity:
             await self._collect(batch, [planned.identity])
         is_sure = planned.identity and planned.is_sure  # else the note is missing, or may be of another batch

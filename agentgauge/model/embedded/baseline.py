@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.model.embedded.view import OfferedTool, View, look
+from agentgauge.model.embedded.view import OfferedTool, RequestView, look
 
 MAX_CALLS = 3
 _ENOUGH = 0.5  # score that a second or third tool must reach; the first call takes the best tool whatever it scores
@@ -57,7 +57,7 @@ def baseline_reply(request: ChatRequest) -> ChatReply:
     return ChatReply(tool_calls=(ToolCall(tool.name, arguments),), finish_reason="tool_calls")
 
 
-def choose(view: View) -> OfferedTool | None:
+def choose(view: RequestView) -> OfferedTool | None:
     """The best tool not yet called, or None when it is time to answer."""
     if view.must_answer or len(view.called) >= MAX_CALLS:
         return None
@@ -80,7 +80,7 @@ def score(tool: OfferedTool, words: frozenset[str]) -> float:
     return 2.0 * len(name & words) + 4.0 * len(description & words) / (4.0 + len(description))
 
 
-def _fit(tool: OfferedTool, view: View) -> float:
+def _fit(tool: OfferedTool, view: RequestView) -> float:
     """A tool that takes a file suits a query about files that no call has read; one that takes an expression needs
     numbers."""
     needed = {name.lower() for name, _ in tool.parameters if name in tool.required}
@@ -97,13 +97,13 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
 
 
-def fill(tool: OfferedTool, view: View) -> dict[str, Any]:
+def fill(tool: OfferedTool, view: RequestView) -> dict[str, Any]:
     """Arguments for the required parameters, and for a text that the query quotes."""
     quoted = [first or second for first, second in _QUOTED.findall(view.query)]
     return {name: _value(tool, name, kind, view, quoted) for name, kind in tool.parameters if name in tool.required}
 
 
-def _value(tool: OfferedTool, name: str, kind: str, view: View, quoted: Sequence[str]) -> Any:
+def _value(tool: OfferedTool, name: str, kind: str, view: RequestView, quoted: Sequence[str]) -> Any:
     last = view.observations[-1] if view.observations else ""
     numbers = _NUMBER.findall(view.query)
     if kind in ("boolean", "bool"):
@@ -144,7 +144,7 @@ def _program(tool: OfferedTool, expression: str, numbers: Sequence[str]) -> str:
     return f"```python\ndef solution():\n    return {expression}\n```"
 
 
-def answer(view: View) -> str:
+def answer(view: RequestView) -> str:
     """The last observation as running text: boxes in front of recognised lines are left out."""
     for observation in reversed(view.observations):
         text = " ".join(_BLOCK.sub("", observation).split())

@@ -15,7 +15,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 
 
-class Oracle:
+class OracleModel:
     """Finds the sample by the case key of a request and lets its task answer. Indexes are read once."""
 
     def __init__(self, data: Mapping[str, Path], *, one_call: bool = False) -> None:

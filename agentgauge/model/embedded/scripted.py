@@ -27,12 +27,12 @@ from agentgauge.core.text import parse_json, read_text, refuse_extremes
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ReplyScript:
     path: Path
     replies: tuple[tuple[str, tuple[ChatReply, ...]], ...]
 
     @staticmethod
-    def load(path: Path) -> Script:
+    def load(path: Path) -> ReplyScript:
         """Read and check. Raises UsageProblem that says where the file is wrong."""
         try:
             data = parse_json(read_text(path))
@@ -53,7 +53,7 @@ class Script:
             if not isinstance(replies, list) or not replies:
                 raise UsageProblem(f"the script {path}: {pattern!r} must have a list of at least one reply")
             rules.append((pattern, tuple(_reply(path, f"{pattern!r}[{n}]", reply) for n, reply in enumerate(replies))))
-        return Script(path, tuple(rules))
+        return ReplyScript(path, tuple(rules))
 
     def answer(self, case: CaseKey) -> ChatReply:
         """The reply for a turn of a case. Raises UsageProblem when no pattern fits."""
@@ -71,8 +71,8 @@ def _reply(path: Path, where: str, data: Any) -> ChatReply:
         return ChatReply(received=data["message"])
     if not isinstance(data, dict) or not data or set(data) - {"text", "tool_calls", "refusal", "finish_reason"}:
         raise UsageProblem(
-            f"the script {path}: {where} must be a text, an object with text, tool_calls, refusal or finish_reason, or"
-            " one with a message as an object"
+            f"the script {path}: {where} must be a string, an object with text, tool_calls, refusal or finish_reason,"
+            " or one with a message as an object"
         )
     text, refusal, calls = data.get("text") or "", data.get("refusal"), data.get("tool_calls") or []
     finish = data.get("finish_reason", "tool_calls" if calls else "stop")

@@ -31,7 +31,7 @@ class OfferedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RequestView:
     """A request as the policy sees it."""
 
     tools: tuple[OfferedTool, ...]
@@ -43,7 +43,7 @@ class View:
     must_answer: bool  # the last message asks to sum up
 
 
-def look(request: ChatRequest) -> View:
+def look(request: ChatRequest) -> RequestView:
     """Sort a conversation into tools, query, files, calls and observations."""
     texts = [(message, _text(message)) for message in request.messages]
     native = tuple(_native_tool(tool) for tool in request.tools)
@@ -71,7 +71,7 @@ def look(request: ChatRequest) -> View:
     closing = len(queries) > 1 and bool(_CLOSING.search(queries[-1]))
     asked = queries[:-1] if closing else queries
     query = _TICKED.sub("", asked[-1]) if asked else ""
-    return View(
+    return RequestView(
         tools=native or react_tools,
         query=query,
         files=tuple(files),

@@ -33,7 +33,7 @@ _KEPT = 64  # files whose rendering is cached
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class RenderedPicture:
     content: bytes
     media: str  # image/png, image/jpeg, image/gif or image/webp
 
@@ -43,7 +43,7 @@ class Pages:
     """A PDF: its number of pages, and the pages that could be drawn, in order."""
 
     total: int
-    drawn: tuple[Picture, ...]
+    drawn: tuple[RenderedPicture, ...]
 
 
 class SharedTasks(Generic[T]):
@@ -88,13 +88,13 @@ class FileRenderer:
         self._rendered: SharedTasks[list[Mapping[str, Any]]] = SharedTasks(_KEPT)
         self._slots = asyncio.Semaphore(2)  # each may take the memory that the limits give
 
-    async def picture(self, content: bytes) -> Picture | None:
+    async def picture(self, content: bytes) -> RenderedPicture | None:
         """The picture itself if it is complete and endpoints accept it. A picture that is too large, animated or of
         another format is drawn again as JPEG of at most 2048 pixels a side. None if it is no picture, or declares too
         many pixels. Raises Fault, UsageProblem."""
         for line in await self._lines("picture", content):
             if line.get("fits") in ("image/png", "image/jpeg", "image/gif", "image/webp"):
-                return Picture(content, line["fits"])
+                return RenderedPicture(content, line["fits"])
             return _jpeg(line)
         return None
 
@@ -146,9 +146,9 @@ def _parsed(text: str) -> Mapping[str, Any] | None:
     return line if isinstance(line, dict) else None
 
 
-def _jpeg(line: Mapping[str, Any]) -> Picture | None:
+def _jpeg(line: Mapping[str, Any]) -> RenderedPicture | None:
     try:
         content = base64.b64decode(line.get("jpeg") or "", validate=True)
     except (binascii.Error, TypeError, ValueError):
         return None
-    return Picture(content, "image/jpeg") if content.startswith(b"\xff\xd8\xff") else None
+    return RenderedPicture(content, "image/jpeg") if content.startswith(b"\xff\xd8\xff") else None

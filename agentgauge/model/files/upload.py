@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.chat import LocalFile
 from agentgauge.model.endpoint import Endpoint, file_path
 from agentgauge.model.files.references import digest
-from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, Picture, SharedTasks
+from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, RenderedPicture, SharedTasks
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean
@@ -79,7 +79,7 @@ class UploadedFiles:
         if part["kind"] == "image":
             picture = await self._renderer.picture(content)
         else:
-            picture = Picture(content, _PDF) if await self._renderer.pages(content, limit=0) else None
+            picture = RenderedPicture(content, _PDF) if await self._renderer.pages(content, limit=0) else None
         if picture is None:
             return None
         name = _file_name(part, picture.media)
@@ -94,7 +94,7 @@ class UploadedFiles:
         identities = [identity for identity in await self._uploads.cancel() if identity]
         await self._endpoint.delete(list(map(file_path, identities)), seconds=_DELETE_SECONDS)
 
-    async def _upload(self, picture: Picture, name: str) -> str | None:
+    async def _upload(self, picture: RenderedPicture, name: str) -> str | None:
         """The endpoint's id of the file, or None if it refuses it. Raises Fault."""
         # Azure does not take the purpose that OpenAI names for this.
         form: dict[str, Any] = {"purpose": "assistants" if self._spec.kind == "azure" else "user_data"}
@@ -119,7 +119,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _image(picture: Picture) -> dict[str, Any]:
+def _image(picture: RenderedPicture) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": _data(picture.content, picture.media)}}
 
 

@@ -169,7 +169,7 @@ def _target(address: str, location: str) -> str | None:
 
 
 def _same_place(one: str, other: str) -> bool:
-    """Of one origin, or the same host gone over to https: there the key may be sent too."""
+    """Whether both have one origin, or the second is the same host under https: the key may be sent there, too."""
     first, second = URL(one).origin(), URL(other).origin()
     upgraded = (first.scheme, first.port, second.scheme, second.port) == ("http", 80, "https", 443)
     return first == second or (upgraded and first.host == second.host)

@@ -7,46 +7,53 @@ the earlier ones.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.safe_text import clean
 from agentgauge.core.task_registry import configure_tasks, find_task
-from agentgauge_reports.allure.attach import Attachments
-from agentgauge_reports.allure.case import result, unshown_result
-from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard
-from agentgauge_reports.allure.run_files import run_files
-from agentgauge_reports.load import load_run
-from agentgauge_reports.unshown import Unshown
+from agentgauge.core.tracebacks import traceback_text
+from agentgauge.core.types import Event, Record, Scoring
+from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.allure.content import SPACE, Attachments, milliseconds, steps, transcript
+from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard, run_files
+from agentgauge_reports.grouping import TITLES, capabilities_of, kind_of
+from agentgauge_reports.load import Omitted, Reader, Run, load_run
+from agentgauge_reports.text import anchor, cut, line
 
-__all__ = ["DASHBOARD", "write_results", "write_run"]
 
-
-def write_results(run: Path, folder: Path, *, unshown: Unshown | None = None) -> str:
+def write_results(run: Path, folder: Path, *, omitted: Omitted | None = None) -> str:
     """Write a run's results, and the dashboard where the ``allure`` command is found. Returns lines for the user.
 
     Raises UsageProblem if ``run`` is no finished run, if ``folder`` cannot be written, or if ``allure`` fails.
     """
-    count = write_run(run, folder, unshown=unshown)
+    count = write_run(run, folder, omitted=omitted)
     dashboard = make_dashboard(load_run(run, tolerant=True), folder)
     return "\n".join([f"Allure results of {count} cases are in {folder}", *dashboard])
 
 
-def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None, own_tests: bool = True) -> int:
+def write_run(run: Path, folder: Path, *, omitted: Omitted | None = None, own_tests: bool = True) -> int:
     """Write the results of every planned case, and what they share. Returns the number of cases.
 
     ``own_tests``: also write the results of a project's own tests, which allure-pytest writes, too.
 
-    A case that cannot be shown gets a result with the reason; ``unshown`` collects these cases.
+    A case that cannot be shown gets a result with the reason; ``omitted`` collects these cases.
 
     Raises UsageProblem where ``run`` is no finished run or ``folder`` cannot be written.
     """
     loaded = load_run(run, tolerant=True)
-    unshown = Unshown() if unshown is None else unshown
-    unshown.problems += loaded.problems
+    omitted = Omitted() if omitted is None else omitted
+    omitted.problems += loaded.problems
     configure_tasks(loaded.about["settings"]["options"])  # artifacts depend on them
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +65,7 @@ def write_run(run: Path, folder: Path, *, unshown: Unshown | None = None, own_te
                     data = result(loaded, case, attachments, read)
                     text = _encoded(data)
                 except Exception as error:  # whatever is in a record, the others are shown
-                    data = unshown_result(loaded, case, attachments, unshown.add(f"{case.task} {case.sample}", error))
+                    data = omitted_result(loaded, case, attachments, omitted.add(f"{case.task} {case.sample}", error))
                     text = _encoded(data)
                 (folder / f"{data['uuid']}-result.json").write_bytes(text)
         for name, content in run_files(loaded, folder).items():
@@ -75,3 +82,128 @@ def _encoded(data: Mapping[str, Any] | list[Any], indent: int | None = None) -> 
     separators = (",", ":") if indent is None else None
     text = json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)
     return text.encode("utf-8", "replace")  # a model may have written half a character
+
+
+# -- one case as a result
+
+STATUS = {"passed": "passed", "wrong": "failed", "broken": "broken", "missing": "skipped"}
+"""Our statuses in Allure's words."""
+
+
+def result(run: Run, case: CaseOutline, attachments: Attachments, read: Reader) -> dict[str, Any]:
+    """The result of a case as Allure reads it. Its attachments are written."""
+    data = _outline(run, case, attachments)
+    if case.status == "missing":
+        why = run.summary.get("why_missing")  # runs of earlier versions do not say it
+        return data | {"statusDetails": {"message": line(f"not attempted: {why}", 500) if why else "not attempted"}}
+    record = read(case)
+    if kind := kind_of(case):
+        explanation = record.error if case.status == "broken" else record.score and record.score.explanation
+        message = cut(f"{TITLES[kind]}: {explanation or 'nothing more is known'}", attachments.limits.message)
+        trace = cut(traceback_text(record.traceback, "short"), attachments.limits.transcript)
+        data["statusDetails"] = {"message": message, **({"trace": trace} if trace else {})}
+    return data | _attempted(_name(run, case), record, attachments, run.summary["run"]["scoring"])
+
+
+def omitted_result(run: Run, case: CaseOutline, attachments: Attachments, why: str) -> dict[str, Any]:
+    """The result of a case that cannot be shown: its outline, and ``why``."""
+    shown = {"statusDetails": {"message": why}, "descriptionHtml": f"<p>{escape(why)}</p>"}
+    return _outline(run, case, attachments) | shown
+
+
+def _name(run: Run, case: CaseOutline) -> str:
+    return f"{run.model}/{case.task}/{case.sample}/{case.attempt}".encode("utf-8", "backslashreplace").decode()
+
+
+def _outline(run: Run, case: CaseOutline, attachments: Attachments) -> dict[str, Any]:
+    shown = presentation_of(find_task(case.task))
+    category = shown.category(case.tags) if case.tags else shown.title
+    attempt = f" (attempt {case.attempt})" if case.attempt > 1 else ""
+    sample = f"sample {case.sample}" if case.sample.isdecimal() else case.sample
+    test = f"{case.task}/{case.sample}"
+    one = _name(run, case)
+    url = page(run, attachments.folder) + anchor(case.id)
+    kind = kind_of(case)
+    parameters = {"model": line(run.model, 200)} | ({"attempt": str(case.attempt)} if case.attempt > 1 else {})
+    labels = [
+        ("epic", shown.benchmark), ("feature", shown.title), ("story", category),
+        *(("parentSuite", name) for name in capabilities_of(case)), ("suite", f"{shown.benchmark}: {shown.title}"),
+        ("task", case.task), *([("fault", kind)] if kind else []),
+        *(("why", label) for label in (case.score.labels if case.score else ())),
+        *(("tag", tag) for tag in case.tags if tag != category),
+    ]  # fmt: skip
+    return {
+        "uuid": str(uuid.uuid5(SPACE, one)),
+        "name": line(f"{sample}{attempt}", 150),  # its task is above it in both trees
+        "fullName": line(test, 300),
+        "testCaseId": _digest(test),
+        "historyId": _digest(one),
+        "titlePath": list(dict.fromkeys(clean(part) for part in (shown.benchmark, shown.title, category))),
+        "status": STATUS[case.status],
+        "start": milliseconds(max(0.0, case.finished - case.seconds)),
+        "stop": milliseconds(case.finished),
+        "parameters": [{"name": name, "value": value} for name, value in parameters.items()],
+        "labels": [{"name": name, "value": line(value, 200)} for name, value in dict.fromkeys(labels)],
+        "links": [{"name": url, "url": url, "type": "link"}],
+    }
+
+
+def _attempted(one: str, record: Record, attachments: Attachments, scoring: Scoring) -> dict[str, Any]:
+    """Description, steps, times and attachments of a case that was attempted."""
+    recorded = record.transcript
+    if recorded is None:
+        return {}
+    shows = record.score and recorded.output is not None
+    artifacts = (
+        presentation_of(find_task(record.task)).artifacts(recorded.output, record.score, scoring) if shows else ()
+    )
+    shown = [artifact.path for artifact in artifacts if artifact.path]
+    if not shown and record.status != "passed":
+        shown = _pictures(recorded.events)
+    files, left_out = attachments.files(one, record, shown)
+    usage = recorded.usage
+    facts = (
+        f"{usage.requests} requests, {usage.prompt_tokens} + {usage.completion_tokens} tokens, {recorded.seconds:.1f} s"
+    )
+    facts += (
+        f", {waited:.1f} s of them waiting for a slot" if (waited := recorded.times.get("slots", 0.0)) >= 0.05 else ""
+    )
+    facts += f", {usage.usd:.4f} US dollars" if usage.usd else ""
+    pages = [artifact.html for artifact in artifacts if artifact.html]
+    described: dict[str, Any] = {
+        "descriptionHtml": clean("".join([*pages, *(f"<p>{escape(text)}</p>" for text in (facts, *left_out))])),
+        "attachments": [
+            attachments.text(
+                one, "transcript", _transcript_text(record, recorded.events, attachments.limits.transcript)
+            ),
+            *files,
+        ],
+    }
+    if recorded.events:
+        start = milliseconds(recorded.events[0].start)
+        described["steps"] = steps(recorded.events, attachments.limits.steps)
+        described |= {"start": start, "stop": start + milliseconds(recorded.seconds)}
+    return described
+
+
+def _transcript_text(record: Record, events: Sequence[Event], limit: int) -> str:
+    verdict = record.error or (record.score.explanation if record.score else "")
+    title = f"{record.task} {record.sample}, attempt {record.attempt}: {record.status}"
+    head = cut(f"{title}\n{verdict}".rstrip(), limit // 3)
+    return f"{head}\n\n{transcript(events, limit - len(head))}\n"
+
+
+def _pictures(events: Sequence[Event]) -> list[str]:
+    """Pictures that tools made."""
+    outputs = (output for event in events for output in event.detail.get("result", ()))
+    return [str(output["content"]) for output in outputs if output["type"] == "image"]
+
+
+def page(run: Run, folder: Path) -> str:
+    """The run's ``report.html`` as seen from a report of the dashboard below ``folder``."""
+    there = (folder / DASHBOARD / "report").absolute()
+    return quote(Path(os.path.relpath((run.path / "report.html").absolute(), there)).as_posix(), errors="replace")
+
+
+def _digest(text: str) -> str:
+    return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from agentgauge_reports.unshown import Unshown
+from agentgauge.core.errors import UsageProblem
+from agentgauge.core.types import Json
+from agentgauge.model.cassette_file import digest
+from agentgauge_reports.load import Omitted, Run
 
-Writer = Callable[[Path, Path, Unshown], list[Path]]
+Writer = Callable[[Path, Path, Omitted], list[Path]]
 """Writes a finished run, the first path, to the second one. Returns the files written. Raises UsageProblem."""
 
 FORMATS: Mapping[str, str] = {
-    "parquet": "parquet_files",
-    "csv": "csv_files",
-    "latex": "latex",
-    "eval": "evallog",
-    "every-eval-ever": "every_eval_ever",
-    "atif": "atif",
+    "parquet": "tables.write_parquet",
+    "csv": "tables.write_csv",
+    "eval": "evallog.write",
+    "every-eval-ever": "every_eval_ever.write",
+    "atif": "atif.write",
 }
-"""Name → module of this folder, whose ``write`` is a Writer."""
+"""Name → module of this folder and its Writer."""
 
 
 def writer(name: str) -> Writer:
     """The writer of one of FORMATS."""
-    return cast("Writer", import_module(f"{__name__}.{FORMATS[name]}").write)
+    module, _, function = FORMATS[name].partition(".")
+    return cast("Writer", getattr(import_module(f"{__name__}.{module}"), function))
+
+
+# -- what the writers share
+
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+"""Characters that end a line for some readers of JSON Lines, and need no escape in JSON."""
+
+
+def empty_folder(output: Path) -> None:
+    """Make the folder. Raises UsageProblem if it is a file, holds files, or cannot be made."""
+    if output.exists() and not output.is_dir():
+        raise UsageProblem(f"--output {output} is a file; give an empty folder or a new one")
+    if taken := next((path for path in output.rglob("*") if path.is_file()), None):
+        raise UsageProblem(
+            f"--output {output} holds files already, such as {taken.name}; give an empty folder or a new one"
+        )
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageProblem(f"--output {output} cannot be made ({error.strerror}); give another folder") from None
+
+
+def run_id(run: Run) -> str:
+    """The id of a run: the same every time that the run is written."""
+    return digest(["run", run.about["configs"], run.about["started"]])
+
+
+def encoded(value: Json, *, indent: int | None = None) -> bytes:
+    """JSON in UTF-8, without a line end where there is no ``indent``. A lone surrogate, which a model may write,
+    becomes a question mark: readers refuse it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return text.translate(_LINE_ENDS).encode("utf-8", "replace")

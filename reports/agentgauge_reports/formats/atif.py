@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.types import Record
-from agentgauge.store.folder import sample_name
-from agentgauge_reports.formats.conversation import Call, Message, conversation
-from agentgauge_reports.formats.gold import Gold
-from agentgauge_reports.formats.output import empty_folder, encoded, run_id
-from agentgauge_reports.load import Run, load_run
-from agentgauge_reports.results.metrics import Metrics
-from agentgauge_reports.results.rows import MetricResult
-from agentgauge_reports.unshown import Unshown
+from agentgauge.store.folder_names import sample_name
+from agentgauge_reports.conversation import ConversationMessage, Gold, MessageCall, conversation
+from agentgauge_reports.formats import empty_folder, encoded, run_id
+from agentgauge_reports.load import Omitted, Run, load_run
+from agentgauge_reports.results import RunMetrics
+from agentgauge_reports.rows import MetricResult
 
 SCHEMA = "ATIF-v1.7"
 NOTES = (
@@ -27,16 +25,16 @@ NOTES = (
 )
 
 
-def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
+def write(run: Path, output: Path, omitted: Omitted) -> list[Path]:
     """Write ``TASK/SAMPLE-aATTEMPT.json`` below ``output`` for each case with a request to the model.
 
     Raises UsageProblem if the folder is not empty, and for a folder without a finished run.
     """
     empty_folder(output)
     loaded = load_run(run, tolerant=True)
-    unshown.problems += loaded.problems
+    omitted.problems += loaded.problems
     gold, written = Gold(loaded), []
-    headlines = {one.task: one for one in Metrics(loaded.summary) if one.is_headline and not one.warning}
+    headlines = {one.task: one for one in RunMetrics(loaded.summary) if one.is_headline and not one.warning}
     with loaded.reading() as read:
         for case in loaded.cases:
             if case.status == "missing":
@@ -50,8 +48,8 @@ def write(run: Path, output: Path, unshown: Unshown) -> list[Path]:
                     file.write_bytes(encoded(trajectory, indent=1) + b"\n")
                     written.append(file)
             except Exception as error:  # whatever is in a record, the others are written
-                unshown.add(f"{case.task} {case.sample}", error)
-    unshown.notes += [gold.note] if gold.note else []
+                omitted.add(f"{case.task} {case.sample}", error)
+    omitted.notes += [gold.note] if gold.note else []
     return written
 
 
@@ -76,7 +74,7 @@ def _trajectory(run: Run, record: Record, gold: Gold, headline: MetricResult | N
     }
 
 
-def _steps(messages: list[Message]) -> list[dict[str, Any]]:
+def _steps(messages: list[ConversationMessage]) -> list[dict[str, Any]]:
     """Results of tools are what the step that called them observed."""
     steps: list[dict[str, Any]] = []
     for message in messages:
@@ -96,7 +94,7 @@ def _ids(step: Mapping[str, Any]) -> list[str]:
     return [call["tool_call_id"] for call in step.get("tool_calls", ())]
 
 
-def _step(message: Message) -> dict[str, Any]:
+def _step(message: ConversationMessage) -> dict[str, Any]:
     if message.role != "assistant":
         return {"source": message.role, "message": message.text}
     step: dict[str, Any] = {"source": "agent", "message": message.text}
@@ -111,7 +109,7 @@ def _step(message: Message) -> dict[str, Any]:
     return step | {"timestamp": datetime.fromtimestamp(message.start, UTC).isoformat(), "llm_call_count": 1}
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: MessageCall) -> dict[str, Any]:
     tool_call = {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments}
     return tool_call | ({"extra": {"parse_error": call.problem}} if call.problem else {})
 

@@ -21,25 +21,23 @@ from agentgauge.core.files import replacing
 from agentgauge.core.reply_ends import is_cut, is_filtered
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
-from agentgauge_reports.formats.conversation import Message, conversation, last_reply
-from agentgauge_reports.formats.gold import Gold
-from agentgauge_reports.formats.output import run_id
-from agentgauge_reports.leaderboards import presentable
-from agentgauge_reports.load import CaseOutline, Run, load_run
-from agentgauge_reports.notices import not_attempted
-from agentgauge_reports.pass_at_k import by_name
-from agentgauge_reports.taxonomy import kind_of
-from agentgauge_reports.unshown import Unshown
+from agentgauge.store.outline import CaseOutline
+from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
+from agentgauge_reports.formats import run_id
+from agentgauge_reports.grouping import kind_of
+from agentgauge_reports.load import Omitted, Run, load_run
+from agentgauge_reports.notices import not_attempted, presentable
+from agentgauge_reports.run import by_name
 
 LONGEST = 500
 """Characters of an input that the list of samples holds."""
 
 
-def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
+def write(run: Path, target: Path, omitted: Omitted) -> list[Path]:
     """Write a finished run's log to ``target``, which must end in ``.eval``. Cases that were not attempted are left
     out.
 
-    A case that cannot be shown has the content of its outline; ``unshown`` collects these cases.
+    A case that cannot be shown has the content of its outline; ``omitted`` collects these cases.
 
     Raises UsageProblem for another name, for a folder that does not exist, and for a folder without a finished run.
     """
@@ -49,7 +47,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
     if not target.parent.is_dir():
         raise UsageProblem(f"{target.parent} is not a folder; make it first, or name another place for {target.name}")
     loaded = load_run(run, tolerant=True)
-    unshown.problems += loaded.problems
+    omitted.problems += loaded.problems
     gold = Gold(loaded)
     attempted = [case for case in loaded.cases if case.status != "missing"]
     started = {"version": 2, "eval": _spec(loaded), "plan": {"name": "plan", "steps": []}}
@@ -67,7 +65,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
                     sample = _sample(loaded, case, record, gold.of(record))
                     text = json.dumps(sample)
                 except Exception as error:  # whatever this record holds, the other cases are shown
-                    sample = _unshown(loaded, case, unshown.add(f"{case.task} {case.sample}", error))
+                    sample = _omitted(loaded, case, omitted.add(f"{case.task} {case.sample}", error))
                     text = json.dumps(sample)
                 archive.writestr(_entry(f"samples/{sample['id']}_epoch_{case.attempt}.json"), text)
                 summaries.write((b", " if place else b"[") + json.dumps(_summary(sample)).encode("ascii"))
@@ -78,7 +76,7 @@ def write(run: Path, target: Path, unshown: Unshown) -> list[Path]:
         status = "cancelled" if "why_missing" in loaded.summary else "success"
         ended = {"status": status, "results": _results(loaded, attempted), "stats": _stats(loaded)}
         archive.writestr(_entry("header.json"), json.dumps(started | ended))
-    unshown.notes += [gold.note] if gold.note else []
+    omitted.notes += [gold.note] if gold.note else []
     return [target]
 
 
@@ -171,7 +169,7 @@ def _sample(run: Run, case: CaseOutline, record: Record, target: str = "") -> di
     return sample
 
 
-def _unshown(run: Run, case: CaseOutline, why: str) -> dict[str, Any]:
+def _omitted(run: Run, case: CaseOutline, why: str) -> dict[str, Any]:
     record = Record(*case.id, config="", status=case.status, score=case.score, error=case.error)
     sample = _sample(run, case, record)
     return sample | {"metadata": {**sample["metadata"], "unshown": why}}
@@ -188,14 +186,14 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _output(model: str, replies: list[Message]) -> dict[str, Any]:
+def _output(model: str, replies: list[ConversationMessage]) -> dict[str, Any]:
     return {
         "model": model,
         "choices": [{"message": _message(last), "stop_reason": _stop_reason(last)} for last in replies[-1:]],
     }
 
 
-def _stop_reason(reply: Message) -> str:
+def _stop_reason(reply: ConversationMessage) -> str:
     """Why a reply ended, in inspect_ai's words."""
     if is_cut(reply.finish_reason):
         return "max_tokens"
@@ -204,7 +202,7 @@ def _stop_reason(reply: Message) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: ConversationMessage) -> dict[str, Any]:
     written: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.model:
         written["model"] = message.model

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.task_registry import find_task
-from agentgauge_reports.end_screen import overview
 from agentgauge_reports.leaderboard import not_comparable
 from agentgauge_reports.notices import alarm, doubts, remarks
+from agentgauge_reports.terminal import overview
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable with the file that GitHub shows on the job's page."""

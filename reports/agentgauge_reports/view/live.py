@@ -13,8 +13,9 @@ from agentgauge.core.types import Status
 from agentgauge.run.progress import TimeLeft
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, Line
-from agentgauge.store.records import RecordTail, worker_files
-from agentgauge_reports.page.one_line import clipped, one_line
+from agentgauge.store.record_merge import worker_files
+from agentgauge.store.record_tail import RecordTail
+from agentgauge_reports.text import clipped, one_line
 
 FOREVER = 1e9
 """Seconds."""
@@ -60,7 +61,7 @@ class LiveRun:
         workers = [] if (path / "records").is_symlink() else worker_files(path)
         files = [file for file in (path / "records.jsonl", *workers) if file.is_file() and not file.is_symlink()]
         new = self._tail.new(files)
-        for line, case, why in map(_told, new):  # not in the order of their ends: all at once take much memory
+        for line, case, why in map(_parsed, new):  # not in the order of their ends: all at once take much memory
             is_new, earlier = line.at >= started, self._broken.get(case)
             if hash(case) in self._finished or (earlier and line.rank < earlier.rank):
                 continue
@@ -123,7 +124,7 @@ class LiveRun:
         return left if left is not None and left < FOREVER else None
 
 
-def _told(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId, str]:
+def _parsed(found: tuple[dict[str, Any], Path, int, int]) -> tuple[Line, CaseId, str]:
     """Where a record is, its case, and why it did not pass, in one line. ``found``: of RecordTail.new."""
     record, file, start, size = found
     why = record["score"]["explanation"] if record["score"] else record["error"] or ""

@@ -1,27 +1,52 @@
 """The runs below a folder: their settings, their states, and their figures.
 
 A run folder may come from anywhere. Its files are read if they are plain files with plain values; any other run is
-listed with the reason.
+listed with the reason. No link is followed, because an agent may have left links there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
+from agentgauge.core.bounded import whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.files import whole
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
-from agentgauge.store.folder_lock import is_in_use
-from agentgauge_reports.headlines import headline
+from agentgauge.store.folder_lock import NAMED, is_in_use
+from agentgauge_reports.figures import headline
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.notices import limit_of, model_title
-from agentgauge_reports.view.beneath import open_beneath
+
+
+def open_beneath(folder: Path, parts: list[str]) -> BinaryIO:
+    """Open ``folder``/``parts`` for reading, following no link and no ``..`` in ``parts``.
+
+    Raises OSError if that is not a regular file.
+    """
+    if not parts or any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts):
+        raise FileNotFoundError("no file has that name")
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for number, part in enumerate(parts):
+        kind = os.O_DIRECTORY if number < len(parts) - 1 else 0
+        try:
+            inner = os.open(part, flags | kind, dir_fd=place)
+        finally:
+            os.close(place)
+        place = inner
+    if not stat.S_ISREG(os.fstat(place).st_mode):
+        os.close(place)
+        raise FileNotFoundError("it is not a regular file")
+    return os.fdopen(place, "rb")
+
+
+# -- the runs
 
 State = Literal["running", "finished", "stopped"]
 
@@ -30,7 +55,7 @@ DEEPEST = 3
 
 STATUSES = ("passed", "wrong", "broken", "missing")
 
-_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK)
+_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
 
 
 class Runs:

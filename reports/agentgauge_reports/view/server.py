@@ -2,15 +2,21 @@
 
 Files of a run are served so that no script in them runs (CSP ``sandbox``) and no browser guesses their kind. Our pages
 run our scripts alone: the report page by its hash, and transcripts only where they are plain base64.
+
+Every web page that a browser shows can send requests to a server on loopback. It can also read the answers if it
+changes the address of its own host name to 127.0.0.1 (DNS rebinding). But it can forge neither Host nor Sec-Fetch-Site,
+and it knows no secret.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import json
 import mimetypes
 import re
+import secrets
 import shlex
 import shutil
 import time
@@ -24,13 +30,44 @@ from aiohttp import web
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.files import OwnFolder
 from agentgauge.core.web_server import answering
-from agentgauge_reports.comparison.compare import compare
-from agentgauge_reports.comparison.page import page as comparison_page
-from agentgauge_reports.page.build import policy, write_page
-from agentgauge_reports.view.access import Access
-from agentgauge_reports.view.beneath import open_beneath
+from agentgauge_reports.comparison import compare
+from agentgauge_reports.comparison.shown import page as comparison_page
+from agentgauge_reports.page import policy, write_page
 from agentgauge_reports.view.live import LiveRun
-from agentgauge_reports.view.runs import Runs, reading_problem
+from agentgauge_reports.view.runs import Runs, open_beneath, reading_problem
+
+LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+"""Accepted values of Host."""
+
+
+class ViewerAccess:
+    """The access rules: the first visit has ``token`` in its address and gets a cookie; every later visit has the
+    cookie.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.cookie = secrets.token_urlsafe(24)
+
+    def refusal(self, method: str, headers: Mapping[str, str], *, token: str | None, cookie: str | None) -> str | None:
+        """Why a request is refused; None if it is accepted. A port forwarded by ssh may have any number."""
+        if method not in ("GET", "HEAD"):
+            return "only GET and HEAD are accepted"
+        host = headers.get("Host", "")
+        if not LOOPBACK.fullmatch(host):
+            return f"this viewer does not serve the host {host[:100]!r}; use localhost, over ssh with a forwarded port"
+        if headers.get("Origin", f"http://{host}") != f"http://{host}":
+            return "requests of other web pages are refused"
+        if token is not None and hmac.compare_digest(token.encode(), self.token.encode()):
+            return None
+        if headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return "requests of other web pages are refused"
+        if cookie is not None and hmac.compare_digest(cookie.encode(), self.cookie.encode()):
+            return None
+        return "open the address that agentgauge view has printed, with its token"
+
+
+# -- the server
 
 SECONDS = 1.0
 """Seconds between two reads of a running run."""
@@ -75,7 +112,7 @@ class Viewer:
     def __init__(self, root: Path) -> None:
         """Raises UsageProblem if the folder does not exist."""
         self.runs = Runs(root)
-        self.access = Access()
+        self.access = ViewerAccess()
         self._live: dict[str, tuple[float, LiveRun, asyncio.Lock]] = {}  # name → start of the run, what is known of it
         self._states: dict[str, tuple[float, dict[str, Any]]] = {}  # name → when it was looked at, what was found
         self._listed: tuple[float, list[dict[str, Any]]] = (-SECONDS, [])  # the same of the list

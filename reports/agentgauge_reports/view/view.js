@@ -85,20 +85,20 @@
     return run.state === "finished" && 2 * (run.counts.broken || 0) > all ? [make("b", { class: "alert" }, "Most cases are broken. "), ...shown] : shown;
   }
 
-  // Figures of runs on the same data, in the order in which the runs began.
+  // Figures of one model on the same data, in the order in which its runs began.
   function overTime(runs) {
     const series = new Map();
     for (const run of [...runs].sort((one, other) => one.started - other.started)) for (const one of run.figures) {
       if (one.value === null) continue;
-      const key = JSON.stringify([one.benchmark, one.name, one.data]);
-      if (!series.has(key)) series.set(key, { title: `${one.benchmark} ${one.name}${one.limit ? ` (${one.limit})` : ""}`, points: [] });
+      const key = JSON.stringify([run.model, one.benchmark, one.name, one.data]);
+      if (!series.has(key)) series.set(key, { model: run.model, title: `${one.benchmark} ${one.name}${one.limit ? ` (${one.limit})` : ""}`, points: [] });
       series.get(key).points.push({ value: one.value, name: run.name });
     }
     const several = [...series.values()].filter((one) => one.points.length > 1);
     if (!several.length) return "";
-    const rows = several.map(({ title, points }) => make("tr", { class: "spark-row" }, make("td", {}, title), make("td", {}, spark(points, title)),
+    const rows = several.map(({ model, title, points }) => make("tr", { class: "spark-row" }, make("td", {}, model), make("td", {}, title), make("td", {}, spark(points, `${model}, ${title}`)),
       make("td", { class: "num" }, points[0].value.toFixed(2)), make("td", { class: "num" }, points.at(-1).value.toFixed(2)), make("td", { class: "num" }, String(points.length))));
-    return make("section", {}, make("h2", {}, "Over time, on the same data"), table("", "Figures over time", ["figure", "trend", "#first", "#last", "#runs"], rows));
+    return make("section", {}, make("h2", {}, "Trends of a model, on the same data"), table("", "Trends", ["model", "figure", "trend", "#first", "#last", "#runs"], rows));
   }
 
   function spark(points, title) {

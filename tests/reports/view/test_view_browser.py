@@ -14,7 +14,7 @@ from tests.model.fault_server import FaultServer
 from tests.plugin.project import Project
 from tests.plugin.toy import Toy
 from tests.reports.browsers import faults
-from tests.reports.page_runs import record, write_run
+from tests.reports.runs import record, write_run
 from tests.reports.view.viewer import held_up, served
 
 pytestmark = pytest.mark.slow
@@ -167,8 +167,7 @@ def test_a_hostile_page_reads_nothing(browser, view):
         thread.join(10)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 def test_axe_finds_nothing(browser, view, axe, tmp_path, scheme, width):
     stopped = tmp_path / "runs" / "stopped"
     stopped.mkdir()

@@ -1,3 +1,174 @@
+// Transcripts come in chunks of many cases, from inside the page or from files beside it, when they are asked for.
+
+const starts = []; // the first case of each chunk
+cases.chunk.forEach((chunk, place) => { starts[chunk] ??= place; });
+
+const KEPT = 6; // chunks in memory
+const loaded = new Map();
+const waiting = new Map();
+window.agentgaugeChunk = (number, text) => waiting.get(number)?.(text);
+
+function load(number) {
+  const chunk = loaded.get(number) ?? fetched(number).then(unpack);
+  loaded.delete(number);
+  loaded.set(number, chunk); // the last one is the newest
+  chunk.catch(() => loaded.delete(number));
+  if (loaded.size > KEPT) loaded.delete(loaded.keys().next().value);
+  return chunk;
+}
+
+function fetched(number) {
+  const inside = byId(`chunk-${number}`);
+  if (inside) return Promise.resolve(inside.textContent);
+  return new Promise((resolve, reject) => {
+    waiting.set(number, resolve);
+    const script = make("script", { src: `${times.beside}/${number}.js` });
+    const end = (problem) => { waiting.delete(number); script.remove(); reject(new Error(problem)); };
+    script.addEventListener("error", () => end(`The file ${times.beside}/${number}.js is not there; keep this page and that folder together.`));
+    script.addEventListener("load", () => end(`The file ${times.beside}/${number}.js holds no transcripts.`));
+    document.head.append(script);
+  });
+}
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+}
+// Parts of an opened case: steps, calls, what was expected beside what the model did, artifacts, pictures.
+
+const TAGS = new Set(["div", "table", "caption", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "p", "ul", "ol", "li", "h3", "h4", "pre", "code", "br"]);
+function grown([tag, children]) {
+  const empty = tag === "th" && !children.length; // then it heads nothing
+  const element = document.createElement(empty ? "td" : TAGS.has(tag) ? tag : "span");
+  for (const child of children) if (typeof child === "string") put(element, child); else element.append(grown(child));
+  return element;
+}
+
+const lasted = (took) => (Array.isArray(took) ? `cached: ${seconds(took[0])} instead of ${seconds(took[1])}` : seconds(took));
+
+function stepBlock(step, took, files) {
+  const kind = step.error ? `${step.is} fault` : step.is;
+  const name = step.role || step.is;
+  const who = make("div", { class: "who" }, make("b", {}, step.is === "message" && step.role === "assistant" ? "assistant (not written by the model)" : name), put(make("span"), step.name || ""), step.at === undefined ? "" : make("span", {}, lasted(took[step.at])));
+  const block = make("div", { class: `step ${kind}` }, who);
+  const shown = [];
+  const text = (value, style) => { if (value) { shown.push(asText(value)); block.append(textBlock(asText(value), style)); } };
+  if (step.is === "message") {
+    text(contentOf(step.content));
+    for (const call of step.tool_calls || []) block.append(callBlock(call.function || call));
+  } else if (step.is === "model") {
+    if (step.reasoning) block.append(make("details", {}, make("summary", {}, "reasoning"), textBlock(step.reasoning)));
+    text(step.reply);
+    text(step.refusal, "error");
+    for (const call of step.calls || []) block.append(callBlock(call));
+    if (!step.reply && !(step.calls || []).length && !step.error) block.append(make("p", { class: "quiet" }, "(an empty reply)"));
+    if (step.cut) block.append(make("p", { class: "quiet" }, `(${step.cut})`));
+  } else {
+    block.append(callBlock({ name: step.name, arguments: step.arguments }));
+    shown.push(asText(step.arguments));
+    for (const output of step.result) text(output.content, "mono");
+  }
+  text(step.error, "error");
+  block.append(pictures(shown.join("\n"), files));
+  return block;
+}
+
+function read(value) {
+  if (typeof value !== "string") return value;
+  try { return JSON.parse(value); } catch { return value; }
+}
+
+function callBlock(call, other) {
+  const block = make("div", { class: "call" });
+  if (call.text !== undefined) { block.append(textBlock(call.text)); return block; }
+  const given = read(call.arguments);
+  block.append(put(make("b"), call.name || ""));
+  block.append(given && typeof given === "object" && !Array.isArray(given) ? argumentTable(given, other) : textBlock(asText(given), "mono"));
+  return block;
+}
+
+function argumentTable(given, other) {
+  return make("table", { class: "args" }, make("tbody", {}, ...Object.entries(given).map(([name, value]) => {
+    const off = other && JSON.stringify(value) !== JSON.stringify(other[name]);
+    return make("tr", {}, put(make("td", { class: off ? "off" : "" }), name), make("td", {}, textBlock(asText(value), "mono")));
+  })));
+}
+
+function goldTable(rows, files) {
+  const side = (acts, others, label) => make("td", { "data-label": label }, ...acts.map((act, number) => {
+    const other = others[number] || {};
+    const theirs = other.arguments && typeof other.arguments === "object" ? other.arguments : {};
+    const block = callBlock(act, act.text === undefined ? theirs : null);
+    if (act.text === undefined) block.classList.add(act.name === other.name && JSON.stringify(act.arguments) === JSON.stringify(other.arguments) ? "same" : "differs");
+    return block;
+  }), pictures(JSON.stringify(acts), files));
+  const head = ["step", "expected", "actual"].map((name) => make("th", { scope: "col" }, name));
+  return make("table", { class: "gold" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows.map((row) => make("tr", {},
+    make("td", { "data-label": "step" }, String(row.step)), side(row.expected, row.got, row.others ? `expected (or ${row.others} other ways)` : "expected"), side(row.got, row.expected, "actual")))));
+}
+
+function pictures(text, files) {
+  const place = make("div", { class: "pictures" });
+  for (const [path, link] of Object.entries(files)) if (text.includes(path)) {
+    const url = link.startsWith("run:") ? times.files + link.slice(4) : byId(link.slice(5))?.textContent ?? `${times.beside}/${link.slice(5)}`;
+    const name = path.split("/").pop();
+    const kind = name.split(".").pop().toLowerCase();
+    const caption = put(make("figcaption"), name);
+    if (["png", "jpg", "jpeg", "gif", "webp", "bmp", "svg"].includes(kind)) place.append(make("figure", {}, make("img", { src: url, alt: name }), caption));
+    else if (["mp3", "wav", "ogg", "flac"].includes(kind)) place.append(make("figure", {}, make("audio", { src: url, controls: true, preload: "none" }), caption));
+    else if (["mp4", "webm"].includes(kind)) place.append(make("figure", {}, make("video", { src: url, controls: true, preload: "none" }), caption));
+    else place.append(put(make("a", { href: url, download: name }), name));
+  }
+  return place.children.length ? place : "";
+}
+// An opened case: the question and its pictures, how it ended and why, the expected steps beside the actual ones, the transcript.
+
+const contentOf = (content) => (Array.isArray(content) ? content.map((part) => (part?.type === "text" ? asText(part.text) : asText(part))).join("\n") : asText(content ?? ""));
+
+function story(place, said, took) {
+  const status = STATUSES[cases.status[place]];
+  const files = said.files || {};
+  const parts = [];
+  const part = (title, ...content) => parts.push(make("h3", {}, title), ...content);
+  const steps = said.steps || [];
+  const opening = steps.slice(0, (steps.findIndex((step) => step.is !== "message") + 1 || steps.length + 1) - 1);
+  const question = said.asked === undefined || said.asked === null ? "" : contentOf(steps[said.asked].content);
+  const drawn = Object.fromEntries(Object.entries(files).filter(([path]) => opening.some((step) => contentOf(step.content).includes(path))));
+  if (question) part("Question", make("div", { class: "question" }, textBlock(question), pictures(Object.keys(drawn).join("\n"), drawn)));
+  parts.push(make("div", { class: "chips" }, make("span", { class: `chip status is-${status}` }, status), ...cases.tags[place].map((tag) => put(make("span", { class: "chip" }), data.tags[tag]))), facts(place, said));
+  const judged = (said.artifacts || []).length; // its tree says what the verdict says
+  if (said.verdict || said.error) parts.push(make("details", { open: !judged, class: `verdict is-${status}` }, make("summary", {}, said.error ? `Broken: ${said.cause || "unknown cause"}` : "Verdict"), textBlock(said.error || said.verdict, "mono")));
+  for (const artifact of said.artifacts || []) part("Judged", make("div", { class: "artifact" }, grown(artifact)));
+  if (said.gold && said.gold.length) part("Expected and actual", goldTable(said.gold, files));
+  if (said.delivered && said.delivered.length) part("Delivered", ...said.delivered.map((path) => make("div", {}, put(make("code"), path))), pictures(said.delivered.join("\n"), files));
+  const later = Object.fromEntries(Object.entries(files).filter(([path]) => !Object.hasOwn(drawn, path)));
+  if (steps.length) part("Transcript", ...steps.map((step) => stepBlock(step, took, opening.includes(step) ? later : files)));
+  if (said.values && Object.keys(said.values).length) parts.push(make("details", {}, make("summary", {}, "What the case adds to the figures"), argumentTable(said.values)));
+  return parts;
+}
+
+function facts(place, said) {
+  if (said.unshown) return put(make("p", { class: "unshown" }), said.unshown);
+  if (!said.usage) return make("p", {}, "This case was not attempted.");
+  const [requests, prompt, completion, usd] = said.usage;
+  const parts = [`${counted(requests, "request")}`, `${whole.format(prompt)} tokens in, ${whole.format(completion)} tokens out`, usd ? dollars(usd) : "", seconds(times.seconds[place]), `seed ${said.seed}`];
+  return make("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
+}
+
+// What was said in a step: contents, replies, calls, results and errors.
+function saidIn(step) {
+  const call = ({ name, arguments: given }) => `${name}(${asText(given)})`;
+  const calls = (step.calls || step.tool_calls || []).map((each) => call(each.function || each));
+  const results = (step.result || []).map((output) => asText(output.content));
+  const words = step.is === "tool" ? [call(step), ...results] : [contentOf(step.content), step.reply, step.refusal, ...calls];
+  return [...words, step.error].filter(Boolean);
+}
+
+// The case as plain text, for the clipboard.
+function plainText(place, said) {
+  const step = (one) => [`[${one.role || one.is}${one.name ? ` ${one.name}` : ""}]`, ...saidIn(one)].join("\n");
+  return [byId("case-title").textContent, STATUSES[cases.status[place]], said.error || said.verdict, ...(said.steps || []).map(step)].filter(Boolean).join("\n\n");
+}
 // The dialog with an opened case: its neighbours in the list, a search in it, and the case as text and JSON.
 
 const opened = { place: -1, said: null, took: [] };
@@ -151,3 +322,15 @@ function dialogs() {
   byId("raw").addEventListener("click", showRaw);
   byId("download").addEventListener("click", downloadCase);
 }
+// Everything begins here.
+
+header();
+boards();
+breakdowns();
+overview();
+curves();
+cost();
+filters();
+dialogs();
+addresses();
+follow();

@@ -1,3 +1,161 @@
+// The address is the state of the list and of the opened case: what stands behind # can be kept, sent, and gone back to.
+
+const NOTHING = { words: "", task: "", status: "", kind: "", sort: "", columns: "", page: "", case: "" };
+let state = NOTHING;
+let typing = 0; // the timer that writes typed words into the address
+
+const caseName = (place) => [taskName(place), cases.sample[place], cases.attempt[place]].map((part) => encodeURIComponent(part)).join("/");
+const caseHash = (place) => `#case=${caseName(place)}`;
+const written = (wanted) => {
+  const parts = Object.keys(NOTHING).filter((name) => wanted[name]).map((name) => `${name}=${name === "case" ? wanted.case : encodeURIComponent(wanted[name])}`);
+  return parts.length ? `#${parts.join("&")}` : "";
+};
+
+// Returns the state that a hash names. Throws what is wrong with it.
+function readAddress(hash) {
+  const found = { ...NOTHING };
+  for (const part of hash.slice(1).split("&").filter((one) => one.includes("="))) { // else it is a part of this page
+    const name = part.slice(0, part.indexOf("="));
+    const value = part.slice(name.length + 1);
+    if (!Object.hasOwn(NOTHING, name)) throw new Error(`The link asks for “${name}”, which this page does not know.`);
+    try {
+      found[name] = name === "case" ? value.split("/").map((one) => encodeURIComponent(decodeURIComponent(one))).join("/") : decodeURIComponent(value);
+    } catch { throw new Error(`The link is damaged: “${part}” cannot be read.`); }
+  }
+  const known = { task: data.tasks.map((task) => task.name), status: STATUSES, kind: data.kinds.map(([name]) => name) };
+  for (const [name, values] of Object.entries(known)) if (found[name] && !values.includes(found[name])) throw new Error(`The link asks for cases with ${name} “${found[name]}”, and this run has none.`);
+  const columns = [...found.columns.split(","), found.sort.replace(/^-/, "")].filter(Boolean);
+  for (const name of columns) if (!COLUMNS.some((column) => column.id === name)) throw new Error(`The link asks for the column “${name}”, which this page does not have.`);
+  if (found.page && !/^[1-9]\d{0,8}$/.test(found.page)) throw new Error(`The link asks for page “${found.page}”, which is not a page number.`);
+  if (found.case && placeOf(found.case) < 0) throw new Error(`The link asks for the case “${decodeURIComponent(found.case)}”, which is not in this run.`);
+  return found;
+}
+
+let placeByName = null; // of cases, by their names; made when the first is asked for
+function placeOf(name) {
+  placeByName ??= new Map(cases.sample.map((_, place) => [caseName(place), place]));
+  return placeByName.get(name) ?? -1;
+}
+
+function change(changes) {
+  state = { ...state, ...changes };
+  byId("problem").hidden = true;
+}
+
+// Changes the state, and the address with it. Quietly: the last entry of the browser's history is replaced.
+function go(changes, quietly = false) {
+  const opens = Boolean(changes.case) && !state.case;
+  if (!quietly) keepAddress(true); // what was typed a moment ago belongs to the entry that is left
+  change(changes);
+  keepAddress(quietly, { opens });
+  showState();
+}
+
+// Writes the state into the address. about: of a new entry, whether it opens a case, so that the one before lists it.
+function keepAddress(quietly, about = null) {
+  clearTimeout(typing); // what was typed is written now: later it could go into the entry that a closed case goes back to
+  const hash = written(state);
+  if (hash === (location.hash.includes("=") ? location.hash : "")) return;
+  const url = hash || location.pathname + location.search;
+  if (quietly) history.replaceState(history.state, "", url); else history.pushState(about, "", url);
+}
+
+function follow() {
+  byId("problem").hidden = true;
+  if (location.hash && !location.hash.includes("=")) { // a part of this page
+    showState();
+    byId(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
+    return;
+  }
+  try { state = readAddress(location.hash); } catch (error) {
+    state = NOTHING;
+    byId("problem-text").replaceChildren();
+    put(byId("problem-text"), `${error.message} All cases are listed instead.`);
+    byId("problem").hidden = false;
+  }
+  showState();
+}
+
+function showState() {
+  list();
+  if (state.case) openCase(placeOf(state.case));
+  else if (byId("case").open) byId("case").close();
+}
+
+function addresses() {
+  window.addEventListener("hashchange", follow);
+  byId("problem-close").addEventListener("click", () => { byId("problem").hidden = true; keepAddress(true); });
+  document.addEventListener("click", (event) => { // links keep the state of the list
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    const target = link.getAttribute("href");
+    if (target.startsWith("#case=")) go({ case: target.slice(6) });
+    else { const part = byId(target.slice(1)); part.scrollIntoView(); part.focus({ preventScroll: true }); }
+  });
+}
+// What a search finds: questions, verdicts, tools and file names at once, replies where the reader asks for it.
+
+let index = null; // made at the first search
+const indexed = () => (index ??= cases.sample.map((sample, place) => [taskName(place), sample, ...["question", "why", "named"].map((name) => data.texts[cases[name][place]]),
+  ...cases.tags[place].map((tag) => data.tags[tag])].join("\n").toLowerCase()));
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+// The last search in replies: its words, the cases that it found, and whether it goes on.
+const replies = { words: "", found: new Set(), running: false };
+
+function foundCases() {
+  const words = wordsOf(state.words);
+  const inReplies = replies.words && replies.words === words.join(" ") ? replies.found : new Set();
+  const [task, status, kind] = [data.tasks.findIndex(({ name }) => name === state.task), STATUSES.indexOf(state.status), data.kinds.findIndex(([name]) => name === state.kind)];
+  const hay = words.length ? indexed() : null;
+  const hits = [];
+  for (let place = 0; place < cases.sample.length; place += 1) {
+    if (state.task && cases.task[place] !== task) continue;
+    if (state.status && cases.status[place] !== status) continue;
+    if (state.kind && cases.kind[place] !== kind) continue;
+    if (hay && !inReplies.has(place) && !words.every((word) => hay[place].includes(word))) continue;
+    hits.push(place);
+  }
+  return hits;
+}
+
+async function searchReplies() {
+  const words = wordsOf(state.words);
+  Object.assign(replies, { words: words.join(" "), found: new Set(), running: true });
+  const mine = replies.found;
+  const count = starts.length;
+  let [drawn, told] = [performance.now(), ""];
+  for (let number = 0; number < count && replies.running && replies.found === mine; number += 1) {
+    try {
+      const chunk = await load(number);
+      chunk.forEach(({ said }, place) => {
+        const hay = (said.steps || []).flatMap(saidIn).join("\n").toLowerCase();
+        if (words.every((word) => hay.includes(word))) mine.add(starts[number] + place);
+      });
+    } catch (error) { told = error.message; break; }
+    if (replies.found !== mine) return;
+    progress((number + 1) / count, `${whole.format(number + 1)} of ${whole.format(count)} parts of the transcripts searched, ${counted(mine.size, "case")} found`);
+    if (performance.now() - drawn > 500) { list(); drawn = performance.now(); }
+  }
+  if (replies.found !== mine) return;
+  progress(null, told || `${replies.running ? "All transcripts searched" : "Stopped"}: ${counted(mine.size, "case")} found.`);
+  replies.running = false;
+  list();
+}
+
+function progress(share, text) {
+  byId("replies-bar").hidden = byId("replies-stop").hidden = share === null;
+  byId("replies-bar").value = share ?? 1;
+  byId("replies-state").textContent = text;
+}
+
+// Ends the search in replies where the reader has changed the words.
+function endOutdated() {
+  if (!replies.words || replies.words === wordsOf(state.words).join(" ")) return;
+  Object.assign(replies, { words: "", found: new Set(), running: false });
+  progress(null, "");
+}
 // The list of cases: filtered, sorted, grouped by sample, with the columns that the reader chose.
 
 const PAGE = 50;

@@ -1,1 +1,0 @@
-"""The joint results of several runs: one table, one leaderboard, one comparison."""
