@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 from agentgauge.core.errors import Fault, UsageProblem
 from tool_impls import devices
-from tool_impls.batching import Batched
+from tool_impls.devices import Batched
 from tool_impls.published_weights import fetched
 
 ANSWER_SECONDS = 300.0

@@ -22,7 +22,7 @@ from typing import Any
 
 from agentgauge.core.errors import DataProblem
 from agentgauge.core.index import Entry, Index, Row, build_index, first_line, line_entries, list_entries
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.types import Sample
 from agentgauge.data.differences import Differences, from_text, replaced
 from bench_mmau.contests.score import read_groups

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgauge.agent.framing import MARK, mark_of, quoted
-from agentgauge.core.explanations import compared, cut
+from agentgauge.core.text import compared, cut
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.metrics import RecordVerdict
 from bench_mmau.replies import NotScorable, ReplyCall, ReplyMessage, record_id, text_of

@@ -16,7 +16,7 @@ from typing import Any
 from agentgauge.agent.dialects.format import fill
 from agentgauge.agent.framing import FRAMED
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from bench_mmau.contests.score import Contents, ContestVerdict, content, record_id
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.mathematics import GRADER, has_frame

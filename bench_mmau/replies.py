@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from agentgauge.core.chat import completed
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.explanations import cut
+from agentgauge.core.text import cut
 from bench_mmau.fixes import PARITY, Fixes
 
 

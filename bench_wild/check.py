@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.parsing import parse_json
-from agentgauge.core.schemas import target_of
-from agentgauge.core.text_files import json_lines
+from agentgauge.core.text import parse_json
+from agentgauge.core.tools import target_of
+from agentgauge.core.text import json_lines
 from agentgauge.core.types import Json
 from bench_wild.labels import ASK, FIRST_TURN, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
 from bench_wild.layout import check_earlier, is_earlier, modern

@@ -15,8 +15,8 @@ from agentgauge.core.types import Event
 from benchmarks.measure import cpu, run
 from benchmarks.projects import toy_project
 from tests.plugin.toy import Toy
-from tests.reports.page_runs import record
-from tests.reports.page_runs import write_run as made_run
+from tests.reports.runs import record
+from tests.reports.runs import write_run as made_run
 
 MANY, FEW = 100_000, 1_000
 FLAT = 1.25

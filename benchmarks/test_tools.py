@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.measure import ROOT, tool_server
 from tool_impls.base import BenchTool
-from tool_impls.endpoints import png
+from tool_impls.model_sources import png
 from tool_impls.registry import TOOLS
 from tool_impls.server.client import ToolServerBox
 from tool_impls.settings import ToolSettings

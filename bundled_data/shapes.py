@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tool_impls.perception.detection.yolo_env import load_ultralytics
+from tool_impls.perception.detection.yolo import load_ultralytics
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentgauge.core.user_home import expanded
-from agentgauge.data.fetch.github import Release
-from agentgauge.data.fetch.hub import Hub
+from agentgauge.core.files import expanded
+from agentgauge.data.fetch.sources import Release
+from agentgauge.data.fetch.sources import Hub
 from agentgauge.data.find import data_folder
 from agentgauge.data.weights import Weights
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.parsing import read_toml
+from agentgauge.core.text import read_toml
 from agentgauge.core.tools import Tool
 from tool_impls import documents
 from tool_impls.audio import speech

@@ -82,7 +82,7 @@ def _benchmarks(tasks: Mapping[str, Task]) -> dict[str, list[Task]]:
 
 
 def compare(argv: Sequence[str]) -> int:
-    from agentgauge_reports.comparison.compare import comparison
+    from agentgauge_reports.comparison import comparison
 
     parser = CommandParser(
         prog="agentgauge compare",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, cast
 
-from agentgauge_reports.several.end import end_of, tasks_of
+from agentgauge_reports.several import end_of, tasks_of
 from agentgauge_reports.text import aligned
 from agentgauge_reports.view.live import LiveRun
 

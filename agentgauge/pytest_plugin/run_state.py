@@ -225,7 +225,7 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     from agentgauge_reports.load import load_run
     from agentgauge_reports.page import write_page
     from agentgauge_reports.run import sum_up as summarize
-    from agentgauge_reports.unshown import Unshown
+    from agentgauge_reports.load import Omitted
 
     settings, folder = state.settings, state.folder
     state.notes += outage_notes(outages(folder.path, time.time()))
@@ -260,16 +260,16 @@ def sum_up(state: RunState, exitstatus: int) -> int:
         raise UsageProblem(f"{what}; {advice}") from error
     status = _judge(state, exitstatus)
     state.write_run_json(finished=time.time())
-    unshown = Unshown()
+    omitted = Omitted()
     loaded = load_run(folder.path, state.plan, outlines)
-    write_page(folder.path, folder.path / "report.html", loaded=loaded, unshown=unshown, roots=settings.roots)
-    state.notes += unshown.sentences("report.html")
+    write_page(folder.path, folder.path / "report.html", loaded=loaded, omitted=omitted, roots=settings.roots)
+    state.notes += omitted.sentences("report.html")
     if results := state.config.getoption("allure_report_dir", None):
         from agentgauge_reports.allure import write_run
 
-        unshown = Unshown()
-        write_run(folder.path, Path(results), unshown=unshown, own_tests=False)
-        state.notes += unshown.sentences("the Allure results")
+        omitted = Omitted()
+        write_run(folder.path, Path(results), omitted=omitted, own_tests=False)
+        state.notes += omitted.sentences("the Allure results")
     state.notes += job_summary.add(state.summary, state.gates, [*state.held, *state.problems, *state.notes])
     return status
 
@@ -284,7 +284,7 @@ def _judge(state: RunState, exitstatus: int) -> int:
             why = f": {state.why_missing}" if word == "missing" and state.why_missing else ""
             state.problems.append(f"{count} {'case is' if count == 1 else 'cases are'} {word}{why}")
     if state.settings.gates:
-        from agentgauge_reports.comparison.regression import check_gate, warning
+        from agentgauge_reports.comparison import check_gate, warning
 
         if text := warning(state.settings.gates, state.summary):
             state.notes.append(text)

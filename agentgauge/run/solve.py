@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentgauge.agent.converse import converse
+from agentgauge.agent.loop import converse
 from agentgauge.core.capabilities import Agent, ExternalAgents, Similarity
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatModel

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 from agentgauge.core.errors import SandboxFault
-from agentgauge.core.own_folder import OwnFolder, remove_tree
+from agentgauge.core.files import OwnFolder, remove_tree
 from agentgauge.sandbox.forwarder import Forwarder
 from agentgauge.sandbox.paths import view
 from agentgauge.sandbox.processes import FOLDER, Holder, NewProcess, Setup, Streams, lease

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION
-from agentgauge.core.explanations import compared, cut, shown_call, shown_text
+from agentgauge.core.text import compared, cut, shown_call, shown_text
 from agentgauge.core.types import Json
 
 SHOWN = 3  # findings that an explanation spells out; the rest is counted

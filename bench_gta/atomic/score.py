@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
-from agentgauge.core.explanations import looks_like_call
+from agentgauge.core.text import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.atomic.data import kind_of, user_turns
 from bench_gta.atomic.explain import WrongStep, calls_made, expected_answer, explain, quoted, shown_turn

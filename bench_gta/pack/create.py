@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.own_folder import remove_tree
-from agentgauge.core.text_files import read_text
+from agentgauge.core.files import remove_tree
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json
 from bench_gta.pack.format import Pack, PackTask, SetTask, TaskSet
 from bench_gta.pack.task_folder import escaped, plain_files, problem_of, read_record

@@ -17,10 +17,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agentgauge.core import checking
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.index import Entry
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from bench_gta.pack.task_folder import escaped, problem_of
 from bench_gta.workflow import tree

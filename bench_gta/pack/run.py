@@ -29,12 +29,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.files import write_whole
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 from agentgauge.core.redaction import is_secret_name, redact, redact_file, register
 from agentgauge.core.types import Json, Usage
-from agentgauge.run.budget import Budget
+from agentgauge.run.gates import Budget
 from agentgauge.run.external_agent.command import Command
 from agentgauge.run.external_agent.command import read_command as resolved
 from agentgauge.run.external_agent.process import (
@@ -62,7 +62,7 @@ from bench_gta.pack.task_folder import (
 
 if TYPE_CHECKING:
     from bench_gta.pack.tools import AgentTools
-    from tool_impls.mcp.session_access import SessionAccess
+    from tool_impls.mcp import SessionAccess
 
 
 WORK, INPUT, PROMPT, USAGE, STDERR = "work", "input", "prompt.txt", "usage.json", "stderr.txt"

@@ -20,7 +20,7 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.types import RUN_TOKEN, Json, Usage
 from agentgauge.model.client import fingerprint_of
 from agentgauge.model.presets import resolve
-from agentgauge.run.budget import Budget, parse_budget
+from agentgauge.run.gates import Budget, parse_budget
 from agentgauge.sandbox import scratch_folder
 from bench_gta.pack.format import (
     Pack,

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from agentgauge.agent.framing import FRAMED, MARK, quoted
-from agentgauge.agent.near_json import values_in
+from agentgauge.agent.model_json import values_in
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json
 from bench_gta.atomic.prompts import slots_of
 

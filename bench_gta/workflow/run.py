@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.core.atomic_write import encoded, write_whole
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Sampling

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from agentgauge.agent.dialect import INVALID_ACTION, NO_ACTION, NOT_AN_OBJECT
-from agentgauge.core.explanations import looks_like_call
+from agentgauge.core.text import looks_like_call
 from agentgauge.core.types import Json, Score
 from bench_gta.workflow.data import categories_of
 from bench_gta.workflow.judge import RULES, ScoredTree, scored

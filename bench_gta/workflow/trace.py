@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentgauge.agent.actions import NO_ACTION, Action, Call, CallError, Finish
+from agentgauge.agent.dialect import NO_ACTION, Action, Call, CallError, Finish
 from agentgauge.agent.loop import Exchange, shown
 from agentgauge.agent.model_json import read_json
 from agentgauge.core.capabilities import Agent, AgentTask, ToolUse

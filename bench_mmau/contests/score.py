@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from agentgauge.core.explanations import compared, cut, shown_text
+from agentgauge.core.text import compared, cut, shown_text
 from bench_mmau.contests.execute import MOST_TEXT, ExecutionSettings, GroupRun, ProgramOutcome, run_group, run_in_pool
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.metrics import RecordVerdict

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgauge.core.explanations import compared, looks_like_call, shown_call, shown_text
+from agentgauge.core.text import compared, looks_like_call, shown_call, shown_text
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.metrics import RecordVerdict
 from bench_mmau.replies import NotScorable, ReplyMessage, format_target, record_id, text_of, why_useless

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.text_files import read_text
+from agentgauge.core.text import read_text
 from agentgauge.core.types import Json
 from bench_wild.check import read_tool_lists
 from bench_wild.data import FILES, load_sessions

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from agentgauge.core.capabilities import PredictionFiles
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.path_placeholders import PathPlaceholders
+from agentgauge.core.checkpoint import PathPlaceholders
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import configure_tasks, known_tasks
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json, Sample
 from agentgauge.data.find import find_data, find_used_data, refuse_other_data
 from agentgauge.store import Line, RunFolder
 from agentgauge.store.jsonl import CaseId
-from agentgauge.store.record_merge import LeftOut, left_out_notes
+from agentgauge.store.records import LeftOut, left_out_notes
 from agentgauge_reports.formats import empty_folder
 from agentgauge_reports.load import refuse_odd_files
 

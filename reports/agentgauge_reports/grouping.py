@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgauge.core.capabilities import BREAKS, FAULTS, kinds, presentation_of
-from agentgauge.core.intervals import Z, student, wilson
+from agentgauge.core.estimate import Z, student, wilson
 from agentgauge.core.task_registry import known_tasks
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.load import UNFINISHED, Run
 
 

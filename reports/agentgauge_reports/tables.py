@@ -11,7 +11,7 @@ from typing import Any
 from agentgauge.core.capabilities import Breakdown, Cell, Leaderboard, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import leaderboards_of, number, our_figures, published_table
 from agentgauge_reports.grouping import passed_by_keyword
 from agentgauge_reports.leaderboard import by_benchmark, footnotes, not_comparable

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import SAME, PublishedRows, options_of, presentation_of
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tracebacks import HEADING
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import (
     Headline,
     combined_value,

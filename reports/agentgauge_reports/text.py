@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.store.jsonl import CaseId
 
 WIDTH = 80

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the media need agentgauge[tools]")
 pytest.importorskip("av", reason="the media need agentgauge[tools]")
 
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from bundled_data import audio_video, charts, documents, pictures, printed, scenes
 from bundled_data.canvas import Picture
 

@@ -16,10 +16,11 @@ import jsonschema
 import pytest
 
 from agentgauge.core.chat import ChatRequest
-from bench_mmau import oracle, plans
-from bench_mmau.contests.extract import extract_code, output_match, parse_answer, understand_match
+from bench_mmau import oracle
+from bench_mmau.score import plans
+from bench_mmau.contests.score import extract_code, output_match, parse_answer, understand_match
 from bench_mmau.task import TASKS
-from bench_mmau.tool_use import replies
+from bench_mmau import replies
 from bench_mmau.tool_use.calls import compare_calls
 from tests.every import every
 
@@ -83,9 +84,9 @@ def test_the_oracle_is_right_and_a_changed_call_is_wrong(record: dict[str, Any])
         assert said.text == target.content and not said.tool_calls
         return
     rules = record.get("target_message_match_rules")
-    predicted = [replies.Call(call.name, call.arguments, "x") for call in said.tool_calls]
+    predicted = [replies.ReplyCall(call.name, call.arguments, "x") for call in said.tool_calls]
     assert compare_calls(predicted, target.calls, rules)
-    other = replies.Call(target.calls[0].name, json.dumps({"surely_unknown": 1}), "x")
+    other = replies.ReplyCall(target.calls[0].name, json.dumps({"surely_unknown": 1}), "x")
     assert not compare_calls([other, *predicted[1:]], target.calls, rules)
 
 
@@ -107,7 +108,7 @@ def test_one_plan_is_right(name: str) -> None:
         numbers = [int(found) for found in re.findall(r"^Plan (\d+):", message["content"], re.MULTILINE)]
         assert numbers == list(range(1, len(numbers) + 1)) and 2 <= len(numbers) <= 8
         for number in numbers:
-            reply = replies.Message(f"Chosen Plan: {number}")
+            reply = replies.ReplyMessage(f"Chosen Plan: {number}")
             assert plans.judge(record, [reply]).passed == (number == record["target_plan_number"])
 
 

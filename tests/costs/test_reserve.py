@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.types import Usage
-from agentgauge.run.budget import parse_budget
+from agentgauge.run.gates import parse_budget
 from agentgauge.run.costs.reserve import Reserve, exhausted, release
 
 

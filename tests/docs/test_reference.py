@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from agentgauge_reports.formats import FORMATS
-from agentgauge_reports.results.rows import CallResult, MetricResult, SampleResult
+from agentgauge_reports.rows import CallResult, MetricResult, SampleResult
 
 import agentgauge
 import agentgauge.dialects

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.sandbox.scratch import remove_tree
+from agentgauge.core.files import remove_tree
 from bench_gta.pack.format import read_tasks
 from bench_gta.pack.run import filled, read_command
 from tests.gta.pack_data import pack, stored, write_tasks

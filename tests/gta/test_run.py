@@ -16,7 +16,7 @@ from agentgauge.agent.native import render_reply
 from agentgauge.core.case import Case, CaseSettings
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
 from agentgauge.core.errors import ToolFault
-from agentgauge.core.path_placeholders import with_placeholders
+from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.task import Task
 from agentgauge.core.tools import Parameter, Tool, ToolOutput
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Sample

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgauge.sandbox import Answer
+from agentgauge.sandbox import StepAnswer
 from bench_mmau import prompts
 from bench_mmau.contests import execute, score
 from bench_mmau.contests.execute import (
@@ -235,7 +235,7 @@ def test_a_full_machine_turns_no_right_answer_into_a_wrong_one(where: ExecutionS
 )
 def test_the_answers_of_the_runner_are_checked(answers: list[bytes], found: bool) -> None:
     result = execute.sandbox.SandboxResult(
-        "ok", "", "noise", "", 0, 0.1, (), tuple(Answer(answer, 1.5) for answer in answers)
+        "ok", "", "noise", "", 0, 0.1, (), tuple(StepAnswer(answer, 1.5) for answer in answers)
     )
     assert (execute._read(result, 1, None).outcomes is not None) is found
     if found:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.content_filters import is_filter_error, is_filtered
+from agentgauge.core.reply_ends import is_filter_error, is_filtered
 from agentgauge.core.errors import ModelFault
 from agentgauge.core.types import Usage
 from agentgauge.model import responses

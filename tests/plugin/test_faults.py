@@ -24,7 +24,7 @@ from agentgauge.run.limit import limited
 from tests.model import fault_server as faults
 from tests.plugin.conftest import say, slow, undisturbed
 from tests.plugin.project import PYTEST, ROOT, Project, Result, python, records, run_bundled, summary, without_times
-from tests.reports.page_runs import chunks
+from tests.reports.runs import chunks
 
 # -- Faults with real processes and sockets: what is finished is kept, each case ends in the right status, resume
 # completes.

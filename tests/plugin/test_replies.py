@@ -10,7 +10,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.results import read_run
 
 from agentgauge.core.task_registry import known_tasks
 from bench_wild.data import resolve

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentgauge_reports.comparison.compare import compare, comparison
-from agentgauge_reports.results.run import read_run
+from agentgauge_reports.comparison import compare, comparison
+from agentgauge_reports.results import read_run
 
 from agentgauge.core.capabilities import Similarity
 from agentgauge.core.case import CaseSettings

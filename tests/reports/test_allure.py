@@ -14,7 +14,7 @@ from agentgauge_reports.load import load_run
 from agentgauge_reports.text import cut
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.types import Event, Record, Score, Transcript, Usage
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\x00\x1b[31m\u202eright to left\ud800"

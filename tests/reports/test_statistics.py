@@ -15,10 +15,10 @@ from agentgauge_reports.run import _combine, pass_all, pass_at, pass_at_k, summa
 
 from agentgauge.core.estimate import MetricFormula, Values, estimate, from_totals
 from agentgauge.core.index import Index, Row
-from agentgauge.core.intervals import freedom_of, student, wilson
+from agentgauge.core.estimate import freedom_of, student, wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score, Usage
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from tests.plugin.toy import Toy, ToyData
 
 pytestmark = pytest.mark.slow

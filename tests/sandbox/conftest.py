@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 
 from .driver import execute
 

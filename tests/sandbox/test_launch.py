@@ -20,7 +20,7 @@ import pytest
 
 from agentgauge import sandbox
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.core.own_folder import remove_tree
+from agentgauge.core.files import remove_tree
 from agentgauge.sandbox import SandboxResult, protection
 from agentgauge.sandbox.paths import view
 from agentgauge.sandbox.processes import Setup

@@ -23,7 +23,6 @@ from agentgauge.store import RunFolder, jsonl, plain
 from agentgauge.store.folder import LEFT_OUT
 from agentgauge.store.jsonl import LONG, CaseOutline, decoded, encoded_line, outlined
 from agentgauge.store.records import left_out_notes
-from tests.reports.folders import made
 
 # -- Records on disk: where each one is, which of several counts, and what a summary copies.
 

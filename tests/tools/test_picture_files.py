@@ -22,7 +22,7 @@ from agentgauge.core.errors import ToolError, ToolFault
 from agentgauge.core.pictures import flattened
 from agentgauge.core.tools import Parameter
 from agentgauge.model.files.rendering import FileRenderer
-from bench_gta.workflow.facts.collect import facts
+from bench_gta.workflow.facts import facts
 from tool_impls import bounds, model_sources
 from tool_impls.documents import pictures
 from tool_impls.logic import code_tools

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from agentgauge.sandbox.scratch import remove_tree
+from agentgauge.core.files import remove_tree
 from tests.sandbox.conftest import NOBODY, REPOSITORY
 from tests.tools.media import make_sound, make_video, tone
 from tests.tools.test_faults import Running

@@ -17,7 +17,7 @@ from tool_impls import base
 from tool_impls.documents import markdown
 from tool_impls.documents.plain_text import columns, paragraphs
 from tool_impls.documents.writing import INPUTS, TABLES, DocumentPictures, WritingTool
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

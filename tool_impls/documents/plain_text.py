@@ -15,7 +15,7 @@ from typing import ClassVar
 from agentgauge.core.errors import ToolError
 from tool_impls import base
 from tool_impls.bounds import FILE_BYTES
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot hold: control characters, lone surrogates and two non-characters."""

@@ -23,7 +23,7 @@ from tool_impls.documents.package import (
     value,
 )
 from tool_impls.documents.plain_text import ReadingTool
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

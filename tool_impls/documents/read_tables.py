@@ -19,7 +19,7 @@ from tool_impls import base
 from tool_impls.documents.package import Package, check_office, check_size, children, local, number, reading, relation
 from tool_impls.documents.plain_text import ReadingTool, decode, read_csv
 from tool_impls.documents.tables import MAX_ROWS
-from tool_impls.options import Option
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from tool_impls.settings import ToolSettings

@@ -26,8 +26,8 @@ from tool_impls.documents.writing import (
     WritingTool,
     without_times,
 )
-from tool_impls.naming import file_name
-from tool_impls.options import Option
+from tool_impls.arguments import file_name
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from docx.document import Document

@@ -21,8 +21,8 @@ from tool_impls import base
 from tool_impls.bounds import Unreadable, opened_picture
 from tool_impls.documents.markdown import Picture, fenced
 from tool_impls.documents.plain_text import check_length, clean
-from tool_impls.naming import file_name
-from tool_impls.options import Option
+from tool_impls.arguments import file_name
+from tool_impls.settings import Option
 
 MOST = 200  # pictures in one document
 PLAIN = ("PNG", "JPEG")  # kept byte for byte; others become PNG

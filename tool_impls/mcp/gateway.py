@@ -21,7 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from agentgauge.core.capabilities import OfferedTools
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.own_folder import OwnFolder
+from agentgauge.core.files import OwnFolder
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput
 from agentgauge.core.web_server import answering, bind, served, whole_body
 from tool_impls.mcp.server import make_server

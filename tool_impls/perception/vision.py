@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.pictures import fitted, flattened
 from tool_impls import base, devices
 from tool_impls.arguments import crop

@@ -14,11 +14,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.command_parser import CommandParser
+from agentgauge.core.processes import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.own_folder import OwnFolder
-from agentgauge.core.service_process import TOOL_TOKEN, end_with_parent
-from agentgauge.core.tool_devices import by_device
+from agentgauge.core.files import OwnFolder
+from agentgauge.core.processes import TOOL_TOKEN, end_with_parent
+from agentgauge.core.tools import by_device
 from tool_impls import registry
 from tool_impls.availability import GPUS, LATER, check, handed
 from tool_impls.devices import Gpu, check_names

@@ -23,7 +23,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, unquote
 
-from agentgauge.core.service_process import TOOL_TOKEN
+from agentgauge.core.processes import TOOL_TOKEN
 from tool_impls.arguments import plain_name
 from tool_impls.server import protocol
 

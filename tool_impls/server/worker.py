@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from agentgauge.core.service_process import end_with_parent
-from agentgauge.core.user_home import expanded_if_known
-from agentgauge.sandbox.inner import landlock, linux, seccomp
+from agentgauge.core.processes import end_with_parent
+from agentgauge.core.files import expanded_if_known
+from agentgauge.sandbox.inner import linux
 from agentgauge.sandbox.paths import HIDDEN, view
 from tool_impls import registry
 from tool_impls.devices import SIZES, loss
@@ -91,11 +91,11 @@ def confine(read: Iterable[str], write: Iterable[str]) -> str:
     fonts = (str(expanded_if_known(folder)) for folder in FOLDERS)
     seen = view([*read, *_DATA.split(), *fonts, *(str(_ROOT / name) for name in ("agentgauge", "tool_impls"))])
     # The first takes the right to execute anything, which the second would leave.
-    if landlock.restrict((), (), ("/",), ()) and landlock.restrict(seen.readable, seen.listed, write, _DEVICES):
+    if linux.restrict_files((), (), ("/",), ()) and linux.restrict_files(seen.readable, seen.listed, write, _DEVICES):
         found.append("landlock")
     else:
         missing.append("this kernel has no Landlock, so it may read and write the user's files")
-    if seccomp.restrict(alone=True, network=False, counted=False):
+    if linux.restrict_calls(alone=True, network=False, counted=False):
         found.append("seccomp")
     else:
         missing.append("seccomp cannot be used here, so it may use the network and start processes")

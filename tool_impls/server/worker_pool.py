@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any
 
-from agentgauge.core.service_process import PARENT
+from agentgauge.core.processes import PARENT
 from tool_impls.server.calls import CallAnswer, QueuedCall, failure
 from tool_impls.server.worker import HEAD, LOST, WorkerSpec, environment, pack
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgauge.agent.dialects.format import ParsedCall, as_json, value_of
 from agentgauge.agent.model_json import NoValue, decode, skip_blanks
-from agentgauge.core.schemas import resolved, type_names
+from agentgauge.core.tools import resolved, type_names
 from agentgauge.core.types import Json
 
 Offered = Mapping[str, Mapping[str, Any]]

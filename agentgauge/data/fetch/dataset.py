@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.files import write_whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
-from agentgauge.core.metadata import announced
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.announcement import announced
+from agentgauge.core.text import parse_json
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.data.fetch.sources import Kind, Source
 

@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import write_whole
+from agentgauge.core.files import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.redaction import without_logins
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError, ToolError
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from agentgauge.core.pictures import flattened
 from bench_gta.workflow.inside import media
 from bench_gta.workflow.inside.html import PageMeasurer

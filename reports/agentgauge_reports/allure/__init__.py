@@ -20,11 +20,11 @@ from urllib.parse import quote
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.allure.content import SPACE, Attachments, milliseconds, steps, transcript
 from agentgauge_reports.allure.dashboard import DASHBOARD, make_dashboard, run_files
 from agentgauge_reports.grouping import TITLES, capabilities_of, kind_of

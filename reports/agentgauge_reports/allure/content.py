@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.reply_ends import is_cut, limit_words
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.types import Event, Record
 from agentgauge_reports.load import Run, RunFiles
 from agentgauge_reports.text import cut, line

@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.bounded import open_plain, whole
+from agentgauge.core.files import open_plain, whole
 from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.safe_text import clean
+from agentgauge.core.text import clean
 from agentgauge.core.task_registry import find_task
 from agentgauge_reports.allure.content import milliseconds
 from agentgauge_reports.grouping import capabilities

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import find_task
-from agentgauge.core.tool_devices import cards_of, without_devices
+from agentgauge.core.tools import cards_of, without_devices
 from agentgauge.run.gates import Gate, Regression, Threshold
 from agentgauge.store import RunFolder
 from agentgauge_reports.comparison.paired import ALPHA, Effect, TaskPairs, holm, pair

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentgauge.core.estimate import MetricFormula, Values, by_sample
 from agentgauge.core.index import Row
-from agentgauge.core.intervals import student
+from agentgauge.core.estimate import student
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.types import Record
-from agentgauge.store.folder_names import sample_name
+from agentgauge.store.folder import sample_name
 from agentgauge_reports.conversation import ConversationMessage, Gold, MessageCall, conversation
 from agentgauge_reports.formats import empty_folder, encoded, run_id
 from agentgauge_reports.load import Omitted, Run, load_run

@@ -21,7 +21,7 @@ from agentgauge.core.files import replacing
 from agentgauge.core.reply_ends import is_cut, is_filtered
 from agentgauge.core.types import Record
 from agentgauge.model.cassette_file import digest
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.formats import run_id
 from agentgauge_reports.grouping import kind_of

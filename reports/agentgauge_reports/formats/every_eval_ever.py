@@ -18,7 +18,7 @@ from agentgauge.core.capabilities import headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Record
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.conversation import ConversationMessage, Gold, conversation, last_reply
 from agentgauge_reports.formats import empty_folder, encoded, run_id
 from agentgauge_reports.grouping import kind_of

@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.atomic_write import refuse_device, replacing
+from agentgauge.core.files import refuse_device, replacing
 from agentgauge.core.task_registry import configure_tasks
 from agentgauge.core.types import Scoring
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.load import Omitted, Reader, Run, load_run
 from agentgauge_reports.notices import alarm, broken, doubts, not_attempted, remarks
 from agentgauge_reports.page.facts import CaseFacts, PageFacts

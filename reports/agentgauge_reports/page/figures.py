@@ -10,7 +10,7 @@ from typing import Any
 from agentgauge.core.capabilities import Column, Leaderboard, headline_of, presentation_of
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
-from agentgauge.store.outline import CaseOutline
+from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import Headline, combined_value, headlines, interval, leading, number, published_table
 from agentgauge_reports.grouping import TITLES, capabilities, kind_of
 from agentgauge_reports.leaderboard import (

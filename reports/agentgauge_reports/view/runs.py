@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.bounded import whole
+from agentgauge.core.files import whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
-from agentgauge.store.folder_lock import NAMED, is_in_use
+from agentgauge.pytest_plugin.reporting import NAMED
+from agentgauge.store.folder_lock import is_in_use
 from agentgauge_reports.figures import headline
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.notices import limit_of, model_title

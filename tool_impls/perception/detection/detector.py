@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentgauge.core.errors import ToolUnavailable
-from agentgauge.core.parsing import parse_json
+from agentgauge.core.text import parse_json
 from tool_impls.arguments import Box
 
 if TYPE_CHECKING:
