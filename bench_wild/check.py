@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgauge.core.errors import DataProblem
-from agentgauge.core.text import parse_json
+from agentgauge.core.text import json_lines, parse_json
 from agentgauge.core.tools import target_of
-from agentgauge.core.text import json_lines
 from agentgauge.core.types import Json
 from bench_wild.labels import ASK, FIRST_TURN, SUBTYPES, TYPES, UNKNOWN_SUBTYPE
 from bench_wild.layout import check_earlier, is_earlier, modern

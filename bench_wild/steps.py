@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentgauge.core.text import compared, cut, load_arguments, looks_like_call, shown_call, shown_text
-from agentgauge.core.text import shown
+from agentgauge.core.text import compared, cut, load_arguments, looks_like_call, shown, shown_call, shown_text
 from agentgauge.core.types import Json
 from bench_wild.labels import ASK, EMPTY, PREPARE
 

@@ -17,7 +17,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 MARKERS = {
     "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
-    "heavy": "needs torch, Ray, a browser or an environment of its own, or is the long form of another; `make test-heavy`",
+    "heavy": "needs torch, Ray, a browser or an environment of its own, or is a long form; see `make test-heavy`",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
 # Folders whose tests are all slow; in the others, files and tests name the marker.

@@ -12,11 +12,11 @@ from inspect import getmodulename
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import write_whole
+from agentgauge.core.announcement import NAME
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
+from agentgauge.core.files import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
-from agentgauge.core.announcement import NAME
 from agentgauge.sandbox import check_minimum
 from tool_impls.base import DISABLED, READY, UNAVAILABLE, BenchTool, works
 from tool_impls.devices import AUTO, CPU, DEVICE, Gpu, has_gpu, kind, names, placed, seen

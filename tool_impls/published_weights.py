@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentgauge.core.files import expanded
-from agentgauge.data.fetch.sources import Release
-from agentgauge.data.fetch.sources import Hub
+from agentgauge.data.fetch.sources import Hub, Release
 from agentgauge.data.find import data_folder
 from agentgauge.data.weights import Weights
 

@@ -24,8 +24,16 @@ from agentgauge.agent.model_json import read_json
 from agentgauge.agent.native import chosen_dialect
 from agentgauge.core.capabilities import role_option
 from agentgauge.core.case import Case
-from agentgauge.core.chat import ChatReply, Message, Sampling, completed
-from agentgauge.core.chat import Conversation, ConversationCall, Ended, SimulatedUser
+from agentgauge.core.chat import (
+    ChatReply,
+    Conversation,
+    ConversationCall,
+    Ended,
+    Message,
+    Sampling,
+    SimulatedUser,
+    completed,
+)
 from agentgauge.core.errors import ModelFault, ToolError
 from agentgauge.core.function_tools import Function, FunctionBox, as_json, tools_of
 from agentgauge.core.tools import SchemaTool, Tool, ToolBox, ToolOutput

@@ -222,10 +222,9 @@ def sum_up(state: RunState, exitstatus: int) -> int:
     Raises OSError and UsageProblem.
     """
     from agentgauge_reports.formats import job_summary
-    from agentgauge_reports.load import load_run
+    from agentgauge_reports.load import Omitted, load_run
     from agentgauge_reports.page import write_page
     from agentgauge_reports.run import sum_up as summarize
-    from agentgauge_reports.load import Omitted
 
     settings, folder = state.settings, state.folder
     state.notes += outage_notes(outages(folder.path, time.time()))

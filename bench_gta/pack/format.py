@@ -17,8 +17,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agentgauge.core import checking
-from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import Entry
 from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json

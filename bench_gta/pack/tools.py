@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgauge.core.checkpoint import with_placeholders
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import AgentGaugeError, ToolFault
 from agentgauge.core.files import remove_tree
-from agentgauge.core.checkpoint import with_placeholders
+from agentgauge.core.processes import make_tool_token
 from agentgauge.core.tools import Tool, ToolBox, ToolOutput, not_ready
 from agentgauge.core.types import Json
 from agentgauge.run.services import Service
-from agentgauge.core.processes import make_tool_token
 from bench_gta.pack.format import SetTask, TaskSet
 from bench_gta.pack.task_folder import plain_files
 from bench_gta.workflow.data import read_tools

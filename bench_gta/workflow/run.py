@@ -9,11 +9,11 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.capabilities import Agent
 from agentgauge.core.case import Case
 from agentgauge.core.chat import Sampling
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.index import object_entries
 from agentgauge.core.tools import Tool
 from agentgauge.core.types import ROOT_TOKEN, RUN_TOKEN, Json

@@ -138,7 +138,7 @@ _SWALLOWED = (
 )
 _NOTICED = 0.25  # further seconds that the runner's exception may take until it ends a test
 
-_LIMITS = sandbox.Limits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
+_LIMITS = sandbox.SandboxLimits(memory_bytes=2 << 30, output_bytes=64 << 20)  # of output: all tests of a group, as JSON
 
 MOST_TEXT = 100_000
 """Characters of a test's output or error that are kept, more where a right output has more."""
@@ -156,7 +156,7 @@ class ExecutionLimits:
         3.0  # of the program's processes per test: of processor time, and of time in which they could have had it
     )
     group_seconds: float = 4.0  # of all tests of a group together, measured likewise
-    resources: sandbox.Limits = _LIMITS
+    resources: sandbox.SandboxLimits = _LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def _read(result: sandbox.SandboxResult, count: int, most: float | None) -> Grou
     return GroupRun(None, False, "the program ended its process" if result.status in ("ok", "error") else result.reason)
 
 
-def _outcome(answer: sandbox.Answer, most: float | None) -> tuple[ProgramOutcome, bool] | None:
+def _outcome(answer: sandbox.StepAnswer, most: float | None) -> tuple[ProgramOutcome, bool] | None:
     """The outcome in an answer, and whether the time was over; None if a program has written something else."""
     try:
         status, text, fired = json.loads(answer.content)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text import compared
-from agentgauge.core.text import shown
+from agentgauge.core.text import compared, shown
 from bench_mmau.fixes import PARITY, Fixes
 from bench_mmau.metrics import RecordVerdict
 from bench_mmau.notebooks.cells import NoCells, Solution, decoded, read_cells, the_same, without_fences

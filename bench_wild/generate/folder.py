@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from agentgauge.core.files import advice, append_whole, encoded, write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
+from agentgauge.core.files import advice, append_whole, encoded, write_whole
 from agentgauge.core.text import parse_json
 from agentgauge.core.types import Json
 from agentgauge.model.cassette_file import recorded_settings

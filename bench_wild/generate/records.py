@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.errors import DataProblem
+from agentgauge.core.files import encoded, write_whole
 from agentgauge.core.text import parse_json
 from bench_wild.check import TASKS, check_record
 from bench_wild.data import FILES, LANGUAGES, build_session, has_language

@@ -15,15 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import is_disk_full
-from agentgauge.core.files import open_plain
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.files import is_disk_full, open_plain
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import RUN_TOKEN, Record, Status, Usage
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import CaseId, decoded
-from agentgauge.store.jsonl import CaseOutline
+from agentgauge.store.jsonl import CaseId, CaseOutline, decoded
 from agentgauge_reports.notices import model_title
 
 UNFINISHED: tuple[Status, ...] = ("broken", "missing")

@@ -11,20 +11,18 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import open_plain
 from agentgauge.core.capabilities import options_of
 from agentgauge.core.errors import UsageProblem
+from agentgauge.core.files import open_plain
 from agentgauge.core.index import Index
 from agentgauge.core.task_registry import configure_tasks, find_task
-from agentgauge.core.tools import united, without_devices
-from agentgauge.core.tools import not_ready
+from agentgauge.core.tools import not_ready, united, without_devices
 from agentgauge.data.find import find_data, find_used_data
 from agentgauge.model.cassette_file import digest
 from agentgauge.run.shards.together import check_together
 from agentgauge.store import RunFolder
 from agentgauge.store.folder_lock import FolderLock
-from agentgauge.store.jsonl import CaseId
-from agentgauge.store.jsonl import CaseOutline
+from agentgauge.store.jsonl import CaseId, CaseOutline
 from agentgauge_reports.load import RunFiles, refuse_odd_files
 from agentgauge_reports.run import sum_up
 

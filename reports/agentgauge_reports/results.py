@@ -16,8 +16,7 @@ from agentgauge.core.reply_ends import TESTED
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.types import Event, Record
-from agentgauge.store.jsonl import UNREADABLE, CaseId
-from agentgauge.store.jsonl import CaseOutline
+from agentgauge.store.jsonl import UNREADABLE, CaseId, CaseOutline
 from agentgauge_reports.grouping import kind_of
 from agentgauge_reports.leaderboard import by_benchmark
 from agentgauge_reports.load import Omitted, Reader, Run, load_run

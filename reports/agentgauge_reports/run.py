@@ -9,18 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from agentgauge.core.capabilities import Breakdowns, CombinedScores, Pictures, headline_of, presentation_of
-from agentgauge.core.task import DataSource
 from agentgauge.core.estimate import MetricFormula, Values, by_sample, estimate, kinds, part_in
 from agentgauge.core.index import Row
-from agentgauge.core.reply_ends import add_observed
-from agentgauge.core.reply_ends import TESTED, add_counts
-from agentgauge.core.task import Task
+from agentgauge.core.reply_ends import TESTED, add_counts, add_observed
+from agentgauge.core.task import DataSource, Task
 from agentgauge.core.task_registry import find_task, known_tasks
 from agentgauge.core.types import Metric, Score, Scoring, Usage
 from agentgauge.run.solve import broken_score
 from agentgauge.store import RunFolder
-from agentgauge.store.jsonl import CaseId
-from agentgauge.store.jsonl import TIMES, CaseOutline
+from agentgauge.store.jsonl import TIMES, CaseId, CaseOutline
 from agentgauge_reports.leaderboard import is_comparable, leaderboard
 from agentgauge_reports.load import computing
 from agentgauge_reports.notices import doubts, group_note, mostly_broken

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgauge.core.capabilities import SAME, PublishedRows, options_of, presentation_of
-from agentgauge.core.text import clean
 from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import HEADING
 from agentgauge.store.jsonl import CaseOutline
 from agentgauge_reports.figures import (

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from bench_gta.tools import WORKFLOW_CATEGORY_OF
-from bench_gta.workflow import data, tree
+from bench_gta.workflow import data, rules, tree
 from bench_gta.workflow.data import CATEGORIES_OF_TASKS
 from bench_gta.workflow.facts import Facts
-from bench_gta.workflow import rules
 from bench_gta.workflow.task import with_paths
 from tests.every import every
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, TOOLS

@@ -16,11 +16,10 @@ import jsonschema
 import pytest
 
 from agentgauge.core.chat import ChatRequest
-from bench_mmau import oracle
-from bench_mmau.score import plans
+from bench_mmau import oracle, replies
 from bench_mmau.contests.score import extract_code, output_match, parse_answer, understand_match
+from bench_mmau.score import plans
 from bench_mmau.task import TASKS
-from bench_mmau import replies
 from bench_mmau.tool_use.calls import compare_calls
 from tests.every import every
 

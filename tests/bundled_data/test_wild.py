@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench_wild.arguments import check, find_tool
 from bench_wild.data import LANGUAGES, Session, WildTask, index, load_sessions, problems
 from bench_wild.fixes import PARITY, STRICT
 from bench_wild.labels import SUBTYPES, TYPES
-from bench_wild.arguments import check, find_tool
 from bench_wild.oracle import unreachable
 from bench_wild.prompts import convert_tools
 from tests.every import every

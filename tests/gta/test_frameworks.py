@@ -1,6 +1,7 @@
 """Agents of two frameworks use the benchmark's tools by MCP, as their makers' packages do it, on bundled tasks.
 
-Each framework has an environment of its own, since it pins other versions: ``make test-heavy`` makes them, and runs this.
+Each framework has an environment of its own, since it pins other versions. ``make test-heavy`` makes them, and runs
+this.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
-from agentgauge.core.reply_ends import is_filter_error, is_filtered
 from agentgauge.core.errors import ModelFault
+from agentgauge.core.reply_ends import is_filter_error, is_filtered
 from agentgauge.core.types import Usage
 from agentgauge.model import responses
 from agentgauge.model.presets import resolve

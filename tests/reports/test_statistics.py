@@ -13,9 +13,8 @@ import pytest
 from agentgauge_reports.leaderboard import task_notes
 from agentgauge_reports.run import _combine, pass_all, pass_at, pass_at_k, summarise
 
-from agentgauge.core.estimate import MetricFormula, Values, estimate, from_totals
+from agentgauge.core.estimate import MetricFormula, Values, estimate, freedom_of, from_totals, student, wilson
 from agentgauge.core.index import Index, Row
-from agentgauge.core.estimate import freedom_of, student, wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Score, Usage
 from agentgauge.store.jsonl import CaseOutline

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
+from agentgauge.pytest_plugin.reporting import NAMED
 from agentgauge.store import RunFolder, revisions
 from agentgauge.store.folder_lock import FILE, FolderLock
-from agentgauge.pytest_plugin.reporting import NAMED
 from agentgauge.store.revisions import Revisions, own_revision, revision_of
 
 # -- A run folder belongs to one process at a time, and the next one is told to whom.

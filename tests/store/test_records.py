@@ -25,6 +25,7 @@ from agentgauge.store.jsonl import LONG, CaseOutline, decoded, encoded_line, out
 from agentgauge.store.records import left_out_notes
 
 # -- Records on disk: where each one is, which of several counts, and what a summary copies.
+from tests.reports.runs import made as run_made
 
 
 def record(sample: str = "s1", status: str = "passed", finished: float = 1.0, **fields) -> Record:
@@ -509,7 +510,7 @@ def old_line(sample: str) -> str:
 
 def test_a_folder_of_an_older_version_is_read_with_new_lines_in_it(tmp_path):
     """It has every record twice, in the worker's file and in the merged one."""
-    folder = RunFolder(made(tmp_path / "run", {"s1": "p", "s2": "p", "s3": "w"}))
+    folder = RunFolder(run_made(tmp_path / "run", {"s1": "p", "s2": "p", "s3": "w"}))
     folder.write_json("run.json", {**folder.read_json("run.json"), "configs": {"t": "c"}})
     old = "".join(f"{old_line(sample)}\n" for sample in ("s1", "s2"))
     (folder.path / "records.jsonl").write_text(old)

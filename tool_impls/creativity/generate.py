@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgauge.core.errors import ToolError, ToolUnavailable
-from agentgauge.core.text import parse_json
 from agentgauge.core.pictures import displayed, flattened
+from agentgauge.core.text import parse_json
 from tool_impls import base, devices
 from tool_impls.base import READY, first_line, missing_package, unavailable
 from tool_impls.model_sources import (

@@ -16,8 +16,8 @@ from tool_impls import base, devices
 from tool_impls.bounds import PAGE_SIDE, PDF_PAGES
 from tool_impls.documents.package import check_size, reading
 from tool_impls.documents.plain_text import ReadingTool, clean
-from tool_impls.settings import Option
 from tool_impls.perception import ocr
+from tool_impls.settings import Option
 
 if TYPE_CHECKING:
     from PIL.Image import Image

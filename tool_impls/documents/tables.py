@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.documents.plain_text import clean, columns
 from tool_impls.documents.writing import FILENAME, OUTPUT_DIR, FileGenerator, without_times, write_text
-from tool_impls.arguments import file_name
 
 Scalar = str | int | float | bool | None
 

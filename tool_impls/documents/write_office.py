@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgauge.core.errors import ToolError
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.documents import markdown
 from tool_impls.documents.markdown import Picture, with_pictures
 from tool_impls.documents.plain_text import check_length, clean, columns, paragraphs
@@ -26,7 +27,6 @@ from tool_impls.documents.writing import (
     WritingTool,
     without_times,
 )
-from tool_impls.arguments import file_name
 from tool_impls.settings import Option
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from agentgauge.core.errors import ToolError
 from agentgauge.core.pictures import displayed, is_plain
 from agentgauge.core.tools import Parameter
 from tool_impls import base
+from tool_impls.arguments import file_name
 from tool_impls.bounds import Unreadable, opened_picture
 from tool_impls.documents.markdown import Picture, fenced
 from tool_impls.documents.plain_text import check_length, clean
-from tool_impls.arguments import file_name
 from tool_impls.settings import Option
 
 MOST = 200  # pictures in one document

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from agentgauge.core.errors import ToolError, ToolFault, ToolUnavailable, UsageProblem
-from agentgauge.core.text import parse_json
-from agentgauge.core.redaction import redact, redact_file, redacted, register
 from agentgauge.core.processes import TOOL_TOKEN, without_token
+from agentgauge.core.redaction import redact, redact_file, redacted, register
+from agentgauge.core.text import parse_json
 from agentgauge.core.tools import FILE_TYPES, Parameter, Tool, ToolOutput
 from tool_impls.arguments import named_files, plain_name
 from tool_impls.base import UNAVAILABLE

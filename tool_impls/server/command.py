@@ -14,10 +14,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.processes import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
 from agentgauge.core.files import OwnFolder
-from agentgauge.core.processes import TOOL_TOKEN, end_with_parent
+from agentgauge.core.processes import TOOL_TOKEN, CommandParser, end_with_parent
 from agentgauge.core.tools import by_device
 from tool_impls import registry
 from tool_impls.availability import GPUS, LATER, check, handed

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from agentgauge.core.processes import end_with_parent
 from agentgauge.core.files import expanded_if_known
+from agentgauge.core.processes import end_with_parent
 from agentgauge.sandbox.inner import linux
 from agentgauge.sandbox.paths import HIDDEN, view
 from tool_impls import registry

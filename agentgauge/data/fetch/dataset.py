@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from agentgauge.core.files import write_whole
-from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
 from agentgauge.core.announcement import announced
-from agentgauge.core.text import parse_json
+from agentgauge.core.errors import AgentGaugeError, UsageProblem, did_you_mean
+from agentgauge.core.files import write_whole
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.sources import Kind, Source
 
 ENTRY_POINTS = "agentgauge.data"

@@ -13,10 +13,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import write_whole
 from agentgauge.core.errors import DataProblem, UsageProblem
-from agentgauge.core.text import parse_json
+from agentgauge.core.files import write_whole
 from agentgauge.core.redaction import without_logins
+from agentgauge.core.text import parse_json
 from agentgauge.data.fetch.dataset import (
     FIRST_USE,
     NOTE,

@@ -25,9 +25,8 @@ from agentgauge.agent.dialects.registry import FAMILIES, format_of
 from agentgauge.agent.native import render_reply
 from agentgauge.core.announcement import import_file
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
-from agentgauge.core.processes import CommandParser
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
-from agentgauge.core.processes import end_with_parent, given_listener
+from agentgauge.core.processes import CommandParser, end_with_parent, given_listener
 from agentgauge.core.task_registry import configure_tasks, find_task
 from agentgauge.core.tracebacks import Link, author_traceback, place_of
 from agentgauge.model.client import CASE_HEADER

@@ -172,12 +172,13 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
 # reported missing.
 #
 # What is refused: sockets (``socketpair`` stays, asyncio needs it; ``network`` lets IPv4 and IPv6 pass,
-# ``unix_sockets`` UNIX sockets, which could reach a service of the host where the program sees the host's files), new namespaces and mounts, reaching into other processes and setting
-# their limits, io_uring (it would go round this filter), kernel keys, BPF, clocks and modules; and memory that outlives
-# or escapes what is counted as a process's own: System V IPC, memfd, huge pages, pages put into pipes. Unless
-# ``counted``, the kernel counts no memory for all processes together, and anonymous memory that they share is refused
-# as well. ``alone`` refuses new processes (threads stay), every call that reaches another process, and what would hide
-# open files from the watcher; it is used where there is no PID namespace to hold the processes together.
+# ``unix_sockets`` UNIX sockets, which could reach a service of the host where the program sees the host's files), new
+# namespaces and mounts, reaching into other processes and setting their limits, io_uring (it would go round this
+# filter), kernel keys, BPF, clocks and modules; and memory that outlives or escapes what is counted as a process's own:
+# System V IPC, memfd, huge pages, pages put into pipes. Unless ``counted``, the kernel counts no memory for all
+# processes together, and anonymous memory that they share is refused as well. ``alone`` refuses new processes (threads
+# stay), every call that reaches another process, and what would hide open files from the watcher; it is used where
+# there is no PID namespace to hold the processes together.
 
 # (x86-64, arm64); None where the architecture does not have the call.
 _NEVER = {
@@ -336,15 +337,11 @@ class _Program(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _compiled(machine: str, *, alone: bool, pid: int, network: bool, unix_sockets: bool, counted: bool) -> _Program:
-    steps = filter_program(
-        machine, alone=alone, pid=pid, network=network, unix_sockets=unix_sockets, counted=counted
-    )
+    steps = filter_program(machine, alone=alone, pid=pid, network=network, unix_sockets=unix_sockets, counted=counted)
     return _Program(len(steps), (_Instruction * len(steps))(*(_Instruction(*step) for step in steps)))
 
 
-def restrict_calls(
-    *, alone: bool, network: bool, counted: bool, unix_sockets: bool = False, now: bool = True
-) -> bool:
+def restrict_calls(*, alone: bool, network: bool, counted: bool, unix_sockets: bool = False, now: bool = True) -> bool:
     """Put the filter in force for this process and its children. Needs no_new_privs. False where it cannot be.
 
     ``now`` False: only prepare it, for the processes that this one forks.

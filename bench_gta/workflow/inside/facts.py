@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from agentgauge.core.errors import AgentGaugeError, ToolError
-from agentgauge.core.text import parse_json
 from agentgauge.core.pictures import flattened
+from agentgauge.core.text import parse_json
 from bench_gta.workflow.inside import media
 from bench_gta.workflow.inside.html import PageMeasurer
 from bench_gta.workflow.inside.media import written_in

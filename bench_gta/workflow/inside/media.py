@@ -18,8 +18,7 @@ from tool_impls.audio.sound_file import layout_of, open_sound
 from tool_impls.bounds import check_pixels, opened_picture
 from tool_impls.documents.package import check_size
 from tool_impls.perception import ocr
-from tool_impls.video.frames import decoded, open_video, spread, upright, video_frames, video_timing
-from tool_impls.video.frames import timing_of
+from tool_impls.video.frames import decoded, open_video, spread, timing_of, upright, video_frames, video_timing
 
 if TYPE_CHECKING:
     import numpy

@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 from agentgauge.core.capabilities import presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text import clean
 from agentgauge.core.task_registry import configure_tasks, find_task
+from agentgauge.core.text import clean
 from agentgauge.core.tracebacks import traceback_text
 from agentgauge.core.types import Event, Record, Scoring
 from agentgauge.store.jsonl import CaseOutline

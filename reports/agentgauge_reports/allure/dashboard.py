@@ -15,11 +15,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.files import open_plain, whole
 from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
 from agentgauge.core.errors import UsageProblem
-from agentgauge.core.text import clean
+from agentgauge.core.files import open_plain, whole
 from agentgauge.core.task_registry import find_task
+from agentgauge.core.text import clean
 from agentgauge_reports.allure.content import milliseconds
 from agentgauge_reports.grouping import capabilities
 from agentgauge_reports.load import Run

@@ -15,9 +15,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from agentgauge.core.estimate import MetricFormula, Values, by_sample
+from agentgauge.core.estimate import MetricFormula, Values, by_sample, student
 from agentgauge.core.index import Row
-from agentgauge.core.estimate import student
 from agentgauge.core.task import Task
 from agentgauge.core.types import Score, Scoring
 from agentgauge.store.jsonl import CaseOutline

@@ -13,8 +13,7 @@ from agentgauge.core.types import Status
 from agentgauge.run.progress import TimeLeft
 from agentgauge.store import RunFolder
 from agentgauge.store.jsonl import CaseId, Line
-from agentgauge.store.records import worker_files
-from agentgauge.store.records import RecordTail
+from agentgauge.store.records import RecordTail, worker_files
 from agentgauge_reports.text import clipped, one_line
 
 FOREVER = 1e9

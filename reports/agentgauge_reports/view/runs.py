@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from agentgauge.core.files import whole
 from agentgauge.core.errors import AgentGaugeError, UsageProblem
+from agentgauge.core.files import whole
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store import checked
 from agentgauge.store.folder_lock import FILE as LOCK
-from agentgauge.pytest_plugin.reporting import NAMED
 from agentgauge.store.folder_lock import is_in_use
 from agentgauge_reports.figures import headline
 from agentgauge_reports.leaderboard import by_benchmark
@@ -56,7 +55,7 @@ DEEPEST = 3
 
 STATUSES = ("passed", "wrong", "broken", "missing")
 
-_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK, NAMED)
+_FILES = ("run.json", "summary.json", "planned.json", "records.jsonl", LOCK)
 
 
 class Runs:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgauge.core.errors import ToolUnavailable
-from agentgauge.core.index import cache_folder
 from agentgauge.core.files import OwnFolder
+from agentgauge.core.index import cache_folder
 from agentgauge.core.pictures import flattened
 from tool_impls import devices
 from tool_impls.arguments import Box
