@@ -15,13 +15,14 @@ from bench_gta.workflow import tree
 
 _REPO = "open-compass/GTA"
 
-QUERIES, PICTURES = 229, 252  # GTA spec 1.6
+QUERIES, PICTURES = 229, 252  # docs/benchmarks/gta_atomic.md#published-numbers
 DRAWN = 57  # queries for a picture
-TASKS, LEAVES = 132, 1156  # GTA-Workflow spec 1.1
+TASKS, LEAVES = 132, 1156  # docs/benchmarks/gta_workflow.md#published-numbers
 
 
 def verify_atomic(root: Path) -> Verified:
-    """Counts of GTA spec 1.6; every record parses, every picture is there. Raises DataProblem for a wrong record."""
+    """Counts of docs/benchmarks/gta_atomic.md#published-numbers; every record parses, every picture is there. Raises
+    DataProblem for a wrong record."""
     index = data.index(root)
     samples = [data.load(index, row, "gta_atomic.step").payload for row in index.rows]
     used = {used["path"] for sample in samples for used in sample["files"]}
@@ -39,8 +40,8 @@ def verify_atomic(root: Path) -> Verified:
 
 
 def verify_workflow(root: Path) -> Verified:
-    """Counts of GTA-Workflow spec 1.1; every record parses, every attachment is there. Raises DataProblem for a
-    record that is wrong."""
+    """Counts of docs/benchmarks/gta_workflow.md#published-numbers; every record parses, every attachment is there.
+    Raises DataProblem for a record that is wrong."""
     index = workflow.index(root)
     tasks = [workflow.load(index, row, "gta_workflow").payload for row in index.rows]
     used = {str(used["path"]) for task in tasks for used in workflow.files_of(task)}

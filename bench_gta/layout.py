@@ -30,7 +30,8 @@ Record = dict[str, Json]
 def entries(file: Path, differences: Differences | None = None) -> Iterator[Entry]:
     """The samples of a file that holds an object of them (official), a list, or one a line. Raises DataProblem.
 
-    In a list and in lines the positions, from 0, are the keys: predictions use positions as keys, too (GTA spec 1.2).
+    In a list and in lines the positions, from 0, are the keys: predictions use positions as keys, too
+    (docs/benchmarks/gta_atomic.md#samples).
     """
     shape = _shape(file)
     if differences and shape != "object":
@@ -80,7 +81,8 @@ def atomic(record: Json, root: Path | None = None) -> tuple[Json, Ways]:
 
 
 def workflow(record: Json, root: Path | None = None) -> tuple[Json, Ways]:
-    """A task of GTA-Workflow. Tools may be names or objects there, and files without a type (GTA-Workflow spec 1.3)."""
+    """A task of GTA-Workflow. Tools may be names or objects there, and files without a type
+    (docs/benchmarks/gta_workflow.md#tasks)."""
     ways: Ways = []
     if not isinstance(record, dict):
         return record, ways
@@ -174,7 +176,8 @@ def _reference(reference: Json, ways: Ways) -> Json:
 
 def _groups(groups: Json, field: str, ways: Ways) -> Json:
     """One text stands for one group of one alias, and numbers among aliases for their texts. How the aliases of a
-    blacklist are grouped makes no difference (GTA spec 5.3), so that a flat one is one group."""
+    blacklist are grouped makes no difference (docs/benchmarks/gta_atomic.md#objective-answers), so that a flat one is
+    one group."""
     flat = isinstance(groups, list) and groups and all(isinstance(alias, str) for alias in groups)
     if field == "gt_answer.blacklist" and flat:
         ways.append(f"{field!r} is a flat list, read as one group")

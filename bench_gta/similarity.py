@@ -1,6 +1,7 @@
 """The similarity of two texts: the measure behind SummAcc, AnsAcc and Ans+I for free texts and for drawings.
 
-``sim(a, b) = max(cosine(E(a), E(b)), 0)`` over whole strings, uncleaned (GTA spec 5.4). Backends differ in E:
+``sim(a, b) = max(cosine(E(a), E(b)), 0)`` over whole strings, uncleaned (docs/benchmarks/gta_atomic.md#similarity).
+Backends differ in E:
 
 - ``trigram``: hashed character trigrams. Needs nothing; made for tests and the bundled data.
 - ``minilm``: all-MiniLM-L6-v2, which comes inside a package (extra ``minilm``).

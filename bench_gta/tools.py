@@ -1,5 +1,6 @@
-"""The tools' categories, which of GTA-Atomic's tools draw, and the real tools (GTA spec 2 and 5.6, GTA-Workflow spec
-5.5).
+"""The tools' categories, which of GTA-Atomic's tools draw, and the real tools
+(docs/benchmarks/tools.md#tools-of-gta-atomic and docs/benchmarks/gta_atomic.md#tool-selection,
+docs/benchmarks/gta_workflow.md#category-figures).
 """
 
 from __future__ import annotations

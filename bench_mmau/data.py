@@ -1,9 +1,9 @@
-"""The files of Apple MMAU: one JSON record a line, one record a case (MMAU spec 2).
+"""The files of Apple MMAU: one JSON record a line, one record a case (docs/benchmarks/mmau.md#data).
 
-A file's name without the date says which task it belongs to. Not all names are known (MMAU spec 2.1): those of
-three tool-use files follow the pattern of the others.
+A file's name without the date says which task it belongs to. Not all names are known (docs/benchmarks/mmau.md#files):
+those of three tool-use files follow the pattern of the others.
 
-Layouts of Apple MMAU's records that differ from the official one and can be understood (MMAU spec 2).
+Layouts of Apple MMAU's records that differ from the official one and can be understood (docs/benchmarks/mmau.md#data).
 
 A record in the official layout is returned unchanged. A record in a known other layout is converted to the official
 one, with a sentence for each difference. The checks refuse a record that cannot be understood. ``data`` has the

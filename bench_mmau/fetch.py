@@ -28,7 +28,7 @@ PROMPTS: Mapping[str, int] = {
     "mmau.contest_solver": 261,
     "mmau.math_standard": 1000,
 }
-"""Numbers of records that the paper states (MMAU spec 1.1)."""
+"""Numbers of records that the paper states (docs/benchmarks/mmau.md#tasks)."""
 
 DEDUCED: Mapping[str, tuple[int, ...]] = {
     "mmau.dag_reasoning": (451,),
@@ -36,13 +36,13 @@ DEDUCED: Mapping[str, tuple[int, ...]] = {
     "mmau.math_comprehend": (672, 676),
     "mmau.ds_oracle": (28, 123),  # conversations or turns: which of them a record is, is not published
 }
-"""Records as deduced from published figures, or one of several (MMAU spec 1.1, 1.4)."""
+"""Records as deduced from published figures, or one of several (docs/benchmarks/mmau.md#what-is-measured)."""
 
 _INPUT = re.compile(r"(?:\.\./|/kaggle/)input/([\w./ -]+\.\w+)")
 
 
 def verify(root: Path) -> Verified:
-    """Counts of MMAU spec 1.1, every record's shape, and the data files that notebooks read."""
+    """Counts of docs/benchmarks/mmau.md#tasks, every record's shape, and the data files that notebooks read."""
     found, problems, strange, files = list[str](), list[str](), list[str](), dict[Path, int]()
     for task in TASKS:
         try:

@@ -1,4 +1,4 @@
-"""Scores response files of the original, from any of its clients (MMAU spec 3.4, 3.6)."""
+"""Scores response files of the original, from any of its clients (docs/benchmarks/mmau.md#generation)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _NEEDS_A_MODEL = {
 }
 
 _SAMPLED = ("contest_standard", "contest_solver")
-"""Tasks whose records hold several responses; the other metrics read the field ``response`` alone (MMAU spec 6.4)."""
+"""Tasks whose records hold several responses; the other metrics read the field ``response`` alone
+(docs/benchmarks/mmau.md#problems)."""
 
 
 def score_file(

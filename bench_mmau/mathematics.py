@@ -1,4 +1,5 @@
-"""Mathematics: a grader model decides whether an answer is the true one; the metric ``math`` (MMAU spec 5.2).
+"""Mathematics: a grader model decides whether an answer is the true one; the metric ``math``
+(docs/benchmarks/mmau.md#mathematics).
 
 The same metric serves all four mathematics tasks.
 """

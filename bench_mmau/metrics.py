@@ -1,5 +1,5 @@
 """Verdicts, the tables' columns in percent from sums over records, and domains, capabilities and the combined score
-(MMAU spec 1.2, 1.3, 11).
+(docs/benchmarks/mmau.md#domains-and-capabilities and docs/benchmarks/mmau.md#combined-score).
 
 ``tests/parity`` makes the original metrics, with all their keys, of these columns and the counters below them. A
 combined score names the missing tasks; it has no value until all tasks have scores.
@@ -179,8 +179,8 @@ def combined(scores: Mapping[str, float | None]) -> dict[str, dict[str, dict[str
     """All scores that combine several tasks' headline scores, in their unit: ``{"domains": {name: {"value",
     "missing"}}, ...}``. Tasks are named without the leading ``mmau.``.
 
-    ``mmau`` is the mean of the four domains of section 11. Capabilities without tool use are for models that cannot use
-    tools.
+    ``mmau`` is the mean of four domains (docs/benchmarks/mmau.md#combined-score). Capabilities without tool use are for
+    models that cannot use tools.
     """
     domains = {name: average(scores, weights) for name, weights in DOMAINS.items()}
     four = {name: one.value for name, one in domains.items() if name != "ds_ml"}

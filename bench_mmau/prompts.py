@@ -1,8 +1,9 @@
-"""The texts and requests of the two-stage tasks: mathematics (MMAU spec 1.1, 5.2), and contests' plans for the fixed
-solver and retries after a failure (MMAU spec 6.5, 6.6).
+"""The texts and requests of the two-stage tasks: mathematics (docs/benchmarks/mmau.md#tasks and
+docs/benchmarks/mmau.md#mathematics), and contests' plans for the fixed solver and retries after a failure
+(docs/benchmarks/mmau.md#second-stage).
 
 The release has neither prompts nor files for two-stage mathematics: they are ours, after the paper's description. All
-texts are our own; the marks that the spec names are the reference's. Every other prompt is in the data or beside its
+texts are our own; their marks are the reference's. Every other prompt is in the data or beside its
 metric.
 """
 

@@ -1,4 +1,5 @@
-"""Parses stored responses of three shapes, and the targets that they are compared with (MMAU spec 2.3, 3.6).
+"""Parses stored responses of three shapes, and the targets that they are compared with (docs/benchmarks/mmau.md#fields
+and docs/benchmarks/mmau.md#stored-replies).
 
 The result is always a list of messages, one per choice, as the published evaluator makes them; an empty list is
 possible (Gemini).
@@ -18,7 +19,8 @@ from bench_mmau.fixes import PARITY, Fixes
 
 
 class NotScorable(DataProblem):
-    """A record for which the published evaluator raises: no number may stand in for it (MMAU spec 10).
+    """A record for which the published evaluator raises: no number may stand in for it
+    (docs/benchmarks/mmau.md#replies-without-an-answer).
 
     ``record_id`` names the record, ``""`` if the whole file is meant; ``reason`` is the problem, ``str()`` the whole
     sentence.
@@ -30,7 +32,7 @@ class NotScorable(DataProblem):
 
 
 class StopsOnReply(NotScorable):
-    """A model's reply on which the published evaluator stops (MMAU spec 10).
+    """A model's reply on which the published evaluator stops (docs/benchmarks/mmau.md#replies-without-an-answer).
 
     The metrics raise it as that evaluator raises. Cases and ``agentgauge score`` catch it: they score the reply as that
     evaluator scores an invalid one, and count it (``agentgauge.core.types.Score.stops``).
@@ -116,7 +118,8 @@ def contents(messages: Sequence[ReplyMessage]) -> list[str | None]:
 
 
 def text_of(content: str | None, number: str, fixes: Fixes) -> str:
-    """The text of a reply. Raises StopsOnReply if there is none, unless ``null_is_empty`` (MMAU spec 10)."""
+    """The text of a reply. Raises StopsOnReply if there is none, unless ``null_is_empty``
+    (docs/benchmarks/mmau.md#replies-without-an-answer)."""
     if content is None and not fixes.null_is_empty:
         raise StopsOnReply(number, "the reply has no text (its content is null)")
     return content or ""

@@ -1,4 +1,4 @@
-"""Solves one record with requests to one or several models (MMAU spec 3, 5.2, 6.5, 6.6, 7).
+"""Solves one record with requests to one or several models (docs/benchmarks/mmau.md).
 
 An output has ``responses``, the tested model's replies as a response file keeps them, and other values that scoring
 needs. Programs run again whenever they are scored; notebooks run here, because a model is asked about their output.
@@ -41,7 +41,7 @@ JUDGE, SOLVER, PLANNER, QA = "--mmau-judge", "--mmau-solver", "--mmau-planner", 
 _ROLES = {JUDGE: "judge", SOLVER: "solver", PLANNER: "planner", QA: "QA model"}
 
 GREEDY = Sampling(temperature=0.0, max_tokens=1024)
-"""The reference's sampling for records that name none (MMAU spec 1.5)."""
+"""The reference's sampling for records that name none (docs/benchmarks/mmau.md#sampling)."""
 
 SAMPLED = Sampling(temperature=prompts.SOLVER_TEMPERATURE, max_tokens=1024)
 SAMPLES = prompts.REPEATS
@@ -243,8 +243,8 @@ async def _executed(solution: cells.Solution, where: execute.ExecutionSettings, 
 
 
 def stored(reply: ChatReply) -> str:
-    """A reply as response files keep it (MMAU spec 3.4), one line of JSON in OpenAI's shape: content and calls as
-    the server sent them, a null content as null.
+    """A reply as response files keep it (docs/benchmarks/mmau.md#response-files), one line of JSON in OpenAI's shape:
+    content and calls as the server sent them, a null content as null.
 
     A refusal is a text, as it is for the published client, but that of a content filter is none: an answer could be
     read out of it.
@@ -260,7 +260,8 @@ def stored(reply: ChatReply) -> str:
 
 
 def response_records(record: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a response file: the record with the tested model's replies (MMAU spec 3.4)."""
+    """A line of a response file: the record with the tested model's replies
+    (docs/benchmarks/mmau.md#response-files)."""
     replies = output["responses"]
     line = {**record, "response": replies[0] if replies else '{"error": "no response"}'}
     return {**line, "n_responses": replies} if len(replies) > 1 else line

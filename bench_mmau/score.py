@@ -1,7 +1,7 @@
 """Scores a stored output, with one function for each family of tasks. Pure, except that contest programs run again.
 
 A reply on which the published evaluator stops is scored as that evaluator scores an invalid one, and ``Score.stops``
-says why it stops (MMAU spec 10).
+says why it stops (docs/benchmarks/mmau.md#replies-without-an-answer).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Output = Mapping[str, Json]
 _DATA_FILE = re.compile(r"\.\./input/[\w./-]*\w")
 
 FAILED: Output = {"responses": ['{"error": "no response"}']}
-"""Stands for a broken case: what the reference stores where a request failed for good (MMAU spec 3.2)."""
+"""Stands for a broken case: what the reference stores where a request failed for good
+(docs/benchmarks/mmau.md#retries)."""
 
 
 def tools(record: Record, output: Output, scoring: Scoring) -> Score:

@@ -1,6 +1,8 @@
-"""Checks a call's arguments: first against the tool's schema, then against the gold (wild spec 5.2).
+"""Checks a call's arguments: first against the tool's schema, then against the gold
+(docs/benchmarks/wild.md#arguments).
 
-Texts are compared by equality, edit similarity for short ones, and ROUGE-L for the rest (wild spec 5.3).
+Texts are compared by equality, edit similarity for short ones, and ROUGE-L for the rest
+(docs/benchmarks/wild.md#texts).
 
 Outcomes are the texts of the published evaluator: ``correct`` or the first error.
 

@@ -1,6 +1,7 @@
-"""Checks a line of a WildToolBench data file against its rules (wild spec 2), and finds gaps in tool lists.
+"""Checks a line of a WildToolBench data file against its rules (docs/benchmarks/wild.md#data), and finds gaps in tool
+lists.
 
-A list with gaps can still be used: the published ones have such gaps (wild spec 2.2).
+A list with gaps can still be used: the published ones have such gaps (docs/benchmarks/wild.md#records).
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ TOOL_LISTS = ("tools_en.jsonl", "tools_zh.jsonl")
 """The generator's tool lists, one JSON list a line."""
 
 SCHEMA_TYPES = ("string", "integer", "number", "float", "boolean", "array", "object", "null")
-"""Types that the argument checker knows; any other allows every value (wild spec 5.2)."""
+"""Types that the argument checker knows; any other allows every value (docs/benchmarks/wild.md#schemas)."""
 
 
 def read_tool_lists(file: Path) -> Iterator[list[dict[str, Any]]]:

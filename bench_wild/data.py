@@ -1,4 +1,4 @@
-"""WildToolBench's data files: sessions of four tasks with gold graphs (wild spec 2).
+"""WildToolBench's data files: sessions of four tasks with gold graphs (docs/benchmarks/wild.md#data).
 
 Both releases are read: ``Wild-Tool-Bench.jsonl`` of April 2026, and ``WildToolBench.jsonl``, the earlier one. One line
 is one session; one task of a session is one sample, ``<session id>-t<1..4>``.
@@ -64,7 +64,7 @@ _KIND = "wild 3"  # to be raised when tags or checks change
 
 @dataclass(frozen=True, slots=True)
 class GoldNode:
-    """One action of a gold graph: a tool call or a pseudo action (wild spec 2.3)."""
+    """One action of a gold graph: a tool call or a pseudo action (docs/benchmarks/wild.md#gold-graphs)."""
 
     position: int  # in its list, from 0
     name: str
@@ -96,14 +96,16 @@ class WildTask:
     type: str  # "Single-Tool" ...
     subtype: str  # "First Turn" for the first task, but where the earlier release calls it multi-turn
     gold_nodes: (
-        int  # denominator of the progress rate: the length of the Chinese list, whatever the language (wild spec 6)
+        # denominator of the progress rate: the length of the Chinese list, whatever the language
+        # (docs/benchmarks/wild.md#metrics)
+        int
     )
     env_info: str  # date, time and weekday
     before: tuple[Message, ...] = ()  # messages of the task before its text (earlier release)
 
     @property
     def structure(self) -> str | None:
-        """``combine``, ``serial``, ``cs`` (both) or None (wild spec 7.3)."""
+        """``combine``, ``serial``, ``cs`` (both) or None (docs/benchmarks/wild.md#structure)."""
         return structure_of((node.name, node.dependencies) for node in self.answer_list)
 
 

@@ -1,10 +1,11 @@
-"""The earlier release's evaluator, which the published tables were made with (wild spec 7).
+"""The earlier release's evaluator, which the published tables were made with
+(docs/benchmarks/wild.md#evaluator-of-2025).
 
 It scores arguments softly: a call is good from a mean of 0.7 over its arguments, and a task is correct if all its calls
 are. A wrong task has one class of error. Its rates add 0.00001 to their denominators, which is left out here: it
 changes the seventh digit.
 
-Where the spec is silent this follows the code of the earlier release, ``bench_test/analysis_result.py`` of
+Where that page is silent this follows the code of the earlier release, ``bench_test/analysis_result.py`` of
 yupeijei1997/WildToolBench at e163970, also in what it raises: a call on which it raises cannot be scored.
 """
 
@@ -332,7 +333,7 @@ def _stop(replies: Sequence[CallsReply], gold: Sequence[GoldNode], offered: Coll
 
 
 def action_class(replies: Sequence[CallsReply], gold: Sequence[GoldNode], offered: Collection[str]) -> str:
-    """The class of an action error (wild spec 7.5)."""
+    """The class of an action error (docs/benchmarks/wild.md#error-classes)."""
     if len(replies) == 1 and not replies[0].read_as_calls:
         return "reject tool calling"
     if len(gold) == 1 and gold[0].is_prepare:
@@ -387,7 +388,8 @@ def wrong_parameters(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -
 
 
 def wrong_types(verdict: SoftVerdict, tools: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """How often a parameter of each signature is wrong in a task's bad calls (wild spec 7.5)."""
+    """How often a parameter of each signature is wrong in a task's bad calls
+    (docs/benchmarks/wild.md#error-classes)."""
     return Counter(signature(_schema_of(name, one, tools)) for one in verdict.bad for name in one.tried_last)
 
 

@@ -12,12 +12,13 @@ from bench_wild import data
 from bench_wild.data import RecordProblem
 from bench_wild.task import WildData
 
-SESSIONS, TASKS = 256, 4  # wild spec 1
+SESSIONS, TASKS = 256, 4  # docs/benchmarks/wild.md#what-is-measured
 PER_COARSE_TYPE = 256
 
 
 def verify(root: Path) -> Verified:
-    """Counts of wild spec 1 and 2.1, every rule of the data, and whether all gold can be reached.
+    """Counts of docs/benchmarks/wild.md#what-is-measured and docs/benchmarks/wild.md#records, every rule of the data,
+    and whether all gold can be reached.
 
     Raises DataProblem for a file that cannot be read, or that is not there.
     """

@@ -1,11 +1,11 @@
 """The original benchmark's own files: result files of both releases are read, ours are written like those of April
 2026.
 
-Wild spec 3.1, 3.5 and 6 for the later release, 7.1 for the earlier one.
+See docs/benchmarks/wild.md#task-results, and docs/benchmarks/wild.md#reports-of-2025 for the earlier release.
 
-``data_with_details.csv`` is the earlier release's table, one row per task (wild spec 7.6). There texts are written as
-they are and everything else as JSON, on one line. What a model wrote is always inside JSON, so that no cell begins with
-a sign that a spreadsheet takes for a formula.
+``data_with_details.csv`` is the earlier release's table, one row per task (docs/benchmarks/wild.md#reports-of-2025).
+There texts are written as they are and everything else as JSON, on one line. What a model wrote is always inside JSON,
+so that no cell begins with a sign that a spreadsheet takes for a formula.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def reference_stop(session: str, place: int, count: int, results: Json, scores: 
     """Why the published evaluator stops on a session or scores it wrongly; empty if it does neither. ``place`` is its
     line, from 0.
 
-    It takes the number at the end of an id for the line of the data set (wild spec 2.1); here sessions are found by id.
+    It takes the number at the end of an id for the line of the data set (docs/benchmarks/wild.md#records); here
+    sessions are found by id.
     """
     number = _number_of(session)
     if not 0 <= number < count:

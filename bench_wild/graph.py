@@ -1,12 +1,13 @@
-"""The legal paths through a gold graph, computed on demand (wild spec 4), and the matcher that follows a model's
-replies through it (wild spec 3.4, 4.5).
+"""The legal paths through a gold graph, computed on demand (docs/benchmarks/wild.md#graphs), and the matcher that
+follows a model's replies through it (docs/benchmarks/wild.md#steps).
 
 A *path* is a list of groups of actions; a group is what one message of the model does. The published evaluator lists
 all paths first, which for 14 independent calls cannot be done. Here a path's beginning is a ``State``, and what may
 come next follows from the state alone, so that nothing has to be listed. Order and selection are those of the full
 list.
 
-What makes this quick, derived from the rules of wild spec 4.2 and checked against the plain enumeration in the tests:
+What makes this quick, derived from the rules of docs/benchmarks/wild.md#paths and checked against the plain enumeration
+in the tests:
 
 - Of the combinations with one sequence of names the first survives, and that is the one whose every element is the
   first with its name behind the element before. So choices are made name by name.
@@ -204,7 +205,8 @@ class Graph:
         return walk(START, [])
 
     def optimal(self) -> list[Group]:
-        """The first of the shortest paths, which later tasks have as their history (wild spec 4.4)."""
+        """The first of the shortest paths, which later tasks have as their history
+        (docs/benchmarks/wild.md#optimal-paths)."""
         path: list[Group] = []
         state = START
         while len(state.done) < len(self.nodes):

@@ -1,5 +1,6 @@
-"""The fixed words of WildToolBench: pseudo actions, task types and turn subtypes (wild spec 1, 2.3), and how the calls
-of a gold list depend on each other (wild spec 7.3).
+"""The fixed words of WildToolBench: pseudo actions, task types and turn subtypes
+(docs/benchmarks/wild.md#what-is-measured and docs/benchmarks/wild.md#gold-graphs), and how the calls of a gold list
+depend on each other (docs/benchmarks/wild.md#structure).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Layouts of WildToolBench's sessions that differ from the official one and can be understood (wild spec 2), and the
-records of the earlier release, read as records of the later one (wild spec 2.4).
+"""Layouts of WildToolBench's sessions that differ from the official one and can be understood
+(docs/benchmarks/wild.md#data), and the records of the earlier release, read as records of the later one
+(docs/benchmarks/wild.md#data-of-2025).
 
 A session in the official layout is returned unchanged. A session in a known other layout is converted to the official
 one, with a sentence for each difference. The check refuses a session that cannot be understood.

@@ -1,4 +1,5 @@
-"""From scores to WildToolBench's tables (wild spec 6; for the earlier evaluator 7.3 to 7.5).
+"""From scores to WildToolBench's tables (docs/benchmarks/wild.md#metrics; for the earlier evaluator
+docs/benchmarks/wild.md#evaluator-of-2025).
 
 Every task contributes counters; the tables are functions of their sums by session, so that intervals take into account
 that the tasks of a session are dependent.
@@ -104,7 +105,7 @@ ERROR_COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Columns of the published table of errors, with the classes of the earlier evaluator that they take together.
 
-The classes' assignment follows the main-body table, as far as it is known (wild spec 7.5).
+The classes' assignment follows the main-body table, as far as it is known (docs/benchmarks/wild.md#error-classes).
 """
 
 ERROR_CLASSES = tuple(name for names in ERROR_COLUMNS.values() for name in names)

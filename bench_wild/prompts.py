@@ -1,12 +1,14 @@
-"""The messages that WildToolBench sends: the system message, the tools and the gold history (wild spec 3.2, 3.3); and a
-running task as a dialogue of the first release, for the requests of its model families.
+"""The messages that WildToolBench sends: the system message, the tools and the gold history
+(docs/benchmarks/wild.md#inference); and a running task as a dialogue of the first release, for the requests of its
+model families.
 
 Every text but one is the data set's, so there is nothing to replace. ``Sending`` holds the choices of the earlier
-release (wild spec 12).
+release (docs/benchmarks/wild.md#release-of-2025).
 
-Schemas are normalised as the earlier release does for OpenAI's and Azure's endpoints (wild spec 8). This
-follows ``functions_uniform`` in ``bench_test/utils/tools.py`` of yupeijei1997/WildToolBench at e163970, with one
-difference: a type that is unknown there ends the request, and stays what it is here.
+Schemas are normalised as the earlier release does for OpenAI's and Azure's endpoints
+(docs/benchmarks/wild.md#model-families). This follows ``functions_uniform`` in ``bench_test/utils/tools.py`` of
+yupeijei1997/WildToolBench at e163970, with one difference: a type that is unknown there ends the request, and stays
+what it is here.
 """
 
 from __future__ import annotations
@@ -129,7 +131,8 @@ VERSIONS: Mapping[Release, str] = {"2026": "1", "2025": "2"}
 Schemas = Literal["original", "azure"]
 
 SCHEMAS: tuple[Schemas, ...] = ("original", "azure")
-"""Tools as in the data (wild spec 3.2), or normalised as the earlier release does for OpenAI and Azure."""
+"""Tools as in the data (docs/benchmarks/wild.md#tools), or normalised as the earlier release does for OpenAI and
+Azure."""
 
 _ROLES: Mapping[str, tuple[str, frozenset[str]]] = {
     "en": (":", frozenset({"ai", "ai agent", "user", "ai agent assistant"})),  # in any case

@@ -1,5 +1,5 @@
 """Solves one task: sends requests, compares the replies with the gold graph, and returns the recorded results, until
-the task ends (wild spec 3.4, 3.5).
+the task ends (docs/benchmarks/wild.md#inference).
 
 Nothing is executed. A model's reply decides the next message only through the names of the tools that it called.
 """
@@ -42,7 +42,7 @@ FAILED = "Error during inference: "
 """The beginning of a failed session's result; the whole session is lost then."""
 
 NATIVE: Mapping[Release, Sampling] = {"2026": Sampling(temperature=0.0), "2025": Sampling(temperature=0.1)}
-"""The sampling of upstream's requests to models with calls of their own (wild spec 3.1, 8)."""
+"""The sampling of upstream's requests to models with calls of their own (docs/benchmarks/wild.md#requests)."""
 
 Result = dict[str, Any]
 
@@ -217,7 +217,8 @@ def _calls(log: _Log, answer: ModelAnswer, shown: Callable[[Json], str], toleran
         names.sort()
     except (
         TypeError
-    ) as error:  # a null beside texts: upstream sorts them outside of its error handling (corrections to wild spec 3.4)
+        # a null beside texts: upstream sorts them outside of its error handling (docs/benchmarks/wild.md#steps)
+    ) as error:
         raise _SessionError(str(error)) from None
     if matcher.over:
         log.wrong(step, _no_state(matcher))
@@ -368,7 +369,7 @@ async def _within(most: int, case: Case, sent: RenderedRequest, usual: Sampling)
 def answer_of(
     reply: ChatReply, number: int, *, written: bool = False, tolerant: bool = False, seconds: float = 0.0
 ) -> ModelAnswer:
-    """A reply as the protocol has it: the message as it came (corrections to wild spec 3.4).
+    """A reply as the protocol has it: the message as it came (docs/benchmarks/wild.md#steps).
 
     ``number`` counts a task's replies, to name calls that were ``written`` in a text, which have no ids. ``tolerant``
     reads the message as the other benchmarks do: calls that name a function, with ids made up and arguments as text,

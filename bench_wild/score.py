@@ -1,7 +1,8 @@
-"""From a task's log to a score: the evaluator of April 2026 (wild spec 5.1), and the entry to the earlier one.
+"""From a task's log to a score: the evaluator of April 2026 (docs/benchmarks/wild.md#order-of-checks), and the entry to
+the earlier one.
 
-Pure: everything comes from a task result in the original layout (wild spec 3.5), the tools and the gold. A step's
-``inference_input`` is ignored.
+Pure: everything comes from a task result in the original layout (docs/benchmarks/wild.md#task-results), the tools and
+the gold. A step's ``inference_input`` is ignored.
 """
 
 from __future__ import annotations

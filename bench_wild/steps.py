@@ -1,5 +1,5 @@
-"""Parses a task's log, the model's reply and the expected actions at each step (wild spec 3.5), and explains why it is
-wrong: labels for reports, and the expected and actual calls, argument by argument.
+"""Parses a task's log, the model's reply and the expected actions at each step (docs/benchmarks/wild.md#task-results),
+and explains why it is wrong: labels for reports, and the expected and actual calls, argument by argument.
 """
 
 from __future__ import annotations

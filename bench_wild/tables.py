@@ -1,5 +1,5 @@
 """The published tables of WildToolBench, and those that the earlier release prints besides its main table, such as the
-matrix of action type and position (wild spec 7.6).
+matrix of action type and position (docs/benchmarks/wild.md#reports-of-2025).
 
 The latter are made of the tasks' counters (``metrics.task_values``). Upstream adds 0.00001 to most denominators; here
 nothing is added.

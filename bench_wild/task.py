@@ -105,7 +105,8 @@ class WildData(DataSource):
             )
         if self.context:
             return found
-        # without the tasks before them only later tasks say something: as upstream (wild spec 12)
+        # without the tasks before them only later tasks say something: as upstream
+        # (docs/benchmarks/wild.md#release-of-2025)
         return replace(found, rows=tuple(row for row in found.rows if data.split_id(row.id)[1] > 0))
 
     def load(self, index: Index, row: Row, task: str) -> Sample:

@@ -1,4 +1,4 @@
-"""What the texts of calls mean: names of files, numbers, boxes (GTA spec 2)."""
+"""What the texts of calls mean: names of files, numbers, boxes (docs/benchmarks/tools.md#tools-of-gta-atomic)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def file_name(wanted: str | None, default: str, suffix: str) -> str:
     """The base name of a file to make: the name that the model gave or the default, with the suffix added if it is
     missing.
 
-    Raises ToolError for a path, because the run decides where a tool's files lie (GTA tools spec 2). Characters that
-    file systems refuse become ``_``.
+    Raises ToolError for a path, because the run decides where a tool's files lie
+    (docs/benchmarks/tools.md#common-rules). Characters that file systems refuse become ``_``.
     """
     name = (wanted or "").strip() or default
     if "/" in name or "\\" in name or name in (".", ".."):

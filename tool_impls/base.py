@@ -12,7 +12,7 @@ from agentgauge.core.tools import Attach, Parameter, Tool
 from tool_impls.settings import Option, ToolSettings
 
 Category = Literal["perception", "operation", "logic", "creativity"]
-"""Fixed by the released evaluators (GTA spec 5.6)."""
+"""Fixed by the released evaluators (docs/benchmarks/tools.md#the-lists)."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 READY, BASIC, SUBSTITUTE, DISABLED, UNAVAILABLE = "ready", "basic", "substitute", "disabled", "unavailable"

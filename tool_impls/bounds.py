@@ -1,4 +1,4 @@
-"""Limits for the size of files that tools take and make (GTA tools spec 5).
+"""Limits for the size of files that tools take and make (docs/benchmarks/tools.md#tools-of-gta-workflow).
 
 A model, an agent or its program has made or chosen these files. The sizes that a file declares are checked before
 anything is decoded: a PNG of a few kilobytes may hold billions of pixels. A larger file is a ToolError, which the model

@@ -58,7 +58,7 @@ GTA_WORKFLOW: tuple[type[BenchTool], ...] = (
     VideoObjectDetection,
     Prover,
 )
-"""The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (GTA tools spec 1)."""
+"""The 24 tools that GTA-Workflow adds; of the others it lacks TextToBbox (docs/benchmarks/tools.md#the-lists)."""
 
 OURS: Mapping[str, type[BenchTool]] = {kind.meta.name: kind for kind in (*GTA_ATOMIC, *GTA_WORKFLOW)}
 

@@ -1,8 +1,8 @@
 """The interface of a dialect: how tools are presented to a model, and the actions that its replies are parsed into.
 
 A dialect keeps no state. ``native`` and ``react`` implement it. Arguments are converted to the types of a tool's inputs
-by the rules of the published benchmark's agent (GTA spec 7.4, step 6), oddities included: ``null`` for a text becomes
-the word ``None``, any non-empty text is true, a fraction is cut to an integer.
+by the rules of the published benchmark's agent (docs/benchmarks/gta_atomic.md#resolving-an-action, step 6), oddities
+included: ``null`` for a text becomes the word ``None``, any non-empty text is true, a fraction is cut to an integer.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Reading:
 
 
 def read_call(tool: Tool, text: str, *, raw: str | None = None, id: str = "") -> Call | CallError:
-    """Parse the arguments of a call, JSON text, and check them against the tool's inputs (GTA spec 7.4, steps 4 to 6).
+    """Parse the arguments of a call, JSON text, and check them against the tool's inputs
+    (docs/benchmarks/gta_atomic.md#resolving-an-action, steps 4 to 6).
 
     ``raw``: the text that a record keeps if the arguments cannot be parsed (default: the arguments as given). Python's
     JSON reader decides: NaN and Infinity pass, the last of repeated keys counts. Everything that is not an object is an

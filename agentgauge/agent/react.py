@@ -1,4 +1,5 @@
-"""The ReAct text dialect, exactly as the GTA benchmark's agent wrote and parsed it (GTA spec 7; lagent 0.2.2 to 0.2.4).
+"""The ReAct text dialect, exactly as the GTA benchmark's agent wrote and parsed it
+(docs/benchmarks/gta_atomic.md#react-protocol; lagent 0.2.2 to 0.2.4).
 
 A system prompt lists the tools, and the model answers in lines that begin with markers. All matching is
 ASCII and case-sensitive. The oddities of the original reader are kept, since published scores depend on them: a final
@@ -75,7 +76,7 @@ _FENCED = re.compile(r"\s*(```json\n)?(.*)\n```\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The parts of a reply (GTA spec 7.3), not yet compared with the tools."""
+    """The parts of a reply (docs/benchmarks/gta_atomic.md#parsing-a-reply), not yet compared with the tools."""
 
     thought: str  # not trimmed
     action: str  # a tool's name, NO_ACTION or FINISH_ACTION
@@ -130,7 +131,8 @@ class React:
         return Reading(parsed.thought, (self.resolve(parsed, tools),))
 
     def resolve(self, parsed: Parsed, tools: Mapping[str, Tool]) -> Action:
-        """The actions of a parsed reply, given the offered ``tools`` (GTA spec 7.4)."""
+        """The actions of a parsed reply, given the offered ``tools``
+        (docs/benchmarks/gta_atomic.md#resolving-an-action)."""
         name, method = parsed.action, "run"
         if name not in tools and "." in name:
             name, method = name.rsplit(".", 1)

@@ -64,7 +64,7 @@ def type_names(schema: Mapping[str, Any]) -> list[str]:
 
 # -- Tools as benchmarks see them: typed metadata, and a box of tools that can be called.
 #
-# The metadata has the shape of GTA's ``toolmeta.json`` (specs/gta_atomic.md, 1.7).
+# The metadata has the shape of GTA's ``toolmeta.json`` (docs/benchmarks/gta_atomic.md#tool-descriptions).
 
 
 ValueType = Literal["text", "int", "float", "bool", "image", "audio", "video", "file"]

@@ -1,4 +1,4 @@
-"""GTA-Atomic's official files: dataset.json, toolmeta.json and the pictures (GTA spec 1)."""
+"""GTA-Atomic's official files: dataset.json, toolmeta.json and the pictures (docs/benchmarks/gta_atomic.md#data)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def read_tools(root: Path) -> Mapping[str, Tool]:
 
 
 def resolve(sample: Sample, root: str | None = None) -> Loaded:
-    """The sample with its paths made absolute (GTA spec 1.5).
+    """The sample with its paths made absolute (docs/benchmarks/gta_atomic.md#paths).
 
     ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
     looked up in the real folder either way. Only top-level text arguments of the first call of a turn are resolved,
@@ -186,7 +186,7 @@ KINDS = ("objective", "subjective", "image_generation")
 
 
 def kind_of(reference: Json) -> str:
-    """The kind of a query, determined by its reference answer (GTA spec 1.4)."""
+    """The kind of a query, determined by its reference answer (docs/benchmarks/gta_atomic.md#reference-answers)."""
     if not reference:
         return "image_generation"
     return "objective" if isinstance(reference, Mapping) else "subjective"

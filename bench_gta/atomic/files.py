@@ -1,4 +1,5 @@
-"""Prediction files of the original benchmark: scored, and written from a run (GTA spec 1.1, 3.3 and 4.5)."""
+"""Prediction files of the original benchmark: scored, and written from a run (docs/benchmarks/gta_atomic.md#samples and
+docs/benchmarks/gta_atomic.md#prediction-files)."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
 
 
 def _in_order(file: Path, entries: Mapping[str, Json]) -> list[Json]:
-    """The entries by their keys "0", "1" ..., in whatever order they stand; each part has its own (GTA spec 4.5)."""
+    """The entries by their keys "0", "1" ..., in whatever order they stand; each part has its own
+    (docs/benchmarks/gta_atomic.md#prediction-files)."""
     keys = [str(place) for place in range(len(entries))]
     if unknown := sorted(entries.keys() - set(keys)):
         accepted = f"the {len(entries)} predictions of a file have the keys '0' to '{len(entries) - 1}'"

@@ -1,8 +1,9 @@
 """The differences between ``--scoring strict`` and the published evaluator, one name for each fix.
 
-Parity applies none of them; strict applies all. Each cites the section of the GTA spec about the quirk that it fixes.
+Parity applies none of them; strict applies all. docs/benchmarks/gta_atomic.md#fidelity lists them.
 
-Here are also the replies on which the published code stops; they count as invalid ones (GTA spec 5.2 and 7.4).
+Here are also the replies on which the published code stops; they count as invalid ones
+(docs/benchmarks/gta_atomic.md#answers and docs/benchmarks/gta_atomic.md#resolving-an-action).
 """
 
 from __future__ import annotations
@@ -17,29 +18,28 @@ from agentgauge.core.types import Json, Scoring
 class Fix(Enum):
     """A fix. The value describes it."""
 
-    ERRORS_FAIL = "5.1: a call with an error counts for neither ToolAcc nor ArgAcc"
-    EVERY_TURN = "5.1: a gold turn without a prediction stays in the denominators instead of being dropped"
+    ERRORS_FAIL = "a call with an error counts for neither ToolAcc nor ArgAcc"
+    EVERY_TURN = "a gold turn without a prediction stays in the denominators instead of being dropped"
     ANSWER_TURNS = (
-        "5.1: InstAcc's denominator counts the gold's answer turns, not the samples with a reference, so it cannot"
+        "InstAcc's denominator counts the gold's answer turns, not the samples with a reference, so it cannot"
         " exceed 100"
     )
-    LAST_ANSWER = "5.1: SummAcc scores a sample's last answer turn only, so it cannot exceed 100"
-    TYPED_ARGUMENTS = "5.1: true and false are no numbers where arguments are compared; 1 and 1.0 are still equal"
+    LAST_ANSWER = "SummAcc scores a sample's last answer turn only, so it cannot exceed 100"
+    TYPED_ARGUMENTS = "true and false are no numbers where arguments are compared; 1 and 1.0 are still equal"
     ALIAS_EDGES = (
-        "5.3: an alias may begin or end with any character ('42%', '$5', 'C++'), CJK text needs no blanks around it, a"
+        "an alias may begin or end with any character ('42%', '$5', 'C++'), CJK text needs no blanks around it, a"
         " number is not found inside another ('3' in '3.5'), empty aliases are left out, and letter forms are folded"
         " (NFKC, case)"
     )
-    REAL_ANSWER = "5.2: an error record or a thought that is left at the end is no answer"
+    REAL_ANSWER = "an error record or a thought that is left at the end is no answer"
     DRAWING_NEEDED = (
-        "5.5: a sample without a reference and without a gold drawing call is left out of Ans+I instead of scoring 1"
+        "a sample without a reference and without a gold drawing call is left out of Ans+I instead of scoring 1"
     )
     DRAWINGS_PAIRED = (
-        "5.5: of several drawings with one tool each is held against its own counterpart, and keys are put in order"
-        " first"
+        "of several drawings with one tool each is held against its own counterpart, and keys are put in order first"
     )
     F1_ONE_TO_ONE = (
-        "5.6: a predicted call is found once, so F1 cannot exceed 100; without the epsilons; not available without gold"
+        "a predicted call is found once, so F1 cannot exceed 100; without the epsilons; not available without gold"
         " calls"
     )
 

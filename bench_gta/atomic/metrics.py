@@ -1,4 +1,4 @@
-"""From scores to GTA-Atomic's table rows (GTA spec 5).
+"""From scores to GTA-Atomic's table rows (docs/benchmarks/gta_atomic.md#metrics).
 
 A run takes ``step_formula`` and ``e2e_formula``: columns, with intervals. Files of predictions (``score_files``) take
 ``step_metrics`` and ``e2e_metrics``: the original's keys, without intervals. Both compute with ``_step`` and ``_e2e``.
@@ -110,7 +110,8 @@ def _e2e(sums: Values, fixes: Fixes) -> dict[str, float | None]:
 
 
 def _f1(sums: Values, category: str, fixes: Fixes) -> float | None:
-    """The published F1 with its two epsilons, which keep a perfect score at 99.999 (GTA spec 5.6)."""
+    """The published F1 with its two epsilons, which keep a perfect score at 99.999
+    (docs/benchmarks/gta_atomic.md#tool-selection)."""
     gold, found, predicted = (sums.get(f"{category}_{part}", 0.0) for part in ("gold", "found", "predicted"))
     if Fix.F1_ONE_TO_ONE in fixes:
         return 100 * 2 * found / (predicted + gold) if gold else None

@@ -65,8 +65,8 @@ def planned(
 def right_answer(reference: Json, gold: str) -> str:
     """A text with the highest possible score: ``gold`` if it has that score, otherwise a text made from the reference.
 
-    Some aliases are only found glued to a word (GTA spec 5.3), so each is also tried with an underscore,
-    which counts as a word character, at either end.
+    Some aliases are only found glued to a word (docs/benchmarks/gta_atomic.md#objective-answers), so each is also tried
+    with an underscore, which counts as a word character, at either end.
     """
     if not reference:
         return gold

@@ -1,4 +1,5 @@
-"""The texts that GTA-Atomic sends, in our own wording. The wording has no part in scoring (GTA spec 7.5).
+"""The texts that GTA-Atomic sends, in our own wording. The wording has no part in scoring
+(docs/benchmarks/gta_atomic.md#wording).
 
 A folder of texts can replace it, one file a text: ``call_protocol.txt`` and so on, named as the fields of Prompts.
 """

@@ -1,4 +1,5 @@
-"""Solving one sample: step by step along the gold, or end to end with real tools (GTA spec 3 and 4).
+"""Solving one sample: step by step along the gold, or end to end with real tools
+(docs/benchmarks/gta_atomic.md#step-by-step and docs/benchmarks/gta_atomic.md#end-to-end).
 
 Both return an entry of the original's prediction file, with absolute paths, which the run folder replaces when it
 stores the entry.
@@ -21,7 +22,9 @@ from bench_gta.atomic.data import Loaded, read_tools, resolve, user_turns
 from bench_gta.atomic.prompts import Prompts, load_prompts
 from bench_gta.workflow.trace import agent_steps, files_note, opening, record, records
 
-MAX_TURNS = 10  # replies that a user turn may take with real tools: the originals' limit (GTA-Workflow spec 2.1, too)
+# replies that a user turn may take with real tools: the originals' limit (docs/benchmarks/gta_workflow.md#protocol,
+# too)
+MAX_TURNS = 10
 
 
 async def run_step(case: Case) -> Json:
@@ -53,8 +56,8 @@ async def run_e2e(case: Case, *, max_turns: int = MAX_TURNS, agent: Agent | None
     """Let the model, or an agent program, answer every user turn with the sample's tools. Raises Fault."""
     prompts = load_prompts(case.settings.prompts)
     loaded = resolve(case.sample)
-    # the model is shown what the tool server says of a tool, optional inputs included (GTA spec 4.2);
-    # a server without a tool leaves the data set's own
+    # the model is shown what the tool server says of a tool, optional inputs included
+    # (docs/benchmarks/gta_atomic.md#agent-loop); a server without a tool leaves the data set's own
     tools = _offered(loaded, {**read_tools(case.sample.root), **await case.catalog()})
     turns = user_turns(loaded.dialogs)
     asked = [question for question, _ in turns]
@@ -101,7 +104,8 @@ def _offered(loaded: Loaded, known: Mapping[str, Tool]) -> dict[str, Tool]:
 
 
 def _history(turns: Sequence[Mapping[str, Json]]) -> list[Past]:
-    """Gold turns as a conversation; the thoughts of the gold are never shown (GTA spec 3.1)."""
+    """Gold turns as a conversation; the thoughts of the gold are never shown
+    (docs/benchmarks/gta_atomic.md#step-by-step)."""
     past: list[Past] = []
     for turn in turns:
         content = turn.get("content")

@@ -1,5 +1,6 @@
-"""Scores a prediction: the counters for the metrics, and a verdict with its reason (GTA spec 5); and one answer text
-against a reference answer (GTA spec 5.3 and 5.4).
+"""Scores a prediction: the counters for the metrics, and a verdict with its reason
+(docs/benchmarks/gta_atomic.md#metrics); and one answer text against a reference answer
+(docs/benchmarks/gta_atomic.md#metrics).
 
 Pure: everything comes from an entry of a prediction file and the reference answer.
 """
@@ -88,8 +89,8 @@ Turn = Mapping[str, Json]
 def step_values(
     prediction: Sequence[Turn], gold: Sequence[Turn], reference: Json, similar: Similarity, fixes: Fixes
 ) -> dict[str, float]:
-    """A sample's contributions to the step-by-step metrics (GTA spec 5.1). ``gold_answer`` (answer turns of the gold)
-    only matters under Fix.ANSWER_TURNS."""
+    """A sample's contributions to the step-by-step metrics (docs/benchmarks/gta_atomic.md#step-by-step-figures).
+    ``gold_answer`` (answer turns of the gold) only matters under Fix.ANSWER_TURNS."""
     values = dict.fromkeys(("gold_tool", "gold_answer", "inst", "tool", "arg", "tool_call", "tool_call_error"), 0.0)
     answers = [0.0]
     for expected, got in _pairs(prediction, gold, fixes):
@@ -180,7 +181,8 @@ def e2e_values(
     similar: Similarity,
     fixes: Fixes,
 ) -> dict[str, float]:
-    """A sample's contributions to the end-to-end metrics (GTA spec 5.2 to 5.6). Only the first user turn counts."""
+    """A sample's contributions to the end-to-end metrics (docs/benchmarks/gta_atomic.md#metrics). Only the first user
+    turn counts."""
     steps, wanted = _first(prediction), _first(gold)
     values = {"samples": 1.0, "answer": float(bool(reference)), "answer_score": 0.0, "image_score": 0.0}
     if reference:
@@ -198,7 +200,7 @@ def e2e_values(
 
 def final_answer(steps: Sequence[Turn], fixes: Fixes) -> str:
     """The text that is scored as the answer; empty if there is none. It comes from the last record, even if that is an
-    error record (GTA spec 4.4)."""
+    error record (docs/benchmarks/gta_atomic.md#failures)."""
     if not steps or kind(steps[-1]) != "answer":
         return ""
     last = steps[-1]
@@ -208,7 +210,8 @@ def final_answer(steps: Sequence[Turn], fixes: Fixes) -> str:
 
 
 def drawing_score(steps: Sequence[Turn], wanted: Sequence[Turn], similar: Similarity, fixes: Fixes) -> float:
-    """Ans+I of a sample without reference (GTA spec 5.5): drawing calls compared by the text of their arguments."""
+    """Ans+I of a sample without reference (docs/benchmarks/gta_atomic.md#drawings): drawing calls compared by the text
+    of their arguments."""
     drawn: dict[str, list[Json]] = {}
     for call in _calls(steps):
         if _name(call) in DRAWING and "error" not in call:
@@ -313,7 +316,7 @@ def _never(a: str, b: str) -> float:
 
 
 def kind(record: Turn) -> str:
-    """``tool``, ``answer`` or ``return`` (GTA spec 5)."""
+    """``tool``, ``answer`` or ``return`` (docs/benchmarks/gta_atomic.md#metrics)."""
     if "tool_calls" in record:
         return "tool"
     return "answer" if record.get("role") == "assistant" else "return"

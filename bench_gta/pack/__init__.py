@@ -1,1 +1,2 @@
-"""Eval packs: deliverables of any agent app are packed, checked, scored and compared (GTA-Workflow spec 6)."""
+"""Eval packs: deliverables of any agent app are packed, checked, scored and compared
+(docs/benchmarks/gta_workflow.md#external-agents)."""

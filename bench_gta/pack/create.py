@@ -1,5 +1,5 @@
 """A pack from an agent app's folders: ``<task id>/final.txt`` and ``files/``, or deliverables alone, which are copied
-for a judge to a folder beside the pack, so that the two can be moved together (GTA-Workflow spec 6.1).
+for a judge to a folder beside the pack, so that the two can be moved together (docs/benchmarks/gta_workflow.md#packs).
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def from_deliverables(task: SetTask, folder: Path, *, base: Path, convert: Conve
 
 
 def answer(files: Sequence[str]) -> str:
-    """The final answer of a task that has only deliverables (GTA-Workflow spec 6.1)."""
+    """The final answer of a task that has only deliverables (docs/benchmarks/gta_workflow.md#packs)."""
     listed = "".join(f"\n- {path}" for path in files)
     return f"Produced files (for evaluation):{listed}" if files else "(no output files found)"
 

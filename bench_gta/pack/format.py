@@ -1,5 +1,5 @@
 """The file of an eval pack, read, checked and written, and the task set that it is made from: requests, files and trees
-out of end.json (GTA-Workflow spec 1.3 and 6.1).
+out of end.json (docs/benchmarks/gta_workflow.md#tasks and docs/benchmarks/gta_workflow.md#packs).
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Pack:
 
 
 def read_pack(path: Path, base: Path | None = None) -> Pack:
-    """Read a pack. Raises DataProblem, with task and field, for content that breaks GTA-Workflow spec 6.1.
+    """Read a pack. Raises DataProblem, with task and field, for content that breaks
+    docs/benchmarks/gta_workflow.md#packs.
 
     ``base``: the folder that relative paths start from. Without it, the folder that the pack names, which must lie in
     the pack's own folder, because the author of a pack must not show other files of this machine to a judge. A pack
@@ -131,7 +132,7 @@ class _TaskInFile(_InFile):
     sample_idx: int | None = Field(default=None, ge=1)
     origin_prompt: Texts = None
     assistant_outputs: Any = Field(description="the turns, an empty list if there are none")
-    attached_files: Texts = None  # one file may be given as a text (GTA-Workflow spec 6.2)
+    attached_files: Texts = None  # one file may be given as a text (docs/benchmarks/gta_workflow.md#scoring-a-pack)
     full_tree: list[Any] | dict[str, Any]
     meta: dict[str, Any] = {}
 
@@ -181,8 +182,9 @@ def lies_beside(path: Path, base: Path) -> bool:
 
 
 def select_trace(outputs: Json) -> Json:
-    """The turn that the released scorer judges: the first one (GTA-Workflow spec 6.2). A list whose first item is a
-    list holds turns; anything else is the trace itself. Later turns are lost, which is kept under ``parity`` only."""
+    """The turn that the released scorer judges: the first one (docs/benchmarks/gta_workflow.md#scoring-a-pack). A list
+    whose first item is a list holds turns; anything else is the trace itself. Later turns are lost, which is kept under
+    ``parity`` only."""
     return outputs[0] if isinstance(outputs, list) and outputs and isinstance(outputs[0], list) else outputs
 
 

@@ -1,5 +1,5 @@
 """The details file and the summary of a scored pack, and the harness table: scores of agent apps with time and cost
-(GTA-Workflow spec 6.2 and 7).
+(docs/benchmarks/gta_workflow.md#external-agents).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def details(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dic
 
 
 def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
-    """Upstream's ``summary`` and ``per_task`` (GTA-Workflow spec 6.2).
+    """Upstream's ``summary`` and ``per_task`` (docs/benchmarks/gta_workflow.md#scoring-a-pack).
 
     A task without a record is ``pending``, a record without a status ``unknown``. A score may be a text. ``ok`` without
     a score that is a number counts as done but not in the mean. Failed tasks are not in the mean.
@@ -158,7 +158,8 @@ def summary_block(task_ids: Sequence[int], results: Results) -> dict[str, Json]:
 
 def summary(pack: Pack, settings: ScoringSettings, stored: StoredResults) -> dict[str, Json]:
     """The summary file: upstream's blocks, and the figures of the harness table over the pack's tasks that are done. A
-    task that could not be judged counts as root score 0 there, with all its leaves failed (GTA-Workflow spec 5.7)."""
+    task that could not be judged counts as root score 0 there, with all its leaves failed
+    (docs/benchmarks/gta_workflow.md#failed-tasks)."""
     scores = contributions(pack, settings, stored.results)
     known = figures([score.values for score in scores])
     ids = [str(task.task_id) for task in pack.tasks]

@@ -237,7 +237,7 @@ def _take_files(work: Path, folder: Path) -> list[str]:
 
 
 def _answer(work: Path, result: SandboxResult) -> tuple[str, list[str]]:
-    """final.txt, else what was printed, or why the agent failed (GTA-Workflow spec 6.1); and notes."""
+    """final.txt, else what was printed, or why the agent failed (docs/benchmarks/gta_workflow.md#packs); and notes."""
     problem = problem_of(work.resolve(), FINAL)
     if problem is None:
         try:

@@ -1,7 +1,8 @@
 """``agentgauge pack score``: chooses the judge, checks the pack, scores one task at a time and prints the result. It
-can be stopped and resumed at any time (GTA-Workflow spec 6.2).
+can be stopped and resumed at any time (docs/benchmarks/gta_workflow.md#scoring-a-pack).
 
-From a judge's replies to one task's score: GTA-Workflow spec 3.4 and 4.
+From a judge's replies to one task's score: docs/benchmarks/gta_workflow.md#replies and
+docs/benchmarks/gta_workflow.md#scores.
 """
 
 from __future__ import annotations
@@ -161,7 +162,8 @@ async def _judge(
     except Exception as error:
         if isinstance(error, UsageProblem) and not isinstance(error, DataProblem):
             raise  # no other task would fare better
-        # as upstream, whatever goes wrong with a task is its record, and the others go on (GTA-Workflow spec 6.2)
+        # as upstream, whatever goes wrong with a task is its record, and the others go on
+        # (docs/benchmarks/gta_workflow.md#scoring-a-pack)
         record |= {"status": "error", "error": f"{type(error).__name__}: {error}"}
     if missing := missing_files(pack, task):
         record["missing_files"] = missing
@@ -263,7 +265,7 @@ def base_url(address: str | None) -> str | None:
     """A service address without blanks, closing slashes and ``/chat/completions``; None where none is given.
 
     Nothing may be left: the empty text. The released code takes ``/v1`` along with ``/chat/completions``, which breaks
-    such addresses; here it stays (GTA-Workflow spec 6.2).
+    such addresses; here it stays (docs/benchmarks/gta_workflow.md#scoring-a-pack).
     """
     return address.strip().rstrip("/").removesuffix("/chat/completions") if address else None
 

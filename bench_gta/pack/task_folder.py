@@ -196,7 +196,8 @@ def number(value: Json) -> float | None:
 
 
 def score_of(value: Json) -> float | None:
-    """A score, which may be a text; None for everything that is no finite number (GTA-Workflow spec 6.2)."""
+    """A score, which may be a text; None for everything that is no finite number
+    (docs/benchmarks/gta_workflow.md#scoring-a-pack)."""
     try:
         score = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,5 +1,5 @@
 """What looks at delivered files in the sandbox: modules of our own and programs of this machine, which get checked
-copies (GTA-Workflow spec 3.2; ARCHITECTURE, 8).
+copies (docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#untrusted-files).
 
 What an agent delivers is as untrusted as the code it writes: a library that fails on it, hangs or grows takes only the
 child along. A child module reads its order as JSON from standard input and prints one JSON value as its answer.
@@ -144,7 +144,8 @@ _FONTS = ("/etc/fonts", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/shar
 _OFFICE = tuple(f"{place}/libreoffice" for place in ("/etc", "/usr/share", "/var/lib"))
 _SHARED = ("/usr/share/liblangtag", "/usr/share/mime")
 
-PAGE_SECONDS, OFFICE_SECONDS = 15.0, 180.0  # of wkhtmltopdf and of LibreOffice: GTA-Workflow spec 3.2
+# of wkhtmltopdf and of LibreOffice: docs/benchmarks/gta_workflow.md#files-for-the-judge
+PAGE_SECONDS, OFFICE_SECONDS = 15.0, 180.0
 _PAGE_MEMORY, _OFFICE_MEMORY = 2048 << 20, 3072 << 20  # bytes
 _LARGEST_FILE, _MOST_DISK = 256 << 20, 1 << 30  # bytes that a program writes
 _STARTS_AGAIN = 81  # exit status with which LibreOffice has made its profile

@@ -1,4 +1,5 @@
-"""GTA-Workflow's official files: end.json, toolmeta.json and the attached files (GTA-Workflow spec 1)."""
+"""GTA-Workflow's official files: end.json, toolmeta.json and the attached files
+(docs/benchmarks/gta_workflow.md#data)."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ def require_files(sample: Sample) -> None:
 
 def files_of(task: Mapping[str, Json]) -> list[dict[str, Json]]:
     """A task's attached files: its ``files``; where that field is missing, the ``resources`` of the first turn. Entries
-    without a path are dropped (GTA-Workflow spec 1.3)."""
+    without a path are dropped (docs/benchmarks/gta_workflow.md#tasks)."""
     listed = task["files"] if "files" in task else _resources_of(task)
     return [used for used in listed or [] if isinstance(used, dict) and used.get("path")]
 
@@ -97,13 +98,14 @@ def tools_of(task: Mapping[str, Json]) -> list[str]:
 
 
 def categories_of(task: Mapping[str, Json]) -> list[str]:
-    """Every tool category that a task touches, in the table's order (GTA-Workflow spec 5.5)."""
+    """Every tool category that a task touches, in the table's order
+    (docs/benchmarks/gta_workflow.md#category-figures)."""
     touched = {WORKFLOW_CATEGORY_OF[name] for name in tools_of(task) if name in WORKFLOW_CATEGORY_OF}
     return [category for category in WORKFLOW_CATEGORIES if category in touched]
 
 
 def resolve(sample: Sample, root: str | None = None) -> LoadedTask:
-    """The task with its paths made absolute (GTA-Workflow spec 1.3 and 1.7).
+    """The task with its paths made absolute (docs/benchmarks/gta_workflow.md#data).
 
     ``root`` is the text that stands for the data set's folder, by default its absolute path; whether a file exists is
     looked up in the real folder either way. Resources are all tools of toolmeta.json, then the task's files. As
@@ -127,7 +129,7 @@ def read_tools(root: Path) -> Mapping[str, Tool]:
     """toolmeta.json: the tools by name, in the order of the file. Raises DataProblem, also where the file is missing.
 
     It is an object from name to description, or a list of objects (named by ``name``, ``tool_name`` or ``id``) and of
-    plain names; objects without a name are dropped (GTA-Workflow spec 1.5).
+    plain names; objects without a name are dropped (docs/benchmarks/gta_workflow.md#tool-descriptions).
     """
     file = root / TOOLMETA
     meta = read_toolmeta(root)
@@ -145,7 +147,7 @@ def read_toolmeta(root: Path) -> Json:
     try:
         meta = parse_json(read_text(file))
     except FileNotFoundError:
-        # upstream goes on without any tool; that is never what a user wants (GTA-Workflow spec 1.7)
+        # upstream goes on without any tool; that is never what a user wants (docs/benchmarks/gta_workflow.md#loading)
         give = "give a folder with the data set in its official layout (--data)"
         raise DataProblem(f"{file} does not exist; {give}") from None
     except OSError as error:

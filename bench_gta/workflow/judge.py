@@ -1,4 +1,4 @@
-"""Judges deliverables leaf by leaf (GTA-Workflow spec 3).
+"""Judges deliverables leaf by leaf (docs/benchmarks/gta_workflow.md#judge).
 
 A judge answers each leaf with one raw reply per vote. Replies are stored; scores are read from them later, so that a
 run can be scored again by other rules without paying again. Stored judgements have a key of the judged content, so that
@@ -51,7 +51,8 @@ RULES = "rules"  # the embedded judge's name
 
 UPSTREAM_TEMPERATURE = 0.2
 
-MAX_FRAMES = 8  # pictures of a video that a judge is shown, but under parity (GTA-Workflow spec 3.2)
+# pictures of a video that a judge is shown, but under parity (docs/benchmarks/gta_workflow.md#files-for-the-judge)
+MAX_FRAMES = 8
 
 TRIES = 3  # times that a judge is asked for a reply that counts
 
@@ -357,7 +358,8 @@ class ScoredTree:
 
 
 def scored(tree: Json, judged: Sequence[Json], *, strict: bool) -> ScoredTree:
-    """Read the replies and combine them up the tree (GTA-Workflow spec 3.4 and 4).
+    """Read the replies and combine them up the tree (docs/benchmarks/gta_workflow.md#replies and
+    docs/benchmarks/gta_workflow.md#scores).
 
     ``judged``: what ``Judge.judge`` gave. ``strict``: only sound replies are read. Raises Unreadable for one that is
     not, and DataProblem where the replies are not this tree's.

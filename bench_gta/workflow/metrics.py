@@ -1,4 +1,4 @@
-"""From judged tasks to GTA-Workflow's table rows (GTA-Workflow spec 5)."""
+"""From judged tasks to GTA-Workflow's table rows (docs/benchmarks/gta_workflow.md#metrics)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from bench_gta.tools import WORKFLOW_CATEGORIES
 
 Values = Mapping[str, float]
 
-THRESHOLD = 7.0  # of leaves and of roots, inclusive. It is published nowhere; reasons in GTA-Workflow spec 5.4
+# of leaves and of roots, inclusive. It is published nowhere; reasons in docs/benchmarks/gta_workflow.md#thresholds
+THRESHOLD = 7.0
 
 SENSITIVITY = (5, 6, 7, 8, 9)  # thresholds at which every report shows Leaf SR and Root SR beside the chosen ones
 
@@ -32,9 +33,11 @@ COUNTS: Mapping[str, str] = {
     "Tool calls": "tool_calls",
     "Tool errors": "tool_errors",
 }
-"""Plain counts: column → value. The denominators belong into every report (GTA-Workflow spec 5.5)."""
+"""Plain counts: column → value. The denominators belong into every report
+(docs/benchmarks/gta_workflow.md#category-figures)."""
 
-FALLBACKS = "Fallbacks"  # judges' replies that were not the JSON that was asked for (GTA-Workflow spec 3.4)
+# judges' replies that were not the JSON that was asked for (docs/benchmarks/gta_workflow.md#replies)
+FALLBACKS = "Fallbacks"
 
 COLUMNS = (*PUBLISHED, "Root Score (scored)", "Module SR", *COUNTS, FALLBACKS)
 
@@ -58,7 +61,7 @@ def calls_of(prediction: Sequence[Sequence[Json]], outputs: Sequence[Sequence[Js
 
     ``prediction`` and ``outputs``: raw and compressed steps, a list per user turn. A call is any step with
     ``tool_calls``, those for NoAction and InvalidAction included; it is an error where the step has an ``error``
-    (GTA-Workflow spec 5.6).
+    (docs/benchmarks/gta_workflow.md#tool-success).
     """
     calls = [step for turn in prediction for step in turn if isinstance(step, Mapping) and step.get("tool_calls")]
     summaries = [step.get("tool_calls_summary") for turn in outputs for step in turn if isinstance(step, Mapping)]
@@ -88,7 +91,7 @@ def values_of(
 
     ``root_score`` and ``leaf_scores``: 0 to 10. ``categories``: the tool categories that the task touches. ``modules``:
     calls after compression. A task with the status ``error`` could not be run or judged: it counts as root score 0 and
-    ``len(leaf_scores)`` failed leaves, regardless of its scores (GTA-Workflow spec 5.7).
+    ``len(leaf_scores)`` failed leaves, regardless of its scores (docs/benchmarks/gta_workflow.md#failed-tasks).
     """
     ok = status == "ok"
     roots, leaf = ([root_score] if ok else []), (leaf_scores if ok else [])
@@ -115,12 +118,12 @@ def values_of(
 
 
 def figures(values: Sequence[Values]) -> dict[str, float | None]:
-    """Every column of a run; None where the denominator is 0 (GTA-Workflow spec 5.1 to 5.7)."""
+    """Every column of a run; None where the denominator is 0 (docs/benchmarks/gta_workflow.md#metrics)."""
     return _figures(totals(values))
 
 
 def sensitivity(scores: Sequence[Score]) -> list[dict[str, float | None]]:
-    """Leaf SR and Root SR at several thresholds (GTA-Workflow spec 5.4)."""
+    """Leaf SR and Root SR at several thresholds (docs/benchmarks/gta_workflow.md#thresholds)."""
     sums = totals(score.values for score in scores)
     return [
         {

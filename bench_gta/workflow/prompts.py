@@ -1,5 +1,5 @@
-"""The prompt for the judgement of one leaf, in our own wording, and the score in the judge's reply (GTA-Workflow spec
-3.1 and 3.4).
+"""The prompt for the judgement of one leaf, in our own wording, and the score in the judge's reply
+(docs/benchmarks/gta_workflow.md#judge).
 
 A folder of texts can replace the prompt: ``workflow_judge.txt``, with the slots {task}, {answer} and {requirement},
 once each. What the agent wrote is framed if the text has the slot {mark}, too (``agentgauge.agent.framing``).
@@ -107,12 +107,13 @@ def version(template: str) -> str:
 
 
 def leaf_fields(requirement_node: Mapping[str, Json], trace: Json, origin_prompt: Json) -> LeafFields:
-    """The parts for one leaf (GTA-Workflow spec 3.1). Takes every JSON value and raises nothing.
+    """The parts for one leaf (docs/benchmarks/gta_workflow.md#prompt). Takes every JSON value and raises nothing.
 
     ``requirement_node``: the leaf as stored. ``trace``: compressed steps, nested in lists as deep as it may be.
     ``origin_prompt``: the user turns' texts, or one text.
     """
-    # quirk of spec 3.1: a requirement that is no text appears in Python's notation, null as None
+    # quirk (docs/benchmarks/gta_workflow.md#prompt): a requirement that is no text appears in Python's notation, null
+    # as None
     requirement = str(requirement_node["requirements"]) if "requirements" in requirement_node else "(none)"
     asked = origin_prompt if isinstance(origin_prompt, list) else [] if origin_prompt is None else [origin_prompt]
     return LeafFields("\n".join(map(str, asked)), final_answer(trace), requirement)
@@ -158,21 +159,21 @@ class LeafVerdict:
 def read_reply(text: str, *, strict: bool = False) -> LeafVerdict:
     """The score of a reply.
 
-    By default by upstream's rules (GTA-Workflow spec 3.4), which read something from every text: the whole reply as a
-    JSON object, else the first number in it, else 0. ``strict`` looks for the one JSON object with a ``score`` from 0
-    to 10, fenced or among other text, behind the thoughts; it raises Unreadable where there is none, or where several
-    differ.
+    By default by upstream's rules (docs/benchmarks/gta_workflow.md#replies), which read something from every text: the
+    whole reply as a JSON object, else the first number in it, else 0. ``strict`` looks for the one JSON object with a
+    ``score`` from 0 to 10, fenced or among other text, behind the thoughts; it raises Unreadable where there is none,
+    or where several differ.
     """
     if strict:
         return _strict(text)
     try:
         reply = json.loads(text)
         if isinstance(reply, dict):
-            # quirk of spec 3.4: in this order NaN becomes 10; true is 1
+            # quirk (docs/benchmarks/gta_workflow.md#replies): in this order NaN becomes 10; true is 1
             return LeafVerdict(max(0.0, min(10.0, float(reply.get("score", 0)))), reply.get("analysis", ""), "")
     except (ValueError, TypeError, OverflowError, RecursionError):
         pass  # no JSON, or no number: the digits decide
-    # quirk of spec 3.4: a minus sign is passed over, and digits of other scripts count
+    # quirk (docs/benchmarks/gta_workflow.md#replies): a minus sign is passed over, and digits of other scripts count
     if found := _NUMBER.search(text):
         return LeafVerdict(min(10.0, float(found[0])), "regex fallback", "regex fallback")
     return LeafVerdict(0.0, "parse failed", "parse failed")

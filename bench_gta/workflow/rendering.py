@@ -1,5 +1,5 @@
 """Delivered files as parts of a judge's request, and their conversion in the sandbox into what a judge can see
-(GTA-Workflow spec 3.2; ARCHITECTURE, 8).
+(docs/benchmarks/gta_workflow.md#files-for-the-judge; docs/security.md#untrusted-files).
 
 A deliverable is as untrusted as the code that made it. Each conversion sees a copy of it in a folder of its own, with
 limits of time, memory and disk; what it leaves there is taken only where it is a regular file of the right kind.
@@ -37,7 +37,7 @@ endpoint refuses the file; empty: nothing is.
 
 PDF, IMAGES = (".pdf",), (".png", ".jpg", ".jpeg", ".webp")
 SOUNDS, VIDEOS, PAGES = (".mp3", ".wav", ".m4a"), (".mp4", ".mov", ".webm"), (".html", ".txt", ".md", ".json")
-"""The table of GTA-Workflow spec 3.2; files of other suffixes are dropped upstream."""
+"""The table of docs/benchmarks/gta_workflow.md#files-for-the-judge; files of other suffixes are dropped upstream."""
 
 MOST_FILES = 50  # shown to the judge; more are only named
 MOST_TEXT_IN_ALL = 120_000  # characters of all texts of files together
@@ -76,8 +76,9 @@ class Converter(Protocol):
 
 
 def flatten(attached: Json) -> list[str]:
-    """The paths in a sample's list of files, in order and with repeats (GTA-Workflow spec 3.2). Texts are trimmed;
-    blanks, nulls and numbers are left out. Raises DataProblem for an object without a ``path``."""
+    """The paths in a sample's list of files, in order and with repeats
+    (docs/benchmarks/gta_workflow.md#files-for-the-judge). Texts are trimmed; blanks, nulls and numbers are left out.
+    Raises DataProblem for an object without a ``path``."""
     if isinstance(attached, str):
         return [attached.strip()] if attached.strip() else []
     if isinstance(attached, list | tuple):
@@ -92,7 +93,7 @@ def flatten(attached: Json) -> list[str]:
 
 
 def upstream_parts(attached: Json, *, convert: Converter, upload: Callable[[str], bool]) -> list[JudgePart]:
-    """The files as the released judge shows them, to the letter (GTA-Workflow spec 3.2).
+    """The files as the released judge shows them, to the letter (docs/benchmarks/gta_workflow.md#files-for-the-judge).
 
     ``upload`` is asked for each file that upstream uploads, in order, and says whether that succeeded. A file that is
     missing, or that cannot be converted or uploaded, is dropped. Raises DataProblem as ``flatten``.
@@ -110,7 +111,8 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
         if upload(path):
             yield _file_part(path, PurePath(path).name)
     elif suffix in SOUNDS:
-        if upload(path):  # QUIRK (GTA-Workflow spec 3.2): it is uploaded, though only its name is ever sent
+        # QUIRK (docs/benchmarks/gta_workflow.md#files-for-the-judge): it is uploaded, though only its name is ever sent
+        if upload(path):
             yield _text_part(f"[Attached audio file exists: {PurePath(path).name}]")
     elif suffix in VIDEOS:
         if upload(path):
@@ -119,11 +121,12 @@ def _upstream(path: str, convert: Converter, upload: Callable[[str], bool]) -> I
         made = convert.to_pdf(path)
         if made is not None and upload(made):
             yield _file_part(made, PurePath(made).name)
-    # QUIRK (GTA-Workflow spec 3.2): whatever else is there is dropped without telling the judge
+    # QUIRK (docs/benchmarks/gta_workflow.md#files-for-the-judge): whatever else is there is dropped without telling the
+    # judge
 
 
 def extended_parts(files: Sequence[Path], *, convert: Converter, max_frames: int = 8) -> list[JudgePart]:
-    """The files as shown by default (GTA-Workflow spec 3.2, "Ours"): each under its name; files that cannot be shown
+    """The files as shown by default (docs/gta-workflow.md#judges): each under its name; files that cannot be shown
     are named at the end.
 
     ``max_frames``: pictures of one video at most. At most MOST_FILES files and MOST_TEXT_IN_ALL characters are shown.

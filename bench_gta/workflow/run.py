@@ -1,6 +1,7 @@
-"""Lets an agent do one task with the whole tool set, and lets a judge score the deliverables (GTA-Workflow spec 2 and
-3). The output is a record of the released prediction file (GTA-Workflow spec 2.6), with ``delivered``, the files that
-were really made, and ``judged``, the judge's replies, beside it.
+"""Lets an agent do one task with the whole tool set, and lets a judge score the deliverables
+(docs/benchmarks/gta_workflow.md#runs and docs/benchmarks/gta_workflow.md#judge). The output is a record of the released
+prediction file (docs/benchmarks/gta_workflow.md#prediction-file), with ``delivered``, the files that were really made,
+and ``judged``, the judge's replies, beside it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench_gta.workflow.trace import attached_files, compress, until_error
 
 OURS = Sampling(max_tokens=4096)
 PAPER = Sampling(temperature=0.7, max_tokens=512)
-"""The released wrapper's defaults, which truncate long tool calls (GTA-Workflow spec 2.1)."""
+"""The released wrapper's defaults, which truncate long tool calls (docs/benchmarks/gta_workflow.md#protocol)."""
 
 
 def offered(known: Mapping[str, Tool], served: Mapping[str, Tool]) -> dict[str, Tool]:

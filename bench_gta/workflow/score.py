@@ -1,4 +1,5 @@
-"""From a judged task to its score, and its explanation for a person (GTA-Workflow spec 4 and 5)."""
+"""From a judged task to its score, and its explanation for a person (docs/benchmarks/gta_workflow.md#scores and
+docs/benchmarks/gta_workflow.md#metrics)."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def _labels(output: Json, values: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def failed(task: Mapping[str, Json]) -> Score:
-    """A task that could not be run or judged: root score 0, all leaves failed (GTA-Workflow spec 5.7)."""
+    """A task that could not be run or judged: root score 0, all leaves failed
+    (docs/benchmarks/gta_workflow.md#failed-tasks)."""
     count = len(leaves(parse(task.get("sub_tasks", []))))
     values = values_of(0.0, [0.0] * count, categories_of(task), status="error")
     values |= dict.fromkeys(("fallbacks", "shown_otherwise", "votes", "stored_votes", "unreadable"), 0.0)

@@ -1,5 +1,5 @@
 """Judging outside a run: a judge with a client of its own, and prediction files of the released benchmark or of ours
-(GTA-Workflow spec 2.6 and 4).
+(docs/benchmarks/gta_workflow.md#prediction-file and docs/benchmarks/gta_workflow.md#scores).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The task of GTA-Workflow.
 
-Answering with the reference steps, by which real tools make the deliverables (GTA-Workflow spec 1.3).
+Answering with the reference steps, by which real tools make the deliverables (docs/benchmarks/gta_workflow.md#tasks).
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ class Workflow(
         return [reason for reason, holds in differs.items() if holds]
 
     def tools_of(self, index: Index, row: Row) -> tuple[str, ...]:
-        """All tools: every task offers the whole set (GTA-Workflow spec 2.1)."""
+        """All tools: every task offers the whole set (docs/benchmarks/gta_workflow.md#protocol)."""
         return tuple(data.read_tools(index.root))
 
     def category(self, tags: Sequence[str]) -> str:
@@ -313,7 +313,8 @@ class Workflow(
         return next((title for title, tag in data.CATEGORIES_OF_TASKS.items() if tag in tags), self.title)
 
     def notes(self, metrics: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
-        """The thresholds, which are not published, and the figures at other thresholds (GTA-Workflow spec 5.4)."""
+        """The thresholds, which are not published, and the figures at other thresholds
+        (docs/benchmarks/gta_workflow.md#thresholds)."""
         rows = [(column, metrics[column]) for column in ("Leaf SR", "Root SR")]
         if any(metric["value"] is None for _, metric in rows):
             return ()

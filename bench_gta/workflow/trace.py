@@ -1,6 +1,7 @@
 """What an agent did, as the released benchmark records it: messages that open a user turn and actions as steps
-(GTA-Workflow spec 2.2 and 2.3, GTA spec 3.2 and 4.3), the compressed trace (GTA-Workflow spec 2.5), and the files that
-the steps point to (GTA-Workflow spec 2.4).
+(docs/benchmarks/gta_workflow.md#runs, docs/benchmarks/gta_atomic.md#step-by-step and
+docs/benchmarks/gta_atomic.md#recorded-steps), the compressed trace (docs/benchmarks/gta_workflow.md#compression), and
+the files that the steps point to (docs/benchmarks/gta_workflow.md#produced-files).
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ def files_note(files: Sequence[str], note: str, *, role: str) -> list[Message]:
 def with_tool_list(dialogs: Sequence[Mapping[str, Json]], toolmeta: Json) -> list[dict[str, Json]]:
     """The dialogs with a block that lists the tools before the first user turn's words.
 
-    ``toolmeta``: toolmeta.json as it is. Only a list of objects leads to a block. Quirk of spec 2.2: with the released
-    shape, an object, nothing is put in, and neither is anything with a list that holds something else.
+    ``toolmeta``: toolmeta.json as it is. Only a list of objects leads to a block. Quirk
+    (docs/benchmarks/gta_workflow.md#messages): with the released shape, an object, nothing is put in, and neither is
+    anything with a list that holds something else.
     """
     turns = [dict(turn) for turn in dialogs]
     if isinstance(toolmeta, list) and all(isinstance(tool, Mapping) for tool in toolmeta):
@@ -112,7 +114,8 @@ def error_step(kind: str, message: str) -> dict[str, Json]:
 
 
 def until_error(turns: Sequence[Sequence[Json]]) -> list[Sequence[Json]]:
-    """The user turns up to the first that begins with an error step: the sample ended there (GTA-Workflow spec 2.3)."""
+    """The user turns up to the first that begins with an error step: the sample ended there
+    (docs/benchmarks/gta_workflow.md#recorded-steps)."""
     kept: list[Sequence[Json]] = []
     for turn in turns:
         kept.append(turn)
@@ -132,7 +135,8 @@ _FAILURE = re.compile(
 )
 """Words that mark an output as failed, searched in its lower case: ``re.IGNORECASE`` would take ``ſ`` for ``s``.
 
-Quirk of spec 2.5: a good output that holds one, or the number 500, counts as failed."""
+Quirk (docs/benchmarks/gta_workflow.md#compression): a good output that holds one, or the number 500, counts as
+failed."""
 
 
 @dataclass(slots=True)
@@ -149,8 +153,9 @@ class _Module:
 
 
 def compress(steps: Sequence[Json]) -> list[Json]:
-    """The steps of one user turn, with texts in a row joined and calls summed up (GTA-Workflow spec 2.5). Raises
-    DataProblem for a step whose ``tool_calls`` do not begin with an object."""
+    """The steps of one user turn, with texts in a row joined and calls summed up
+    (docs/benchmarks/gta_workflow.md#compression). Raises DataProblem for a step whose ``tool_calls`` do not begin with
+    an object."""
     done: list[Json] = []
     texts: list[str] = []
     module: _Module | None = None
@@ -215,7 +220,8 @@ def _arguments(given: Json) -> Json:
 
 
 def _failed(output: Json) -> bool:
-    """Quirk of spec 2.5: the step's own ``error`` mark has no say; blank text, 0 and false are good outputs."""
+    """Quirk (docs/benchmarks/gta_workflow.md#compression): the step's own ``error`` mark has no say; blank text, 0 and
+    false are good outputs."""
     if output is None or (isinstance(output, str | list | Mapping) and not output):
         return True
     return any(_FAILURE.search(text.lower()) for text in texts_in(output))
@@ -224,7 +230,8 @@ def _failed(output: Json) -> bool:
 _SANDBOX = "sandbox:"
 
 _SUFFIX = re.compile(r"\.(png|jpg|jpeg|gif|bmp|webp|pdf|docx|pptx|ppt|xlsx|xls|csv|txt|md|json|html|zip|mp4|mp3)\Z")
-"""What upstream collects. Quirk of spec 2.4: ``.wav``, ``.m4a``, ``.mov`` and ``.webm`` are not among them."""
+"""What upstream collects. Quirk (docs/benchmarks/gta_workflow.md#produced-files): ``.wav``, ``.m4a``, ``.mov`` and
+``.webm`` are not among them."""
 
 _NO_DELIVERY = frozenset({"__pycache__", "__MACOSX"})  # folders that programs leave behind
 
@@ -232,8 +239,8 @@ _NO_DELIVERY = frozenset({"__pycache__", "__MACOSX"})  # folders that programs l
 def attached_files(turns: Sequence[Sequence[Json]], *, extended: bool = False, folder: Path | None = None) -> list[str]:
     """The files that the steps of a run's user turns point to, without repeats. Raises nothing for any JSON value.
 
-    By default upstream's list (GTA-Workflow spec 2.4): texts of tool outputs that end in a known suffix and hold a
-    slash, as written, whether or not such a file exists.
+    By default upstream's list (docs/benchmarks/gta_workflow.md#produced-files): texts of tool outputs that end in a
+    known suffix and hold a slash, as written, whether or not such a file exists.
 
     ``extended`` returns the files that were really delivered: absolute paths of all files below ``folder`` with any
     suffix, without links, hidden files and by-products of programs. Files that the run mentions come first, in the
@@ -261,7 +268,8 @@ def texts_in(value: Json) -> Iterator[str]:
 
 
 def _outputs(step: Json) -> Iterator[str]:
-    """Quirk of spec 2.4: neither the assistant's words nor the arguments of calls are searched."""
+    """Quirk (docs/benchmarks/gta_workflow.md#produced-files): neither the assistant's words nor the arguments of calls
+    are searched."""
     if not isinstance(step, Mapping):
         return
     yield from texts_in(step.get("observation"))
@@ -270,8 +278,8 @@ def _outputs(step: Json) -> Iterator[str]:
 
 
 def _upstream_form(text: str) -> str | None:
-    """The form of a text that upstream takes for a path. Quirk of spec 2.4: a sentence that ends in one is taken
-    whole."""
+    """The form of a text that upstream takes for a path. Quirk (docs/benchmarks/gta_workflow.md#produced-files): a
+    sentence that ends in one is taken whole."""
     text = text.strip()
     forms = [text.removeprefix(_SANDBOX).removeprefix("/"), text] if text.startswith(_SANDBOX) else [text]
     return next((form for form in forms if _SUFFIX.search(form.lower()) and ("/" in form or "\\" in form)), None)

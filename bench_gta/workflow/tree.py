@@ -1,4 +1,5 @@
-"""A task's checkpoint tree: its leaves, and the value of every node from their scores (GTA-Workflow spec 1.4 and 4)."""
+"""A task's checkpoint tree: its leaves, and the value of every node from their scores
+(docs/benchmarks/gta_workflow.md#checkpoint-trees and docs/benchmarks/gta_workflow.md#scores)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Value:
 
 
 def parse(tree: Json) -> Node:
-    """The root of a tree as stored in ``sub_tasks`` or ``full_tree`` (GTA-Workflow spec 4).
+    """The root of a tree as stored in ``sub_tasks`` or ``full_tree`` (docs/benchmarks/gta_workflow.md#scores).
 
     A list stands below a new root named ``root``, and so does an object that has no ``sub_tasks`` key. Any other object
     is the root. ``sub_tasks`` that are missing, null or empty make a leaf. Raises DataProblem for every other shape.
@@ -61,7 +62,8 @@ def check_weights(root: Node) -> None:
 
 
 def aggregate(root: Node, scores: Sequence[float]) -> Value:
-    """The value of every node (GTA-Workflow spec 4). ``scores``: 0 to 10, one per leaf in judging order.
+    """The value of every node (docs/benchmarks/gta_workflow.md#scores). ``scores``: 0 to 10, one per leaf in judging
+    order.
 
     A leaf has its score; an inner node the weighted mean of its children, 0 where the weights add up to 0. Weights may
     be negative. The root's own weight has no meaning. Raises DataProblem for a null or text weight, and where the

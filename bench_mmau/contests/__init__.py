@@ -1,1 +1,2 @@
-"""Apple MMAU, contest-level coding: programs run in the sandbox against the tests of their problem (MMAU spec 6)."""
+"""Apple MMAU, contest-level coding: programs run in the sandbox against the tests of their problem
+(docs/benchmarks/mmau.md#contests)."""

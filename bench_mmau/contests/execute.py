@@ -1,5 +1,5 @@
-"""Runs programs in the sandbox, each on the inputs of one group of tests (MMAU spec 6.2, 8): as many at a time as there
-are processors, for any number of concurrent requests.
+"""Runs programs in the sandbox, each on the inputs of one group of tests (docs/benchmarks/mmau.md#execution and
+docs/benchmarks/mmau.md#confinement): as many at a time as there are processors, for any number of concurrent requests.
 
 Each process has one pool, and its programs share the machine's CPU slots with programs of other processes. A program
 that ran out of time beside others can be run again alone: then no other program of ours runs, so that a full machine

@@ -4,7 +4,8 @@
 It gets messages and answers them (see ``agentgauge.sandbox.Steps``): first the order, JSON (see ``execute``), then the
 input of one test after the other, each when the test before has been answered, with JSON. The expected outputs never
 enter this process, so a program in it can only produce outputs of its own. A program that ends the process loses its
-whole group (MMAU spec 6.2 [Q14]). Printed text goes to the null device or into the stream that is compared.
+whole group (docs/benchmarks/mmau.md#execution [Q14]). Printed text goes to the null device or into the stream that is
+compared.
 
 The three seconds per test count processor time; a program that hardly computes is measured by the wall clock instead.
 The timers here raise the exception that the reference's raise. A program can remove them; then the sandbox stops it
@@ -39,7 +40,7 @@ _EARLY = 0.02  # seconds by which the kernel's two accounts of processor time ma
 _TICK = 0.25  # seconds between two looks once the limit has passed on the wall clock
 
 # fmt: off
-_OS_GONE = (  # MMAU spec 8
+_OS_GONE = (  # docs/benchmarks/mmau.md#confinement
     "kill", "system", "putenv", "remove", "removedirs", "rmdir", "fchdir", "setuid", "fork",
     "forkpty", "killpg", "rename", "renames", "truncate", "replace", "unlink", "fchmod", "fchown",
     "chmod", "chown", "chroot", "lchflags", "lchmod", "lchown", "getcwd", "chdir",
@@ -49,7 +50,8 @@ _IMPORTS_GONE = ("ipdb", "joblib", "resource", "psutil", "tkinter")
 
 
 class TimeoutException(Exception):
-    """The test's time is over. An ordinary exception: a bare ``except`` of the program swallows it (MMAU spec 8)."""
+    """The test's time is over. An ordinary exception: a bare ``except`` of the program swallows it
+    (docs/benchmarks/mmau.md#confinement)."""
 
 
 class Clock:
@@ -148,7 +150,7 @@ def main() -> None:
 
 
 def namespace(order: dict[str, Any]) -> dict[str, Any]:
-    """Without ``__name__``, so that it resolves to ``builtins`` (MMAU spec 6.2)."""
+    """Without ``__name__``, so that it resolves to ``builtins`` (docs/benchmarks/mmau.md#execution)."""
     return {"__name__": "__main__"} if order["main"] else {}
 
 

@@ -1,5 +1,5 @@
 """Verdicts on programs and parsed answers: what of a reply is the program or the answer, its run against the tests of
-one problem, and the comparison of outputs (MMAU spec 6.1 to 6.4, 6.7).
+one problem, and the comparison of outputs (docs/benchmarks/mmau.md#contests).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY_MARKER = re.compile(r"[#*_`]*\bANSWER\b[#*_`]*[ \t]*:?[#*_`]*")
 
 
 def extract_code(text: str, fixes: Fixes = PARITY) -> str:
-    """The program in a reply, stripped; "" if there is none (MMAU spec 6.1 [Q12])."""
+    """The program in a reply, stripped; "" if there is none (docs/benchmarks/mmau.md#programs [Q12])."""
     code = _first_block(text) if fixes.any_fence else _python_fence(text)
     if _GUARD in code and not fixes.main_guard:
         code = _without_guard(code)
@@ -95,7 +95,7 @@ def _is_program(text: str) -> bool:
 
 
 def parse_answer(text: str, fixes: Fixes = PARITY) -> str:
-    """The answer of the parsing task; "" if there is none (MMAU spec 6.7 [Q23])."""
+    """The answer of the parsing task; "" if there is none (docs/benchmarks/mmau.md#problem-parsing [Q23])."""
     if fixes.whole_answer:
         found = list(_ANY_MARKER.finditer(text))
         return text[found[-1].end() :] if found else ""
@@ -113,8 +113,8 @@ def answer_is_empty(text: str, fixes: Fixes = PARITY) -> bool:
 
 
 def output_match(printed: str, expected: str, fixes: Fixes = PARITY) -> bool:
-    """Whether a program's output is right. Parity ignores blanks everywhere and no other difference (MMAU spec 6.3
-    [Q17])."""
+    """Whether a program's output is right. Parity ignores blanks everywhere and no other difference
+    (docs/benchmarks/mmau.md#outputs [Q17])."""
     if fixes.words:
         return _same_words(printed, expected)
     return printed.strip().replace(" ", "") == expected.strip().replace(" ", "")
@@ -139,7 +139,8 @@ def _close(printed: str, expected: str) -> bool:
 
 
 def understand_match(answer: str, expected: str) -> bool:
-    """Line by line as texts, without empty lines; a line of blanks is none of those (MMAU spec 6.7)."""
+    """Line by line as texts, without empty lines; a line of blanks is none of those
+    (docs/benchmarks/mmau.md#problem-parsing)."""
     ours, theirs = ([line.strip() for line in text.split("\n") if line] for text in (answer, expected))
     return ours == theirs
 
@@ -370,7 +371,7 @@ def needs_retry(verdict: ContestVerdict) -> bool:
 
 
 def judge_understand(record: Mapping[str, Any], contents: Contents, *, fixes: Fixes = PARITY) -> RecordVerdict:
-    """The problem-parsing task. Values: ``correct`` and ``valid``, 0 or 1 (MMAU spec 6.7).
+    """The problem-parsing task. Values: ``correct`` and ``valid``, 0 or 1 (docs/benchmarks/mmau.md#problem-parsing).
 
     Raises NotScorable for a missing target, and in parity StopsOnReply for a reply without content.
     """

@@ -1,4 +1,4 @@
-"""The cells of a reply, and the notebook of these and the earlier cells (MMAU spec 7.1)."""
+"""The cells of a reply, and the notebook of these and the earlier cells (docs/benchmarks/mmau.md#cells)."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def build(record: Mapping[str, Any], contents: Sequence[str | None], *, fixes: F
 
 
 def oracle(record: Mapping[str, Any]) -> Solution:
-    """The solution that the record stores, for which no code is run (MMAU spec 7.3). Raises NotScorable if there is
-    none."""
+    """The solution that the record stores, for which no code is run (docs/benchmarks/mmau.md#questions). Raises
+    NotScorable if there is none."""
     if "oracle_response" not in record or "last_cell" not in record:
         raise NotScorable(
             record_id(record),

@@ -1,6 +1,8 @@
-"""Run a notebook in the sandbox, in a process of its own and an empty folder beside the data files (MMAU spec 7.2, 8).
+"""Run a notebook in the sandbox, in a process of its own and an empty folder beside the data files
+(docs/benchmarks/mmau.md#running-cells and docs/benchmarks/mmau.md#confinement).
 
-The QA model sees one cell of the executed notebook, with its pictures as separate parts (MMAU spec 7.2, 7.3).
+The QA model sees one cell of the executed notebook, with its pictures as separate parts
+(docs/benchmarks/mmau.md#notebooks).
 
 The published evaluator lets five kernels share one folder and the user's rights; here each has a folder of its own.
 """
@@ -200,7 +202,8 @@ def run(solution: Solution, where: ExecutionSettings | None = None, *, fixes: Fi
 
 
 def given(record: Mapping[str, Any]) -> Execution:
-    """The execution that an oracle record stores: always a success, with or without an output (MMAU spec 7.3)."""
+    """The execution that an oracle record stores: always a success, with or without an output
+    (docs/benchmarks/mmau.md#questions)."""
     return Execution(True, record["last_cell"])
 
 
@@ -219,7 +222,7 @@ def run_cells(cells: Sequence[Any], where: ExecutionSettings, *, fixes: Fixes = 
 
 
 def _wrong(cell: Any, fixes: Fixes) -> str:
-    """Why a cell cannot be run, as nbformat 5.10.4 and nbconvert 7.16.4 have it (corrections to the specs), or "".
+    """Why a cell cannot be run, as nbformat 5.10.4 and nbconvert 7.16.4 have it (docs/benchmarks/mmau.md#cells), or "".
 
     Markdown may have any JSON for a source, or none. Metadata must be an object in every cell. Tags are looked at only
     in code that runs, and may be whatever Python's ``in`` searches: a list, a text, an object.

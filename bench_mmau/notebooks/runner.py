@@ -1,4 +1,5 @@
-"""Runs inside the sandbox: the cells of a notebook, one after the other, in a Jupyter kernel (MMAU spec 7.2).
+"""Runs inside the sandbox: the cells of a notebook, one after the other, in a Jupyter kernel
+(docs/benchmarks/mmau.md#running-cells).
 
 The kernel is ipykernel's, with its shell, its streams, its event loop and its messages; only its sockets are missing,
 since the sandbox lets none be made, not even local ones. Requests are handed to it here, and ``Client`` makes outputs

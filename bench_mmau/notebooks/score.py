@@ -1,5 +1,6 @@
-"""What follows a notebook's run: one more try for code that failed, by the model of the first one (MMAU spec 7.4), the
-questions about the output (7.3), and the verdict per turn, the same for all notebook tasks (7.5).
+"""What follows a notebook's run: one more try for code that failed, by the model of the first one
+(docs/benchmarks/mmau.md#retry), the questions about the output (7.3), and the verdict per turn, the same for all
+notebook tasks (7.5).
 """
 
 from __future__ import annotations

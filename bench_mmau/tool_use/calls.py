@@ -1,5 +1,5 @@
 """Comparing predicted tool calls with the target's: all of them under the match rules, and one by one in part; the
-values of arguments by text rules, as dates, and at three partial levels (MMAU spec 4.2 to 4.4).
+values of arguments by text rules, as dates, and at three partial levels (docs/benchmarks/mmau.md#tool-use).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def date_match(predicted: str, target: str, *, fixes: Fixes = PARITY) -> bool:
 
     A part that is missing is today's [Q5]; a missing time is midnight. Unparsable texts do not match.
     Raises OverflowError for numbers that no date can hold, and ValueError for a time zone of more than a day, as the
-    published evaluator does (MMAU spec 4.3).
+    published evaluator does (docs/benchmarks/mmau.md#matching-calls).
     """
     from dateutil import parser
 
@@ -229,7 +229,7 @@ def _can_pair(fits: Sequence[Sequence[bool]]) -> bool:
 
 
 def _matches(predicted: ReplyCall, target: ReplyCall, rule: Rule, number: str, fixes: Fixes) -> bool:
-    """One call against one target (MMAU spec 4.3)."""
+    """One call against one target (docs/benchmarks/mmau.md#matching-calls)."""
     if predicted.name != target.name:
         return False
     try:

@@ -1,5 +1,6 @@
 """Tool use and DAG QA: whether the reply makes the target's calls, the metric ``tool_use_execution`` of all five
-tool-use tasks (MMAU spec 4); and whether it chooses the right plan, the metric ``tool_use_plan`` (MMAU spec 5.1).
+tool-use tasks (docs/benchmarks/mmau.md#tool-use); and whether it chooses the right plan, the metric ``tool_use_plan``
+(docs/benchmarks/mmau.md#dag-qa).
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ _ANY_MARKER = re.compile(r"chosen[ \t]+plan[ \t*_`]*:[\s*_`#]*(?:plan[\s*_`#]*)?
 def chosen_plan(text: str, *, fixes: Fixes = PARITY) -> int | None:
     """The number of the plan that a reply chooses; None if no number is recognised. Digits of any script count.
 
-    A number of more digits than Python converts is not recognised (corrections to the specs, November 2026).
+    A number of more digits than Python converts is not recognised (docs/benchmarks/mmau.md#dag-qa).
     """
     found = _ANY_MARKER.findall(text)[-1:] if fixes.any_spelling else _MARKER.findall(text)[:1]
     try:

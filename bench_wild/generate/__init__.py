@@ -1,1 +1,2 @@
-"""WildToolBench's data generator: a group of models writes dialogues for every sequence of task types (wild spec 9)."""
+"""WildToolBench's data generator: a group of models writes dialogues for every sequence of task types
+(docs/benchmarks/wild.md#generator)."""

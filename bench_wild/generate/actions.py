@@ -1,5 +1,5 @@
 """The accepted actions of a task with their results, and which must come before which, as far as the transcript shows
-it (wild spec 2.3).
+it (docs/benchmarks/wild.md#gold-graphs).
 
 - An action waits for the results that its argument values come from: values that occur in an earlier result of the
   task, but neither in the user's words nor in the date.
@@ -104,7 +104,7 @@ def _planned(text: str) -> list[tuple[str, dict[str, Any]]]:
         _refuse_deep(arguments)
         found.append((name, arguments))
     if len(found) > 1 and (pseudo := next((name for name, _ in found if name in PSEUDO), "")):
-        raise NoRecord(f"has {pseudo} in one list with other actions; such an action must stand alone (wild spec 2.3)")
+        raise NoRecord(f"has {pseudo} in one list with other actions; such an action must stand alone")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The rules of the planner's checker, which a plan must follow (wild spec 9.5). Pure.
+"""The rules of the planner's checker, which a plan must follow (docs/benchmarks/wild.md#agents). Pure.
 
 A verdict has one sentence for each of the four parts of the original's answer; an empty one means nothing is wrong
 there.

@@ -1,4 +1,5 @@
-"""The output folder: its settings, the finished and failed attempts, and the three files made of them (wild spec 9.6).
+"""The output folder: its settings, the finished and failed attempts, and the three files made of them
+(docs/benchmarks/wild.md#output-files).
 
 ``dialogues.jsonl`` has one finished dialogue a line, with the requests that were kept; ``failures.jsonl`` one attempt a
 line that failed. Each line is one write to a file opened with O_APPEND, so that a kill loses no line that was written,

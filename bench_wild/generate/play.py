@@ -1,4 +1,4 @@
-"""One dialogue while it is written: its state, and the speakers in their order (wild spec 9.3 to 9.5).
+"""One dialogue while it is written: its state, and the speakers in their order (docs/benchmarks/wild.md#generator).
 
 The planner decides the next calls, and a checker checks each plan; the user writes tasks and answers questions; the
 agent speaks; a simulator answers calls. Three refused plans or results end the dialogue."""
@@ -152,7 +152,8 @@ def new_state(
 
 
 def draw_time(language: Language, chance: random.Random) -> str:
-    """A random second of 2024 with its weekday, after a label with a full-width colon (wild spec 9.3)."""
+    """A random second of 2024 with its weekday, after a label with a full-width colon
+    (docs/benchmarks/wild.md#state)."""
     moment = datetime(2024, 1, 1) + timedelta(seconds=chance.randrange(_SECONDS))
     return f"{_NOW[language]}：{moment:%Y-%m-%d %H:%M:%S} {_WEEKDAYS[language][moment.weekday()]}"
 

@@ -1,4 +1,4 @@
-"""Converts finished dialogues, ``OUT/dialogues.jsonl``, to evaluation records (wild spec 2.2, 2.3).
+"""Converts finished dialogues, ``OUT/dialogues.jsonl``, to evaluation records (docs/benchmarks/wild.md#data).
 
 The records, ``OUT/wild/Wild-Tool-Bench.jsonl``, are marked as unverified. In the original, people did this. A dialogue
 that cannot become a valid record is left out with the reason.
@@ -50,7 +50,7 @@ SUBTYPE_OF: Mapping[Group, str] = {
 def record_of(dialogue: GeneratedDialogue, number: int) -> dict[str, Any]:
     """The record with the id ``wild_tool_bench_<number>``.
 
-    ``number`` must be the record's line, from 0 (wild spec 2.1). Raises NoRecord.
+    ``number`` must be the record's line, from 0 (docs/benchmarks/wild.md#records). Raises NoRecord.
     """
     if len(dialogue.turns) != TASKS:
         raise NoRecord(f"the number of its tasks is {len(dialogue.turns)}; a record has {TASKS}")

@@ -1,5 +1,5 @@
 """What dialogues are about and how models are asked: sequences of task types, tool lists, and the wording of every
-prompt, ours or that of a folder that replaces it (wild spec 9.2, 9.5)."""
+prompt, ours or that of a folder that replaces it (docs/benchmarks/wild.md#generator)."""
 
 from __future__ import annotations
 

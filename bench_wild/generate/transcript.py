@@ -1,4 +1,4 @@
-"""A finished dialogue, and the marks that name the speakers of its messages (wild spec 9.3)."""
+"""A finished dialogue, and the marks that name the speakers of its messages (docs/benchmarks/wild.md#state)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def is_switch(content: str) -> bool:
 
 
 def kept_messages(dialogue: GeneratedDialogue) -> tuple[list[dict[str, str]], list[tuple[int, int]]]:
-    """The messages that ``_train.jsonl`` keeps, and the half-open range of each task in them (wild spec 9.6).
+    """The messages that ``_train.jsonl`` keeps, and the half-open range of each task in them
+    (docs/benchmarks/wild.md#output-files).
 
     Switch and checker messages are removed; a checker's "no" also removes the message before it, which it rejected. The
     switch message identifies a checker, because a model may write any speaker's mark; and what follows a switch message

@@ -126,7 +126,8 @@ def test_the_gold_gets_full_marks(key: str) -> None:
 
 @samples
 def test_every_alias_can_be_found(sample: dict[str, Any]) -> None:
-    """An alias that begins or ends with a sign can never match after a blank (GTA spec 5.3)."""
+    """An alias that begins or ends with a sign can never match after a blank
+    (docs/benchmarks/gta_atomic.md#objective-answers)."""
     gold = sample["gt_answer"]
     groups = [*gold["whitelist"], *(gold["blacklist"] or [])] if isinstance(gold, dict) else []
     aliases = [alias for group in groups for alias in group]

@@ -18,9 +18,9 @@ import pytest
 from agentgauge.core.chat import ChatRequest
 from bench_mmau import oracle, replies
 from bench_mmau.contests.score import extract_code, output_match, parse_answer, understand_match
-from bench_mmau.score import plans
 from bench_mmau.task import TASKS
 from bench_mmau.tool_use.calls import compare_calls
+from bench_mmau.tool_use.score import judge_plan
 from tests.every import every
 
 MINI = Path(__file__).parents[2] / "bench_mmau" / "mini"
@@ -108,7 +108,7 @@ def test_one_plan_is_right(name: str) -> None:
         assert numbers == list(range(1, len(numbers) + 1)) and 2 <= len(numbers) <= 8
         for number in numbers:
             reply = replies.ReplyMessage(f"Chosen Plan: {number}")
-            assert plans.judge(record, [reply]).passed == (number == record["target_plan_number"])
+            assert judge_plan(record, [reply]).passed == (number == record["target_plan_number"])
 
 
 def printed(program: str, given: str) -> str:

@@ -216,7 +216,7 @@ JOB: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (put("tools", [{"name": "OCR"}]), None),  # both are official (GTA-Workflow spec 1.3)
+        (put("tools", [{"name": "OCR"}]), None),  # both are official (docs/benchmarks/gta_workflow.md#tasks)
         (put(ARGUMENTS, '{"image": "image/a.png"}'), "arguments of calls are JSON texts, read as objects"),
         (
             lambda job: put("dialogs.0.resources.0.path", "image/A.png")(picture("image/A.png")(job)),

@@ -1,4 +1,4 @@
-"""Driving command-line agents: real processes, good ones and bad ones (GTA-Workflow spec 6.1)."""
+"""Driving command-line agents: real processes, good ones and bad ones (docs/benchmarks/gta_workflow.md#packs)."""
 
 from __future__ import annotations
 

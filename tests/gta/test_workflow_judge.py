@@ -106,7 +106,7 @@ def test_each_leaf_is_one_request_with_the_task_the_answer_and_its_own_requireme
 def test_files_are_uploaded_once_and_shown_at_every_leaf(folder: Path, tmp_path: Path) -> None:
     with FilesServer(answers=replies(words(8))) as server:
         judged(server.url, delivery(folder, "report.pdf", "chart.png", "speech.wav"), tmp_path / "s")
-    assert len(server.uploaded) == 2  # a sound is only told of (GTA-Workflow spec 3.2)
+    assert len(server.uploaded) == 2  # a sound is only told of (docs/benchmarks/gta_workflow.md#files-for-the-judge)
     for number in range(2):
         assert [part["type"] for part in content(server, number)] == [
             "input_text",

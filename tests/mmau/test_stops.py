@@ -52,7 +52,8 @@ STOPS = {
     "contest": NULL,
     "math": NULL,
 }
-"""The first word of a task's name, and the replies on which its published metric stops (MMAU spec 10)."""
+"""The first word of a task's name, and the replies on which its published metric stops
+(docs/benchmarks/mmau.md#replies-without-an-answer)."""
 
 
 class Fixed:

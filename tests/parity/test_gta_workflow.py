@@ -99,7 +99,8 @@ def scored(case: Mapping[str, Any], replies: list[str]) -> tuple[dict[str, Any],
     for place, (checkpoints, _) in enumerate(zip(case["checkpoints"], case["assistant_outputs"], strict=False)):
         root, verdicts = judged(checkpoints, replies)
         details.append(detail_of(indices[place] if indices else place, root, verdicts))
-        # quirk of spec 4: a sample beyond the end of the list gets the whole list, and one text goes to every sample
+        # quirk (docs/benchmarks/gta_workflow.md#run-scores): a sample beyond the end of the list gets the whole list,
+        # and one text goes to every sample
         own = isinstance(attached, list) and place < len(attached)
         files += [attached[place] if own else attached] * len(verdicts)
     return run_result(details), files

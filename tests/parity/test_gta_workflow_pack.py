@@ -1,4 +1,5 @@
-"""Every case of eval_pack.json: what the released scorer of external agents did (GTA-Workflow spec 6.2)."""
+"""Every case of eval_pack.json: what the released scorer of external agents did
+(docs/benchmarks/gta_workflow.md#scoring-a-pack)."""
 
 from __future__ import annotations
 

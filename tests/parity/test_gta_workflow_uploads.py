@@ -1,5 +1,5 @@
-"""Every case of judge_uploads.json: the parts that the released judge shows of delivered files (GTA-Workflow spec
-3.2)."""
+"""Every case of judge_uploads.json: the parts that the released judge shows of delivered files
+(docs/benchmarks/gta_workflow.md#files-for-the-judge)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""WildToolBench's scoring against what the original code said about invented replies, and against section 7's rules."""
+"""WildToolBench's scoring against what the original code said about invented replies, and against the rules of
+docs/benchmarks/wild.md#evaluator-of-2025."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_the_oracle_reaches_100_in_every_column_with_real_tools(tmp_path, dialec
     run_gta("--model", "oracle", "--dialect", dialect, *selection, *tools, "-n", "2", "--run-dir", "run", cwd=tmp_path)
     for task, part in summary(tmp_path / "run")["tasks"].items():
         assert part["passed"] == part["planned"]
-        # a good result that holds the word "error" fails its module: GTA-Workflow spec 2.5
+        # a good result that holds the word "error" fails its module: docs/benchmarks/gta_workflow.md#compression
         for name in part["metrics"].keys() - find_task(task).counts - {"Module SR"}:
             best = 10 if name.startswith("Root Score") else 100
             value, n = part["metrics"][name]["value"], part["metrics"][name]["n"]

@@ -1,4 +1,5 @@
-"""Calculator: values, refusals, and bounds (GTA spec 2; as in the released tool, Python evaluates the text)."""
+"""Calculator: values, refusals, and bounds (docs/benchmarks/tools.md#code; as in the released tool, Python evaluates
+the text)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solver and Plot: what the agent gets back (GTA spec 2)."""
+"""Solver and Plot: what the agent gets back (docs/benchmarks/tools.md#code)."""
 
 from __future__ import annotations
 

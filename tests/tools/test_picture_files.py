@@ -24,7 +24,7 @@ from agentgauge.core.tools import Parameter
 from agentgauge.model.files.rendering import FileRenderer
 from bench_gta.workflow.facts import facts
 from tool_impls import bounds, model_sources
-from tool_impls.documents import pictures
+from tool_impls.documents import writing
 from tool_impls.logic import code_tools
 from tool_impls.logic.code_tools import Plot
 from tool_impls.operation.drawing import AddText, DrawBox
@@ -91,7 +91,7 @@ def test_as_a_result(bomb: Path) -> None:
 
 def test_in_a_document(bomb: Path) -> None:
     with pytest.raises(ToolError, match=TOO_LARGE):
-        pictures.load(bomb)
+        writing.load(bomb)
 
 
 def test_from_an_endpoint(bomb: Path) -> None:

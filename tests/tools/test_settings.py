@@ -19,7 +19,7 @@ from tool_impls.operation.search import SERPER_KEY
 from tool_impls.registry import GTA_ATOMIC, GTA_WORKFLOW, OURS, load, parse
 from tool_impls.settings import Option, ToolSettings, read_table
 
-# -- the lists: names, categories, inputs and outputs are part of the benchmarks (GTA tools spec 1, 4 and 5)
+# -- the lists: names, categories, inputs and outputs are part of the benchmarks (docs/benchmarks/tools.md)
 
 
 CATEGORIES = {

@@ -1,5 +1,5 @@
-"""Graphs of gold calls, and all their paths by plain enumeration: the rules of the evaluator word for word (wild spec
-4.2)."""
+"""Graphs of gold calls, and all their paths by plain enumeration: the rules of the evaluator word for word
+(docs/benchmarks/wild.md#paths)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The earlier evaluator's rules (wild spec 7), one by one."""
+"""The earlier evaluator's rules (docs/benchmarks/wild.md#evaluator-of-2025), one by one."""
 
 from __future__ import annotations
 

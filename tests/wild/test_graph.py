@@ -188,7 +188,7 @@ def test_a_question_beside_many_calls() -> None:
 
 
 def test_three_texts_end_a_task_without_a_call() -> None:
-    """Nothing is bound by a question that stands beside a tool (wild spec 3.4)."""
+    """Nothing is bound by a question that stands beside a tool (docs/benchmarks/wild.md#steps)."""
     matcher = GraphMatcher(Graph(gold("A", "Q", "B 0 1", "P 2")))
     assert [matcher.text(), matcher.text(), matcher.text()] == [(1,), (1,), (3,)]
 

@@ -307,7 +307,7 @@ def test_the_log_keeps_an_empty_list_of_calls() -> None:
 
 
 def test_pseudo_candidates_of_a_wrong_step_have_their_observation() -> None:
-    """As in right steps (wild spec 3.5)."""
+    """As in right steps (docs/benchmarks/wild.md#task-results)."""
     result = run(sample(3), Scripted(called(("readMenu", {}))))
     (candidate,) = log(result)[0]["inference_answer"].values()
     assert [one["name"] for one in candidate["action"]] == ["prepare_to_answer"] and isinstance(

@@ -1,4 +1,5 @@
-"""What the earlier release's switches change in what is sent (wild spec 8 and 12)."""
+"""What the earlier release's switches change in what is sent (docs/benchmarks/wild.md#model-families and
+docs/benchmarks/wild.md#release-of-2025)."""
 
 from __future__ import annotations
 

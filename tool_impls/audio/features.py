@@ -1,5 +1,5 @@
 """Measuring and changing sound as the released tools do: as librosa does with its presets, at 22 050 samples a second
-(GTA tools spec 5.3), and noise reduction with noisereduce.
+(docs/benchmarks/tools.md#audio), and noise reduction with noisereduce.
 
 The steps and the number types are librosa's, so the figures are equal; librosa itself would bring a compiler along.
 """

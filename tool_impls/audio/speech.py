@@ -1,4 +1,4 @@
-"""Speech to text: the back end ``[tools.speech]`` and its tool (GTA tools spec 5.3).
+"""Speech to text: the back end ``[tools.speech]`` and its tool (docs/benchmarks/tools.md#audio).
 
 Where weights are set, with a Whisper of faster-whisper or of transformers, else in a basic form.
 """

@@ -1,4 +1,4 @@
-"""Tools that cut, clean, change and measure sound, without network and weights (GTA tools spec 5.3)."""
+"""Tools that cut, clean, change and measure sound, without network and weights (docs/benchmarks/tools.md#audio)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that make pictures: TextToImage and ImageStylization (GTA tools spec 4).
+"""Tools that make pictures: TextToImage and ImageStylization (docs/benchmarks/tools.md#pictures).
 
 Through an image endpoint, with diffusers on this machine, or in a plain basic mode.
 """

@@ -1,4 +1,4 @@
-"""Tools that write and read documents. GTA tools spec 5.1 and 5.2."""
+"""Tools that write and read documents. docs/benchmarks/tools.md#tools-of-gta-workflow."""
 
 from __future__ import annotations
 

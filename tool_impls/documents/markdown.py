@@ -1,4 +1,4 @@
-"""Markdown (GTA tools spec 5.1): its blocks, and the spans within them.
+"""Markdown (docs/benchmarks/tools.md#writing-documents): its blocks, and the spans within them.
 
 CommonMark and the tables of GitHub, by markdown-it-py, but for quotes and HTML, which stay as they are written, and for
 pictures, which are found as the files of a call are (``tool_impls.arguments.PICTURE``; a path there may hold spaces).

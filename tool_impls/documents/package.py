@@ -1,5 +1,5 @@
-"""Office files of unknown origin: checked before a library reads them (GTA tools spec 5.2), and opened as parts that
-lead to one another (ECMA-376, part 2).
+"""Office files of unknown origin: checked before a library reads them (docs/benchmarks/tools.md#reading-documents), and
+opened as parts that lead to one another (ECMA-376, part 2).
 
 Office files are zip archives of XML. Before any library sees one, its directory is measured, every part is unpacked
 once in small pieces and thrown away, and its XML goes through a parser that builds nothing. So a file that would unpack

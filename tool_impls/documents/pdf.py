@@ -1,4 +1,4 @@
-"""PdfFileGenerator, and the font of each character (GTA tools spec 5.1)."""
+"""PdfFileGenerator, and the font of each character (docs/benchmarks/tools.md#writing-documents)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Text files of any encoding and the tables in them, read alike by tools and judges, and texts cleaned and cut for
-documents (GTA tools spec 5.2).
+documents (docs/benchmarks/tools.md#reading-documents).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def check_length(name: str, text: str) -> None:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The stretches between empty lines, without the empty ones (GTA tools spec 5.1, plain mode)."""
+    """The stretches between empty lines, without the empty ones (docs/benchmarks/tools.md#writing-documents, plain
+    mode)."""
     return [part.strip("\n") for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
 
 

@@ -1,4 +1,4 @@
-"""Reading texts of Office: ReadDOCX and ReadPPTX (GTA tools spec 5.2)."""
+"""Reading texts of Office: ReadDOCX and ReadPPTX (docs/benchmarks/tools.md#reading-documents)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReadPDF (GTA tools spec 5.2)."""
+"""ReadPDF (docs/benchmarks/tools.md#reading-documents)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading tables: the cells of a workbook, ReadCSV and ReadXLSX (GTA tools spec 5.2)."""
+"""Reading tables: the cells of a workbook, ReadCSV and ReadXLSX (docs/benchmarks/tools.md#reading-documents)."""
 
 from __future__ import annotations
 

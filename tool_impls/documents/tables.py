@@ -1,4 +1,4 @@
-"""Writing tables: CsvFileGenerator and XlsxFileGenerator (GTA tools spec 5.1)."""
+"""Writing tables: CsvFileGenerator and XlsxFileGenerator (docs/benchmarks/tools.md#writing-documents)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DocxFileGenerator and PptxFileGenerator (GTA tools spec 5.1)."""
+"""DocxFileGenerator and PptxFileGenerator (docs/benchmarks/tools.md#writing-documents)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The base classes of tools that write documents, the pictures that they take, and HtmlFileGenerator (GTA tools spec
-5.1).
+"""The base classes of tools that write documents, the pictures that they take, and HtmlFileGenerator
+(docs/benchmarks/tools.md#writing-documents).
 """
 
 from __future__ import annotations

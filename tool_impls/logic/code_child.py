@@ -93,7 +93,7 @@ class _Math:
 
 
 def _calculator_names() -> dict[str, object]:
-    """Everything that an expression may name; there are no builtins (GTA spec 2)."""
+    """Everything that an expression may name; there are no builtins (docs/benchmarks/tools.md#code)."""
     import math
 
     members = {name: value for name, value in vars(math).items() if not name.startswith("_")}

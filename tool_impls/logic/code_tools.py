@@ -1,4 +1,4 @@
-"""Calculator, Solver and Plot: Python code that a model wrote, run in the sandbox (GTA spec 2).
+"""Calculator, Solver and Plot: Python code that a model wrote, run in the sandbox (docs/benchmarks/tools.md#code).
 
 Released tools execute it inside the server; here it runs in a process of its own without network, files and time beyond
 its limit. Code of Solver and Plot may stand in a Markdown block and must define ``solution()``.

@@ -1,4 +1,4 @@
-"""Prover: claims in SMT-LIB2, decided by Z3 in a process of its own (GTA tools spec 5.5).
+"""Prover: claims in SMT-LIB2, decided by Z3 in a process of its own (docs/benchmarks/tools.md#prover).
 
 The text goes to the sandbox although it is no Python: SMT-LIB2 has commands that read and write files.
 """

@@ -1,4 +1,4 @@
-"""Tools that draw on a picture: DrawBox and AddText (GTA spec 2).
+"""Tools that draw on a picture: DrawBox and AddText (docs/benchmarks/tools.md#pictures).
 
 They refuse what the released tools refuse, with Pillow's sentences: reversed corners, and text of several lines that is
 placed by its top or bottom. Failed calls count in the score.
@@ -133,7 +133,8 @@ def _painted(picture: Image, colour: tuple[int, ...], draw: Callable[[ImageDraw]
 
 
 def _saved(picture: Image, folder: Path, output_dir: str | None, filename: str | None, default: str) -> Image | Path:
-    """The picture, or a file of the name that was asked for (GTA tools spec 4); a folder alone asks for the default."""
+    """The picture, or a file of the name that was asked for (docs/benchmarks/tools.md#pictures); a folder alone asks
+    for the default."""
     if not (output_dir or filename):
         return picture
     path = folder / file_name(filename, default, ".png")

@@ -1,4 +1,4 @@
-"""GoogleSearch: the web through Serper, or a folder of texts ranked by BM25 (GTA spec 2).
+"""GoogleSearch: the web through Serper, or a folder of texts ranked by BM25 (docs/benchmarks/tools.md#search).
 
 Both put their findings into the released form: ``N - text`` and an empty line for each, cut at 1500 characters.
 """

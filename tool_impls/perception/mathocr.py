@@ -1,4 +1,5 @@
-"""MathOCR: a formula in a picture becomes LaTeX, through Mathpix or the vision model (GTA tools spec 4)."""
+"""MathOCR: a formula in a picture becomes LaTeX, through Mathpix or the vision model
+(docs/benchmarks/tools.md#pictures)."""
 
 from __future__ import annotations
 

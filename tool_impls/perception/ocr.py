@@ -1,6 +1,7 @@
 """OCR: reading the text in a picture with RapidOCR, without network.
 
-The released tool is EasyOCR with paragraph grouping (GTA spec 2); the lines have its form, the texts may differ.
+The released tool is EasyOCR with paragraph grouping (docs/benchmarks/tools.md#pictures); the lines have its form, the
+texts may differ.
 """
 
 from __future__ import annotations

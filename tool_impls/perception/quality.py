@@ -1,4 +1,5 @@
-"""What is measured of a picture: its main colours, and how sharp it is (ImageQualityTest; GTA tools spec 5.4)."""
+"""What is measured of a picture: its main colours, and how sharp it is (ImageQualityTest;
+docs/benchmarks/tools.md#images-and-video)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Questions about pictures: the back end ``[tools.vision]`` that several tools share, and the tools that describe
-pictures and videos (GTA tools spec 6).
+pictures and videos (docs/benchmarks/tools.md#models-behind-the-tools).
 
 An OpenAI-compatible endpoint (``url``), or a model on this machine (``weights``); without both, some tools have a plain
 basic mode of their own.
@@ -291,8 +291,8 @@ class RegionAttributeDescription(_Seeing):
 
 
 class VideoDescription(_Seeing):
-    """Describes frames of a video (GTA tools spec 5.4). The released tool writes a caption for every ``frame_skip``-th
-    frame, without an upper limit.
+    """Describes frames of a video (docs/benchmarks/tools.md#images-and-video). The released tool writes a caption for
+    every ``frame_skip``-th frame, without an upper limit.
     """
 
     meta = base.tool(

@@ -1,4 +1,5 @@
-"""The tool server: AgentLego's HTTP protocol (GTA spec 6) in front of the tools, and four addresses of its own.
+"""The tool server: AgentLego's HTTP protocol (docs/benchmarks/tools.md#tool-server) in front of the tools, and four
+addresses of its own.
 
     agentgauge serve-tools --port 16181 --settings agentgauge.toml
 

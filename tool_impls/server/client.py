@@ -1,4 +1,4 @@
-"""The client of a tool server: ours, or any that speaks AgentLego's protocol (GTA spec 6.4)."""
+"""The client of a tool server: ours, or any that speaks AgentLego's protocol (docs/benchmarks/tools.md#client)."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def _form(
         if parameters[name].type in FILE_TYPES:
             form[name] = _read(parameters[name], value, allowed)
         elif multipart and isinstance(value, float):
-            # The released client fails here as well (GTA spec 6.4); no tool of the benchmarks takes both.
+            # The released client fails here as well (docs/benchmarks/tools.md#client); no tool of the benchmarks takes
+            # both.
             reason = f"because {tool.name} takes files and a form with files holds no float"
             raise ToolError(f"{name}: {value!r} cannot be sent, {reason}")
         else:

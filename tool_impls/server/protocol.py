@@ -1,6 +1,7 @@
 """The AgentLego protocol without any network: the form of a call and of its answer, and the document of a server.
 
-Checked against AgentLego 0.2.0 with FastAPI 0.111 (GTA spec 6; golden data in tests/golden/agentlego). Pure functions.
+Checked against AgentLego 0.2.0 with FastAPI 0.111 (docs/benchmarks/tools.md#tool-server; golden data in
+tests/golden/agentlego). Pure functions.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ def decode_file(value: Any) -> bytes:
     raise ProtocolError(f"it answered {str(value)[:80]!r} where a file in base64 was expected")
 
 
-# -- the document of a server, from tools and back (GTA spec 6.3). Written by hand, because upstream clients
-# distinguish types by the ``format`` texts, and web frameworks set other ones
+# -- the document of a server, from tools and back (docs/benchmarks/tools.md#document). Written by hand, because
+# upstream clients distinguish types by the ``format`` texts, and web frameworks set other ones
 
 
 ATTACH_KEY = "x-agentgauge-attach"  # ours: tells our client how a text names files. Other clients pass over it

@@ -1,4 +1,5 @@
-"""Reads pictures from video files, opens media files safely (GTA tools spec 6), and says when frames are shown.
+"""Reads pictures from video files, opens media files safely (docs/benchmarks/tools.md#models-behind-the-tools), and
+says when frames are shown.
 
 A file holds a time for each frame. Recordings of screens, phones and calls have frames at uneven times, so that a
 frame's number says nothing of its time; there a file's rate is a mean or a guess.

@@ -1,4 +1,4 @@
-"""Tools that make, cut and read videos, and the list of all video tools (GTA tools spec 5.4)."""
+"""Tools that make, cut and read videos, and the list of all video tools (docs/benchmarks/tools.md#images-and-video)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AddTextVideoTool: writing on every frame of a video (GTA tools spec 5.4)."""
+"""AddTextVideoTool: writing on every frame of a video (docs/benchmarks/tools.md#images-and-video)."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def named_list(told: PublishedTurn) -> list[dict[str, Json]]:
 
 
 DATE = "Current Date:"
-"""A system message names the day after this mark (wild spec 3.3)."""
+"""A system message names the day after this mark (docs/benchmarks/wild.md#history)."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 

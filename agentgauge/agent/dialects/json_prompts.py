@@ -1,6 +1,6 @@
 """The families whose prompt lists the tools, and whose calls are JSON: xLAM 1 and xLAM-2, GLM-4 (ChatGLM, the name of a
-function on one line, its arguments on the next), and models without function calling such as DeepSeek-R1 and QwQ (wild
-spec 8, prompt-only).
+function on one line, its arguments on the next), and models without function calling such as DeepSeek-R1 and QwQ
+(docs/benchmarks/wild.md#prompt-for-models-without-a-syntax).
 
 The spec infers the last from the published results; how their replies are read is ours.
 """

@@ -1,4 +1,5 @@
-"""Calls written as Python: ``f(a=1, b="x"), g()``, the syntax of ToolACE, watt-tool and Gorilla (wild spec 8).
+"""Calls written as Python: ``f(a=1, b="x"), g()``, the syntax of ToolACE, watt-tool and Gorilla
+(docs/benchmarks/wild.md#python-calls).
 
 ``parse`` is strict; ``read_python`` reads from a position, with the usual mistakes of models, for ``--scoring strict``.
 """

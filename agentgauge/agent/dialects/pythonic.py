@@ -1,4 +1,4 @@
-"""ToolACE, ToolACE-2, watt-tool and Gorilla: calls in Python's syntax (wild spec 8)."""
+"""ToolACE, ToolACE-2, watt-tool and Gorilla: calls in Python's syntax (docs/benchmarks/wild.md#python-calls)."""
 
 from __future__ import annotations
 

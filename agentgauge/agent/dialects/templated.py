@@ -1,4 +1,5 @@
-"""The families whose chat template describes the tools: Qwen, functionary, Llama, Hammer and DeepSeek (wild spec 8).
+"""The families whose chat template describes the tools: Qwen, functionary, Llama, Hammer and DeepSeek
+(docs/benchmarks/wild.md#model-families).
 
 The published runs of Llama and Hammer gave the template bare function objects; servers take only OpenAI's wrapped ones.
 

@@ -110,7 +110,8 @@ def _type(rule: Any) -> str:
 
 
 def _react_tools(texts: Iterable[str]) -> tuple[OfferedTool, ...]:
-    """The tool list of a ReAct prompt: one JSON object a line, or GTA's Python literal (GTA spec 7.2)."""
+    """The tool list of a ReAct prompt: one JSON object a line, or GTA's Python literal
+    (docs/benchmarks/gta_atomic.md#system-prompt)."""
     for text in texts:
         if functions := [tool for line in text.split("\n") if (tool := _function(line))]:
             return tuple(_native_tool({"function": tool}) for tool in functions)

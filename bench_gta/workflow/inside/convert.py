@@ -1,4 +1,5 @@
-"""Converts one delivered file, inside the sandbox (GTA-Workflow spec 3.2). Started by ``confined.run_child`` only.
+"""Converts one delivered file, inside the sandbox (docs/benchmarks/gta_workflow.md#files-for-the-judge). Started by
+``confined.run_child`` only.
 
 Standard input: ``{"do": one of WORK, "source": path, "folder": where results go, ...}``. Standard output: the fields of
 ``rendering.Shown``, its files as base names below ``folder``. What libraries print goes to standard error.

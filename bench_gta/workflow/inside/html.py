@@ -1,5 +1,5 @@
 """HTML pages inside the sandbox: as Markdown for a model, and measured for the judge ``rules``; nothing is fetched and
-no script runs (GTA-Workflow spec 3.2, "Ours").
+no script runs (docs/gta-workflow.md#judges).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kind of a delivered file, by its name (GTA-Workflow spec 3.2, "Ours")."""
+"""The kind of a delivered file, by its name (docs/gta-workflow.md#judges)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ SUFFIXES: dict[Kind, str] = {
 
 _KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
 
-# QUIRK (GTA-Workflow spec 2.4): the released tool server names these files after their media type.
+# QUIRK (docs/benchmarks/gta_workflow.md#produced-files): the released tool server names these files after their media
+# type.
 _MEDIA_TYPES = {
     ".wordprocessingml.document": ".docx",
     ".presentationml.presentation": ".pptx",

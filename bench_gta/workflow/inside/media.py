@@ -1,5 +1,5 @@
 """Pictures, sounds and videos inside the sandbox: measured for the judge ``rules``, and made into what a model can look
-at (GTA-Workflow spec 3.2).
+at (docs/benchmarks/gta_workflow.md#files-for-the-judge).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ PLAIN = {"PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",)}
 LARGEST_SIDE, LARGEST_FILE = 4096, 12 << 20  # pixels, bytes of a picture that is sent as it is
 SIDE = 2048  # pixels of the longer side of one that is made
 FRAME_SIDE = 1024  # of a frame of a video
-FRAMES_RATE = "4/10"  # a second: GTA-Workflow spec 3.2
+FRAMES_RATE = "4/10"  # a second: docs/benchmarks/gta_workflow.md#files-for-the-judge
 BY = "Pillow"
 
 
@@ -168,7 +168,8 @@ def shown_video(order: Mapping[str, Json]) -> Json:
 
 
 def upstream_video(order: Mapping[str, Json]) -> Json:
-    """One frame for each 2.5 s, chosen by FFmpeg's filter, in full size (GTA-Workflow spec 3.2). Raises ToolError."""
+    """One frame for each 2.5 s, chosen by FFmpeg's filter, in full size
+    (docs/benchmarks/gta_workflow.md#files-for-the-judge). Raises ToolError."""
     import av.filter
 
     path = Path(order["source"])

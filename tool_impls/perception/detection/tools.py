@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tool_impls.perception.detection.finder import Finder
     from tool_impls.perception.vision import LocalVision
 
-FOUND = 0.5  # least score of a hit, as released (GTA tools spec 4)
+FOUND = 0.5  # least score of a hit, as released (docs/benchmarks/tools.md#pictures)
 BEST = 0.1  # least score of the best hit, where only that is asked for
 COUNTED = 0.4  # least score of a hit that counts
 SEEN = 0.25  # least score of a hit in a frame
@@ -108,7 +108,7 @@ class TextToBbox(_Detecting):
     options = (Option("empty", "bool", False, "answer with an empty text for no match, without top1", released=True),)
 
     def apply(self, folder: Path, /, image: Image, text: str, top1: bool = True) -> str:
-        """The lines, or a fixed sentence where nothing fits (GTA tools spec 4)."""
+        """The lines, or a fixed sentence where nothing fits (docs/benchmarks/tools.md#pictures)."""
         hits = self.finder.find(image, described(text), BEST if top1 else self.least(FOUND))
         if hits:
             return "\n".join(f"{corners(hit)}, score {100 * hit.score:.0f}" for hit in (hits[:1] if top1 else hits))
@@ -160,7 +160,8 @@ class CountGivenObject(_Detecting):
             super().setup(device)
 
     def apply(self, folder: Path, /, image: Image, text: str, bbox: str | None = None) -> int:
-        """The number of hits; with vision the first digits in the answer, 0 if there are none (GTA tools spec 4)."""
+        """The number of hits; with vision the first digits in the answer, 0 if there are none
+        (docs/benchmarks/tools.md#pictures)."""
         part, thing = crop(image, bbox) if bbox else image, described(text)
         if self._model is None:
             return len(self.finder.find(part, thing, self.least(COUNTED)))
@@ -188,7 +189,8 @@ class VideoObjectDetection(_Detecting):
     )
 
     def apply(self, folder: Path, /, video: Path, frame_skip: int | None = None) -> str:
-        """One line for each frame (GTA tools spec 5.4); a last one says where the limit cut the video short."""
+        """One line for each frame (docs/benchmarks/tools.md#images-and-video); a last one says where the limit cut the
+        video short."""
         limit = self.option("limit")
         lines: list[str] = []
         pictures = frames(video, 1 if frame_skip is None else frame_skip, limit + 1)
