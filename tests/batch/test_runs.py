@@ -27,7 +27,7 @@ from tests.plugin.project import (
     without_times,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 KEY = {"TEST_KEY": "a-key-of-the-stand-in-4711"}
 MMAU = str(ROOT / "bench_mmau")

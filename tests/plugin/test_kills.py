@@ -29,7 +29,7 @@ from tests.plugin.toy import Toy
 
 
 SAMPLES = 24
-MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(1, 22))]
+MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 22))]
 """Seeds of random moments; most are for ``make test-heavy``."""
 
 

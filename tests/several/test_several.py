@@ -23,7 +23,7 @@ from tests.plugin.test_services import CASES, CONFTEST, SERVER, wait_for
 from tests.plugin.test_stopping import write
 from tests.several.conftest import SAMPLES, tables
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 BOTH = ("--model=slow", "--model=slower", "--run-dir=out")
 SCRIPT = {"replies": {"*": ["word1"]}}

@@ -100,7 +100,7 @@ def sweep(project, *words: str) -> Result:
     return python(*command, *words, cwd=project.path)
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_sweep_goes_on_where_it_was(project):
     file = project.path / "first.toml"
     text = (
@@ -133,7 +133,7 @@ def test_a_sweep_goes_on_where_it_was(project):
     assert more.status == 0 and "2 to do, 4 finished" in more.output, more.output
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_setting_with_which_no_run_began_can_be_corrected(project):
     file = project.path / "first.toml"
     text = 'models = ["oracle"]\nfolder = "out"\narguments = ["--data=toy", "--limit={}"]\n'
@@ -146,7 +146,7 @@ def test_a_setting_with_which_no_run_began_can_be_corrected(project):
     assert corrected.status == 0, corrected.output
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_file_among_the_arguments_announces_its_tasks(project):
     cases = project.path / "cases"
     cases.mkdir()
@@ -160,7 +160,7 @@ def test_a_file_among_the_arguments_announces_its_tasks(project):
     assert result.status == 0 and "results: out/comparison.html" in result.output, result.output
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_sweep_says_what_to_do_where_no_file_announces_a_task(project):
     (project.path / "conftest.py").rename(project.path / "announced.py")
     (project.path / "pytest.ini").write_text("[pytest]\naddopts = -p announced\npythonpath = .\n")
