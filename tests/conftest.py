@@ -20,8 +20,23 @@ MARKERS = {
     "heavy": "needs torch, Ray, a browser or an environment of its own, or is a long form; see `make test-heavy`",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
-# Folders whose tests are all slow; in the others, files and tests name the marker.
-SLOW_FOLDERS = {"plugin", "fetch", "sandbox", "faults", "packaging", "run_folders", "launch", "tools"}
+# Folders and files whose tests all have a marker; in the others, files and tests name it themselves.
+SLOW = ("plugin", "fetch", "sandbox", "faults", "packaging", "run_folders", "launch", "tools")
+HEAVY = (
+    # torch, and models that it trains
+    "tools/test_detection.py", "tools/test_detection_offline.py", "tools/test_generate.py", "tools/test_speech.py",
+    "tools/test_vision.py", "gta/test_similarity_device.py",
+    # Ray
+    "launch", "tools/test_ray_serve.py",
+    # a browser
+    "reports/test_page_browser.py", "reports/test_allure_dashboard.py", "reports/view/test_view_browser.py",
+    # environments of their own
+    "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "external_agent/test_frameworks.py",
+    # whole runs, several at a time or killed at random moments
+    "packaging/test_examples.py", "packaging/test_new_benchmark.py", "packaging/test_made_up_package.py",
+    "several/test_several.py", "external_agent/test_run.py", "batch/test_runs.py", "scaling/test_kubernetes.py",
+    "mmau/test_busy_machine.py", "plugin/test_kills.py", "faults",
+)  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis's plugin, which chooses one of the profiles
@@ -47,11 +62,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest's own selection by ``-m``
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks the tests of slow folders."""
+    """Marks the tests of whole folders and files."""
     tests = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(tests) and item.path.relative_to(tests).parts[0] in SLOW_FOLDERS:
-            item.add_marker("slow")
+        if item.path.is_relative_to(tests):
+            path = item.path.relative_to(tests)
+            places = {path.as_posix(), path.parts[0]}
+            for name, marked in (("slow", SLOW), ("heavy", HEAVY)):
+                if not places.isdisjoint(marked):
+                    item.add_marker(name)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,7 +24,7 @@ from agentgauge.core.index import cache_folder, first_line, line_entries
 from agentgauge.core.text import read_text
 from agentgauge.model.presets import resolve
 from agentgauge.run.several.matrix import read_sweep
-from agentgauge.sandbox.launch import Script
+from agentgauge.model.embedded.scripted import ReplyScript
 from tests.plugin.project import Project, run_gta
 
 # -- Temporary folders that end with their process.
@@ -257,7 +257,7 @@ def test_files_of_any_editor_are_read(tmp_path: Path, encoding: str, end: str) -
     sweep = _write(tmp_path / "sweep.toml", '# größe\nmodels = ["oracle"]\n', encoding, end)
     assert read_sweep(sweep).models == ("oracle",)
     script = _write(tmp_path / "s.json", '{"replies": {\n"*": ["größe"]}}\n', encoding, end)
-    assert Script.load(script).replies[0][1][0].text == "größe"
+    assert ReplyScript.load(script).replies[0][1][0].text == "größe"
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
