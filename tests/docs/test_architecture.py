@@ -49,6 +49,12 @@ def test_the_layers_are_those_that_are_checked() -> None:
     assert listed == layers
 
 
+def test_each_walk_says_how_many_files_it_has() -> None:
+    walks = re.findall(r"^### .*: (\d+) files\n\n((?:\d+\. .*\n)+)", PAGE, flags=re.MULTILINE)
+    assert len(walks) == 3
+    assert [int(said) for said, _ in walks] == [len(files.splitlines()) for _, files in walks]
+
+
 def test_no_other_file_reaches_into_another_package() -> None:
     excepted = {cells[0].strip("`") for cells in rows(PAGE, "where", "what", "why")}
     found = {
