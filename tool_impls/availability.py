@@ -12,11 +12,11 @@ from inspect import getmodulename
 from pathlib import Path
 from typing import Any
 
-from agentgauge.core.announcement import NAME
 from agentgauge.core.errors import ToolUnavailable, UsageProblem
 from agentgauge.core.files import write_whole
 from agentgauge.core.index import cache_folder
 from agentgauge.core.redaction import without_logins
+from agentgauge.data.fetch.dataset import NOTE
 from agentgauge.sandbox import check_minimum
 from tool_impls.base import DISABLED, READY, UNAVAILABLE, BenchTool, works
 from tool_impls.devices import AUTO, CPU, DEVICE, Gpu, has_gpu, kind, names, placed, seen
@@ -270,4 +270,4 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = (item for item in path.rglob("*") if item.is_file() and item.parent.name != "__pycache__")
-    return sorted(item for item in found if item.name != NAME)
+    return sorted(item for item in found if item.name != NOTE)

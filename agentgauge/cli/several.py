@@ -91,7 +91,7 @@ def run_members(
     register_tool_secrets(config)  # for the logs of tool servers
     limit = parse_budget(budget) if budget else None
     if group.in_flight is not None and group.in_flight < 1:
-        raise UsageProblem(f"--in-flight {group.in_flight} is too small; give a whole number from 1")
+        raise UsageProblem(f"--in-flight {group.in_flight} is too small; give an integer from 1")
     todo = launches(parent, group, config, limit, LiveRun, again=again)
     try:
         with FolderLock(parent):

@@ -445,7 +445,7 @@ def _one_of(option: str, value: str, accepted: Sequence[str]) -> str:
 
 def _at_least_one(option: str, value: int | None, *, most: int = 10**12) -> int | None:
     if value is not None and value < 1:
-        raise UsageProblem(f"{option} {value} is too small; give a whole number from 1")
+        raise UsageProblem(f"{option} {value} is too small; give an integer from 1")
     if value is not None and value > most:
-        raise UsageProblem(f"{option} {cut(str(value))} is too large; give a whole number up to {most:,}")
+        raise UsageProblem(f"{option} {cut(str(value))} is too large; give an integer up to {most:,}")
     return value

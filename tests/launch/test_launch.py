@@ -155,7 +155,7 @@ def test_where_no_cluster_is_one_sentence_says_so_and_nothing_is_left(launcher):
 
 REFUSED = {
     "no workers": (["--ray", "auto", "--workers", "0"], "--workers must be 1 or more"),
-    "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "-n auto must be a whole number"),
+    "processes": (["--ray", "auto", "--workers", "1", "--", "-n", "auto"], "-n auto must be an integer"),
 }
 
 

@@ -54,7 +54,7 @@ def test_plan_under_strict() -> None:
     assert plan.judge_plan({"target_plan_number": "3"}, [ReplyMessage("Chosen Plan: 3")], fixes=STRICT).passed
     assert plan.judge_plan({"target_plan_number": 3}, [ReplyMessage(None)], fixes=STRICT).labels == ("format_error",)
     for record in ({}, {"target_plan_number": "three"}):
-        with pytest.raises(NotScorable, match="whole number"):
+        with pytest.raises(NotScorable, match="an integer is needed"):
             plan.judge_plan(record, [ReplyMessage("Chosen Plan: 3")], fixes=STRICT)
 
 

@@ -167,7 +167,7 @@ def test_a_token_limit_is_the_models_and_stays_with_the_run(project: Any) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--max-tokens=0",), "--max-tokens 0 is too small; give a whole number from 1"),
+        (("--max-tokens=0",), "--max-tokens 0 is too small; give an integer from 1"),
         (("--max-tokens=many",), "--max-tokens: invalid int value: 'many'"),
         (("--max-tokens=9",), "--max-tokens 9 has no effect, because extra_body of the model m sets max_tokens"),
     ],

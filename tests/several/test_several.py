@@ -19,7 +19,7 @@ from agentgauge.run.launch_settings import LAUNCH
 from tests.model.fault_server import FaultServer, answer, status
 from tests.plugin.conftest import say, slow
 from tests.plugin.project import PYTEST, Project, interrupt, python, records, run_gta, summary, without_times
-from tests.plugin.test_services import CASES, CONFTEST, SERVER, wait_for
+from tests.plugin.test_services import CASES, CONFTEST, SERVER_TOOL_SERVERS, wait_for
 from tests.plugin.test_stopping import write
 from tests.several.conftest import SAMPLES, tables
 
@@ -332,7 +332,7 @@ def toolbox(project: Project, server: str) -> None:
 
 
 def test_runs_share_the_server_of_each_command(project):
-    toolbox(project, SERVER)
+    toolbox(project, SERVER_TOOL_SERVERS)
     models = ("--model=baseline", "--model=oracle")
     result = project.run(*models, "--limit=2", "--run-dir=out", "-n", "2")
     assert result.status == 0, result.output

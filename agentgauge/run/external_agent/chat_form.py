@@ -68,7 +68,7 @@ def read_body(content: bytes, model: str, *, passes_all: bool = False) -> AgentR
     stop = body.get("stop") or []
     stop = [stop] if isinstance(stop, str) else stop
     if not isinstance(stop, list) or not all(isinstance(word, str) for word in stop):
-        raise Refused("stop must be a text or a list of texts")
+        raise Refused("stop must be a string or a list of strings")
     options = body.get("stream_options")
     return AgentRequest(
         messages=_messages(body.get("messages")),
@@ -101,14 +101,14 @@ def _messages(messages: object) -> tuple[Message, ...]:
             raise Refused(f"a message must be an object with a role of {', '.join(sorted(_ROLES))}")
         content, calls = message.get("content"), message.get("tool_calls")
         if not isinstance(content, str | list | None):
-            raise Refused("the content of a message must be a text or a list of parts")
+            raise Refused("the content of a message must be a string or a list of parts")
         if not all(map(_is_part, content if isinstance(content, list) else ())):
             raise Refused(f"a part of a message must be an object of one of the types {', '.join(sorted(_PARTS))}")
         if not isinstance(calls, list | None) or not all(map(_is_call, calls or ())):
             raise Refused("tool_calls of a message must be a list of calls with a function's name and arguments")
         for key in ("name", "tool_call_id", "refusal", "reasoning_content"):
             if not isinstance(message.get(key), str | None):
-                raise Refused(f"the {key} of a message must be a text")
+                raise Refused(f"the {key} of a message must be a string")
     return tuple(messages)
 
 
@@ -138,7 +138,7 @@ def _whole(body: Mapping[str, Any]) -> int | None:
     name = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
     value = _number(body, name)
     if value is not None and (value != int(value) or value < 1):
-        raise Refused(f"{name} must be a whole number from 1")
+        raise Refused(f"{name} must be an integer from 1")
     return None if value is None else int(value)
 
 

@@ -91,13 +91,13 @@ def read_sweep(path: Path) -> Sweep:
 def _check(path: Path, key: str, value: Any) -> None:
     if key in _LISTS:
         if not isinstance(value, list) or not all(_is(item, _LISTS[key], _LEAST.get(key)) for item in value):
-            kind = "texts" if _LISTS[key] == (str,) else "numbers" if float in _LISTS[key] else "whole numbers"
+            kind = "strings" if _LISTS[key] == (str,) else "numbers" if float in _LISTS[key] else "integers"
             least = f" from {_LEAST[key]}" if key in _LEAST else ""
             raise UsageProblem(f"{path}: {key} must be a list of {kind}{least}, not {value!r}")
         if twice := [item for item in value if value.count(item) > 1 and key != "arguments"]:
             raise UsageProblem(f"{path}: {key} has {twice[0]!r} twice; give each value once")
     elif not value or not _is(value, (_SINGLE[key],), 1 if _SINGLE[key] is int else None):
-        kind = "a whole number from 1" if _SINGLE[key] is int else "a text that is not empty"
+        kind = "an integer from 1" if _SINGLE[key] is int else "a string that is not empty"
         raise UsageProblem(f"{path}: {key} must be {kind}, not {value!r}")
 
 
