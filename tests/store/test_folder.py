@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from agentgauge.core.errors import UsageProblem
-from agentgauge.pytest_plugin.reporting import NAMED
 from agentgauge.store import RunFolder, revisions
 from agentgauge.store.folder_lock import FILE, FolderLock
 from agentgauge.store.revisions import Revisions, own_revision, revision_of
@@ -111,19 +110,12 @@ def test_a_folder_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
         FolderLock(tmp_path)
 
 
-def test_where_the_file_system_knows_no_locks_a_file_names_the_process(tmp_path, monkeypatch):
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch, shared):
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    told = f"in use by process {os.getpid()} .*if that process has ended, remove .*{NAMED}"
-    with FolderLock(tmp_path), pytest.raises(UsageProblem, match=told):
-        FolderLock(tmp_path)
-    assert not (tmp_path / NAMED).exists()
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": os.uname().nodename}))
-    FolderLock(tmp_path).release()
-    (tmp_path / NAMED).write_text(json.dumps({"pid": ended.pid, "host": "elsewhere"}))
-    with pytest.raises(UsageProblem, match=f"process {ended.pid} on elsewhere"):
-        FolderLock(tmp_path)
+    with pytest.raises(UsageProblem, match=r"is on a file system without locks \(No locks available\).*local disk"):
+        FolderLock(tmp_path, shared=shared)
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- What a run holds is for the user who runs it: answers, files that agents made, logs.
