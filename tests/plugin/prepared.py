@@ -32,8 +32,8 @@ import pytest
 MODULES = """
 agentgauge.model.cassette agentgauge.model.transport.aiohttp_client
 agentgauge.pytest_plugin.activation agentgauge.pytest_plugin.run_state agentgauge.pytest_plugin.xdist
-agentgauge.pytest_plugin.options agentgauge.pytest_plugin.xdist
-agentgauge_reports.page.build agentgauge_reports.run agentgauge_reports.terminal
+agentgauge.pytest_plugin.options agentgauge.pytest_plugin.controller agentgauge.pytest_plugin.worker
+agentgauge_reports.page agentgauge_reports.run agentgauge_reports.terminal
 bench_gta.atomic.task bench_gta.workflow.task bench_mmau.task bench_wild.task
 tool_impls.registry tool_impls.server.client xdist.dsession xdist.remote
 """

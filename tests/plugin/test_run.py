@@ -508,7 +508,7 @@ import sys, pytest
 class Probe:
     @pytest.hookimpl(tryfirst=True)
     def pytest_xdist_node_collection_finished(self):
-        print("\\nLOADED", "tool_impls.fingerprint" in sys.modules)
+        print("\\nLOADED", "tool_impls.availability" in sys.modules)
 
 pytest.main(sys.argv[1:], plugins=[Probe()])
 """
