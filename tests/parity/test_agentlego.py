@@ -74,7 +74,7 @@ def test_document_holds_no_other_tools() -> None:
 # --- our server, their requests ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["threads", pytest.param("ray", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["threads", pytest.param("ray", marks=pytest.mark.heavy)])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with the canned tools of the golden data: in threads of this process, and on Ray Serve."""
     assert FOLDER is not None, "the module is skipped without golden data"
