@@ -138,7 +138,7 @@ class Scheduling:
 
 # -- The queue of a replacement worker, which holds what a dead worker has left.
 #
-# This is uses internals of another package: xdist offers a worker no public view of its queue. If
+# This uses internals of another package: xdist offers a worker no public view of its queue. If
 # the queue has another form than expected, the worker runs its cases one by one.
 
 
