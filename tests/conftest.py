@@ -33,13 +33,15 @@ HEAVY = (
     # environments of their own
     "docs/test_site.py", "plugin/test_beside.py", "gta/test_frameworks.py", "external_agent/test_frameworks.py",
     # whole runs: several at a time, with faults, full disks, kills and crashes, of examples and checkouts
-    "batch/test_runs.py", "docs/test_example_benchmark.py", "external_agent/test_killed.py",
-    "external_agent/test_run.py", "faults", "mmau/test_busy_machine.py", "packaging/test_examples.py",
-    "packaging/test_made_up_package.py", "packaging/test_new_benchmark.py", "parity/test_any_vectors.py",
-    "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py", "plugin/test_faults.py",
-    "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_kills.py", "plugin/test_same_result.py",
-    "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling", "several", "tools/test_faults.py",
-    "wild/generate/test_command.py",
+    "batch/test_models.py", "batch/test_runs.py", "costs/test_bill.py", "docs/test_example_benchmark.py",
+    "external_agent/test_killed.py", "external_agent/test_run.py", "faults", "mmau/test_busy_machine.py",
+    "packaging/test_examples.py", "packaging/test_made_up_package.py", "packaging/test_new_benchmark.py",
+    "parity/test_any_vectors.py", "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py",
+    "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
+    "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
+    "plugin/test_own_outcomes.py", "plugin/test_progress.py", "plugin/test_same_result.py", "plugin/test_vision.py",
+    "plugin/test_wild.py", "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling", "several",
+    "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox
     "mmau/test_contests_hostile.py", "sandbox/test_watcher.py",
 )  # fmt: skip

@@ -42,7 +42,7 @@ def test_a_request_of_an_ordinary_client() -> None:
         ({"messages": []}, "at least one message", 400),
         ({"messages": ["hello"]}, "a role of", 400),
         ({"messages": [{"role": "root", "content": "x"}]}, "a role of", 400),
-        ({"messages": [{"role": "user", "content": 7}]}, "a text or a list of parts", 400),
+        ({"messages": [{"role": "user", "content": 7}]}, "a string or a list of parts", 400),
         # our own part, which would show the model a file of this machine
         (
             {"messages": [{"role": "user", "content": [{"type": "local_file", "path": "/etc/passwd"}]}]},

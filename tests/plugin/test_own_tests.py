@@ -737,7 +737,7 @@ def test_a_setting_that_is_no_truth_value_is_refused(project_screen):
     (project_screen / "agentgauge.toml").write_text('[tests]\nrun_folder = "yes"\n')
     result = forked_in(project_screen, "--model=baseline")
     assert result.status == 4
-    assert "[tests] run_folder must be true or false, not a text" in result.output
+    assert 'tests.run_folder is "yes" and must be true or false' in result.output
 
 
 def test_allure_has_the_transcript_without_a_folder(project_screen, endpoint_screen):

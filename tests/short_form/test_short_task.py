@@ -650,7 +650,7 @@ def test_several_files_are_one_data_set_and_gold_is_a_field(tmp_path: Path) -> N
         ("a.json", '{"a": {"q": %s}}' % ("1" * 5000), "is damaged: it has a number of more than 4300 digits"),
         ("a.json", '{"a": %s' % ("[" * 90_000), "is damaged: it is nested too deep"),
         ("a.csv", 'id,q\na,"b\n', "is damaged after byte 5: unexpected end of data"),
-        ("a.jsonl", lines({"level": {"x": 1}}), "level is .*; a field of keywords has a text or a list of texts"),
+        ("a.jsonl", lines({"level": {"x": 1}}), "level is .*; a field of keywords has a string or a list of strings"),
     ],
 )
 def test_damaged_data_is_told(tmp_path: Path, name: str, text: str, sentence: str) -> None:
