@@ -22,9 +22,9 @@ from agentgauge.core.errors import DataProblem, UsageProblem
 from agentgauge.core.files import OwnFolder, append_whole, cannot_write, refusal, remove_left, replacing, write_whole
 from agentgauge.core.index import cache_folder, first_line, line_entries
 from agentgauge.core.text import read_text
+from agentgauge.model.embedded.scripted import ReplyScript
 from agentgauge.model.presets import resolve
 from agentgauge.run.several.matrix import read_sweep
-from agentgauge.model.embedded.scripted import ReplyScript
 from tests.plugin.project import Project, run_gta
 
 # -- Temporary folders that end with their process.

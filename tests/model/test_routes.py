@@ -286,7 +286,7 @@ def test_loopback(url: str, is_one: bool) -> None:
 @pytest.mark.parametrize("line", ['{ "X Y" = "a" }', '{ X = "a\\nb" }', '{ "" = "a" }', '{ "X:" = "a" }'])
 def test_headers_that_http_cannot_carry_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "agentgauge.toml").write_text(f'[models.mine]\nurl = "http://h:1/v1"\nmodel = "m"\nheaders = {line}\n')
-    with pytest.raises(UsageProblem, match="must be headers as in HTTP, .*is none"):
+    with pytest.raises(UsageProblem, match=r"must be headers as in HTTP, .*is none"):
         load_config(root=tmp_path)
 
 
