@@ -151,7 +151,9 @@ def _texts(value: Mapping[str, Json], field: str, where: str) -> list[str]:
     given = value.get(field, [])
     texts = given if isinstance(given, list) else [given]
     if not all(isinstance(text, str | int) for text in texts):
-        raise DataProblem(f"{where}: {field} is {str(given)[:60]}; a field of keywords has a string or a list of strings")
+        raise DataProblem(
+            f"{where}: {field} is {str(given)[:60]}; a field of keywords has a string or a list of strings"
+        )
     return [str(text) for text in texts]
 
 
