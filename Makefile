@@ -1,7 +1,7 @@
 # make bench       everything bundled, with the default embedded model, on 2 workers
 # make check       lint, types and the tests that take milliseconds: the loop of daily work
 # make test        the project's own tests, but for those of make test-heavy
-# make test-heavy  the tests that need torch, Ray, a browser or other environments, and the long forms of others
+# make test-heavy  the tests that need torch, Ray, a browser or other environments, and most of those that start whole runs
 # make coverage    which lines of the core, of runs and of the pytest side their own tests reach; at least 90 %
 # make lint        ruff, mypy, the layers of the packages, dead code
 # make docs        draws the picture of docs/architecture.md from the code, and builds the site of all pages in build/site

@@ -17,7 +17,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 MARKERS = {
     "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
-    "heavy": "needs torch, Ray, a browser or an environment of its own, or is a long form; see `make test-heavy`",
+    "heavy": "needs torch, Ray, a browser or an environment of its own, or starts many whole runs: `make test-heavy`",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
 # Folders and files whose tests all have a marker; in the others, files and tests name it themselves.
@@ -39,9 +39,10 @@ HEAVY = (
     "parity/test_any_vectors.py", "plugin/test_checkout.py", "plugin/test_ci.py", "plugin/test_crashes.py",
     "plugin/test_faults.py", "plugin/test_full_disk.py", "plugin/test_installed.py", "plugin/test_judges.py",
     "plugin/test_kills.py", "plugin/test_mmau.py", "plugin/test_only_looking.py", "plugin/test_outages.py",
-    "plugin/test_own_outcomes.py", "plugin/test_progress.py", "plugin/test_same_result.py", "plugin/test_vision.py",
-    "plugin/test_wild.py", "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling", "several",
-    "tools/test_faults.py", "wild/generate/test_command.py",
+    "plugin/test_own_outcomes.py", "plugin/test_progress.py", "plugin/test_same_result.py", "plugin/test_scoring.py",
+    "plugin/test_secrets.py", "plugin/test_services.py", "plugin/test_shards.py", "plugin/test_stopping.py",
+    "plugin/test_vision.py", "plugin/test_wild.py", "plugin/test_workflow.py", "reports/test_export_gold.py", "scaling",
+    "several", "short_form/test_short_task.py", "tools/test_faults.py", "wild/generate/test_command.py",
     # programs that run into the limits of the sandbox
     "mmau/test_contests_hostile.py", "sandbox/test_watcher.py",
 )  # fmt: skip
