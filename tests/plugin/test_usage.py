@@ -48,7 +48,7 @@ from tests.plugin.project import records, run_mmau, summary
         (("--in-flight", "1000000000"), "--in-flight 1000000000 is too large; give an integer up to 1,000,000"),
         (("--limit", "9" * 4299), "9… is too large; give an integer up to 1,000,000,000,000"),
         (("--budget", "9" * 4299 + "usd"), "9…' cannot be read; write a positive number and one of usd, tok"),
-        (("--judge-votes", "9" * 4301), "--judge-votes must be a whole number from 1 to 25; got '9"),
+        (("--judge-votes", "9" * 4301), "--judge-votes must be an integer from 1 to 25; got '9"),
         (("--prompts", "nowhere"), "--prompts: there is no folder"),
         (("--prompts", "empty"), "empty holds no .txt file"),
         (("--record", "a", "--replay", "b"), "--record and --replay cannot be used together"),
