@@ -75,9 +75,10 @@ def reason(error: ValidationError, data: Any, model: Any = None) -> str:
         described = f" ({known[-1].description})" if known and known[-1] and known[-1].description else ""
         return f"it has no {'.'.join([*place, str(first['loc'][-1])])[:200]}{described}"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        names = _names(model, first["loc"][:-1])
-        accepted = f"; accepted are {', '.join(names)}{did_you_mean(place[-1], names)}" if names else ""
-        return f"{'.'.join(place[:-1])[:200] or 'it'} has no {place[-1][:200]!r}{accepted}"
+        names, unknown = _names(model, first["loc"][:-1]), str(first["loc"][-1])
+        accepted = f"; accepted are {', '.join(names)}{did_you_mean(unknown, names)}" if names else ""
+        around = place[:-1] if place[-1:] == [unknown] else place
+        return f"{'.'.join(around)[:200] or 'it'} has no {unknown[:200]!r}{accepted}"
     same = dict.fromkeys(_accepted(one) for one in (first, *more) if _followed(data, one["loc"])[0] == place)
     if {"a number", "a finite number"} & same.keys():
         same.pop("an integer", None)

@@ -45,7 +45,7 @@ Variable = Annotated[str, AfterValidator(_variable)]
 def _some_price(prices: Any) -> Any:
     if isinstance(prices, dict) and prices and not prices.keys() & {"prompt", "completion"}:
         raise ValueError("a table with prompt and completion")
-    return prices or None
+    return None if prices == {} else prices
 
 
 def _plain_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -233,7 +233,9 @@ def load_config(path: Path | None = None, *, root: Path) -> Config:
         ) from None
     except ValueError as error:
         raise UsageProblem(f"{path} is not valid TOML: {error}; correct the file") from None
-    _refuse_secrets(data.get("models"), f"{path}: models")
+    for table, content in data.items():
+        if table != "tools":  # whose settings have own names for keys
+            _refuse_secrets(content, f"{path}: {table}")
     file = read(ConfigFile, data, str(path))
     return Config(
         path=path,
@@ -259,10 +261,14 @@ def _prompts(path: Path, folder: str | None) -> Path | None:
 
 def _refuse_secrets(data: Any, where: str) -> None:
     for key, value in data.items() if isinstance(data, dict) else ():
-        if isinstance(value, dict):
-            _refuse_secrets(value, f"{where}.{key}")
-        elif isinstance(value, str) and (_SECRET_KEY.match(key) or _SECRET_VALUE.match(value)):
-            raise UsageProblem(
-                f"{where}.{key} holds a secret; "
-                'put it in an environment variable and name that with key_env = "MY_API_KEY"'
-            )
+        if isinstance(value, str) and _SECRET_KEY.match(key):
+            raise _holds_secret(f"{where}.{key}")
+        _refuse_secrets(value, f"{where}.{key}")
+    if isinstance(data, str) and _SECRET_VALUE.match(data):
+        raise _holds_secret(where)
+
+
+def _holds_secret(where: str) -> UsageProblem:
+    return UsageProblem(
+        f'{where} holds a secret; put it in an environment variable and name that with key_env = "MY_API_KEY"'
+    )

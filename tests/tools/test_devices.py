@@ -643,6 +643,7 @@ def restarts(server: Devices) -> float:
 RESTARTS = "agentgauge_process_restarts_total"
 
 
+@pytest.mark.heavy  # without torch, TextToBbox has a stand-in that needs no device
 @pytest.mark.parametrize(
     ("devices", "gpus", "told"),
     [

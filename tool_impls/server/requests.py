@@ -247,12 +247,17 @@ class Uploads:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
+_MOST_LINES = MOST_PARTS * 130
+"""Of the boundaries and headers of a form; aiohttp takes 128 headers a part."""
+
+
 class _Limited:
     """A body of which at most ``most`` bytes are read. aiohttp bounds no body that it reads part by part, and counts
     no line before the first boundary."""
 
     def __init__(self, body: StreamReader, most: int) -> None:
         self._body, self._most = body, most
+        self._lines = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._body, name)
@@ -263,6 +268,11 @@ class _Limited:
 
     async def readline(self, **limits: Any) -> bytes:
         self._check()
+        self._lines += 1
+        if self._lines > _MOST_LINES:
+            raise TooLarge(f"it has more than {_MOST_LINES} lines beside its contents")
+        if self._lines % 1000 == 0:
+            await asyncio.sleep(0)  # lines that have arrived are read without a pause for other calls
         return await self._body.readline(**limits)
 
     def _check(self) -> None:

@@ -132,6 +132,7 @@ class _GitHub(Source):
             pooch.create(folder, "", registry=known, urls=addresses, retry_if_failed=_RETRIES).fetch(
                 file.name, downloader=once
             )
+            (folder / file.name).chmod(0o644)  # pooch leaves it to the user alone
         except requests.RequestException as error:
             if isinstance(error, requests.HTTPError) and error.response is not None:
                 raise _refused(error.response.status_code, file.address) from None
@@ -291,6 +292,7 @@ class Hub(Source):
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def _online(self, mirror: str | None, revision: str) -> Listing:
+        _switch_xet_off()
         from huggingface_hub import HfApi, get_token, hf_hub_url
 
         api = HfApi(endpoint=mirror, token=_token(mirror))
@@ -337,8 +339,11 @@ class Hub(Source):
     def download(self, file: RemoteFile, folder: Path, revision: str, mirror: str | None) -> None:
         if file.local:
             (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.local, folder / file.name)
+            part = folder / f"{file.name}.part"
+            shutil.copyfile(file.local, part)
+            part.replace(folder / file.name)
             return
+        _switch_xet_off()
         from huggingface_hub import hf_hub_download
         from huggingface_hub.utils import logging
 
@@ -368,6 +373,12 @@ def _token(mirror: str | None) -> bool | None:
     return False if mirror else None
 
 
+def _switch_xet_off() -> None:
+    """Has the hub's library download by HTTP, which has time limits and asks the mirror; it looks once, as it is
+    imported. Its other way, Xet, asks hosts of its own, without a limit for a silent one."""
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
+
+
 @contextmanager
 def _hub_problems(where: str) -> Iterator[None]:
     """Turns the library's errors into one sentence on ``where``. Errors of the disk are let through."""
@@ -391,8 +402,12 @@ def _hub_problems(where: str) -> Iterator[None]:
         if error.errno is not None:
             raise
         raise _unreachable(where, error) from None  # the file is shorter or longer than announced
+    except ImportError as error:  # of a proxy that needs another package
+        raise _unreachable(where, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageProblem(f"{where} does not answer as the hub does; check HF_ENDPOINT or --mirror") from None
+    except RuntimeError as error:  # Xet's only kind
+        raise _unreachable(where, error) from None
 
 
 # -- refusals
