@@ -312,9 +312,10 @@ NEEDS_MODEL = {
     ("settings", "changed"),
     [
         (ToolSettings(), {}),
-        (
+        pytest.param(
             ToolSettings(basic=True),
             dict.fromkeys((*PLAIN, "TextToImage", "ImageStylization"), "basic"),
+            marks=pytest.mark.heavy,  # one of the stand-ins needs torch
         ),
         (
             ToolSettings(tables={"vision": SERVICE}),
@@ -324,9 +325,9 @@ NEEDS_MODEL = {
             },
         ),
         (ToolSettings(tables={"image": SERVICE}), dict.fromkeys(("TextToImage", "ImageStylization"), "ready")),
-        (ToolSettings(basic=True, tables={"image": SERVICE}, disable=frozenset({"TextToImage"})), {
+        pytest.param(ToolSettings(basic=True, tables={"image": SERVICE}, disable=frozenset({"TextToImage"})), {
             **dict.fromkeys(PLAIN, "basic"), "ImageStylization": "ready", "TextToImage": "disabled",
-        }),
+        }, marks=pytest.mark.heavy),
         (ToolSettings(tables={"GoogleSearch": {"folder": "."}}), {"GoogleSearch": "substitute"}),
     ],
 )  # fmt: skip
