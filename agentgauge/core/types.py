@@ -90,7 +90,7 @@ class Event:
     seconds: float  # without waiting for slots
     # model: messages (new ones only), reply, finish_reason, max_tokens of a reply that was cut, role if any, observed
     # (see agentgauge.model.observed);
-    # tool: arguments, result, cached
+    # tool: arguments, result; cached in runs of before, whose tool servers kept results
     detail: Mapping[str, Json]
     error: str | None = None  # the message that the model got, or the fault
 
