@@ -239,6 +239,47 @@ def test_copies_never_go_among_the_deliverables(
     assert (folder / "7/report.md").read_text() == "# Sum\n" and not (tmp_path / out_pack).exists()
 
 
+@pytest.mark.parametrize(
+    ("own", "words", "says"),
+    [
+        (
+            "mine_files/7/a.md",
+            "create --result-dir o --data gta_dataset_v2 --deliverables --out-pack mine.json",
+            "mine_files exists and was not made by this command",
+        ),
+        *(
+            (
+                own,
+                "run --command true --data gta_dataset_v2 --out mine --no-sandbox",
+                "mine is not empty and was not made by `agentgauge pack run`",
+            )
+            for own in ("mine/a.md", "mine/settings.json")
+        ),
+        (
+            "mine.json",
+            "score --in-pack o/pack.json --data gta_dataset_v2 --judge-model rules --out mine.json",
+            "mine.json is not a file of scores",
+        ),
+    ],
+)
+@pytest.mark.parametrize("content", ["[]", '{"task_results": {}, "interrupted_usd": 3}'])
+def test_files_of_the_users_own_are_left_alone(
+    content: str,
+    own: str,
+    words: str,
+    says: str,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert create(write_outputs(tmp_path / "o", {7: "12"}, {"7/report.md": "# Sum\n", f"../{own}": content}), data) == 0
+    assert pack(*words.split()) == 4
+    assert says in capsys.readouterr().out
+    assert (tmp_path / own).read_text() == content
+
+
 def test_copies_are_replaced_as_a_whole_or_not_at_all(data: Path, tmp_path: Path) -> None:
     results = write_outputs(tmp_path / "outputs", {}, {"7/old.md": "old", "8/a.md": "a"})
     command = ("--deliverables", "--out-pack", tmp_path / "mine.json")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentgauge.core.errors import SandboxFault, UsageProblem
-from agentgauge.core.files import remove_tree
 from bench_gta.pack.format import read_tasks
 from bench_gta.pack.run import filled, read_command
+from bench_gta.pack.task_folder import made_harmless
 from tests.gta.pack_data import pack, stored, write_tasks
 from tests.plugin.project import python
 
@@ -288,11 +290,56 @@ def test_links_that_an_agent_leaves_are_never_followed(sandbox: tuple[str, ...],
     assert task["meta"]["usd"] is None
 
 
-@pytest.fixture
-def spoilt(agent: Agent, one: None) -> Iterator[Agent]:
-    """An agent whose folder pytest could not remove."""
-    yield agent
-    remove_tree(agent.out)
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import os; os.rmdir('files'); os.symlink('/etc', 'files')", "files is no longer a folder"),
+        ("import os; os.rmdir('files'); open('files', 'w')", "files is no longer a folder"),
+        ("open(b'files/\\xff.md', 'w')", "files/\\udcff.md: its name is not UTF-8"),
+        ("open('usage.json', 'w').write('{\"usd\": -3}')", "usd must be a number"),
+        ("open('usage.json', 'w').write('{\"usd\": 1e999}')", "usd must be a number"),
+        ("open('usage.json', 'w').write('[' * 100000)", "it is not one small JSON object"),
+        ("open('usage.json', 'wb').write(b'{}' + b' ' * 3_000_000)", "it is not one small JSON object"),
+        ("import os; os.mkfifo('usage.json')", "usage.json is not a plain file"),
+        ("import os; os.mkdir('final.txt')", "final.txt is not read"),
+    ],
+)
+def test_odd_things_that_an_agent_leaves_are_noted(code: str, says: str, agent: Agent, one: None) -> None:
+    assert agent.run(code, *ONE) == 0
+    task = agent.tasks[7]
+    assert says in "\n".join(task["meta"]["notes"])
+    assert (task["meta"]["usd"], task["attached_files"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "left", "says"),
+    [
+        (0o4755, 0o755, "would have run with the rights of its owner"),
+        (0o2755, 0o755, "would have run with the rights of its owner"),
+        (0o1777, 0o777, None),
+        (0, 0o600, None),
+    ],
+)
+def test_special_bits_are_taken_away_and_rights_given_back(
+    mode: int, left: int, says: str | None, tmp_path: Path
+) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    own.mkdir()
+    for file in (own / "file", other):
+        file.write_text("x")
+        file.chmod(mode)
+    (own / "link").symlink_to(other)
+    own.chmod(mode & 0o7000)
+    notes = made_harmless(own)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (own, own / "file", other)] == [0o700, left, mode]
+    assert len(notes) == (says is not None) and (says or "") in "".join(notes)
+
+
+def test_special_files_are_removed_and_what_cannot_be_opened_is_noted(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert made_harmless(tmp_path) == ["pipe is not a plain file and is removed"]
+    assert not (tmp_path / "pipe").exists()
+    assert made_harmless(tmp_path / "nowhere") == [". cannot be opened again (No such file or directory)"]
 
 
 def test_the_environment_is_what_was_named(agent: Agent, one: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,6 +387,15 @@ def test_the_network_has_to_be_allowed(network: tuple[str, ...], answer: str, ag
         thread.join(5)
     assert agent.final(7) == answer
     assert agent.record(7)["network"] is bool(network)
+
+
+def test_a_budget_stops_before_the_next_task(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "{prompt_file} {output} {input} {task_id}"
+    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
+    assert list(agent.tasks) == [7, 8]
+    assert "stopped: the budget of 0.8usd is used up" in capsys.readouterr().out
+    assert agent.run(WORKS, "--budget", "0.8usd", words=words) == 0
+    assert list(agent.tasks) == [7, 8, 12]
 
 
 def test_without_the_sandbox_the_pack_says_so(agent: Agent, one: None) -> None:

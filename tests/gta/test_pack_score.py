@@ -223,6 +223,16 @@ def test_another_pack_is_refused(tmp_path: Path) -> None:
         score(a_pack(tmp_path, 1, 2), Judge(), tmp_path)
 
 
+@pytest.mark.parametrize("name", ["/etc/passwd", "../secret", "link"])
+def test_files_that_must_not_be_shown_stop_it_before_anything_is_paid(name: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/link").symlink_to("/etc/passwd")
+    judge = Judge()
+    with pytest.raises(UsageProblem, match="it is not shown to a judge"):
+        score(a_pack(tmp_path / "in", 1, attached_files=(name,)), judge, tmp_path)
+    assert judge.usd == 0 and not (tmp_path / "s.json").exists()
+
+
 def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
     turns = [[{"role": "assistant", "content": "first"}], [{"role": "assistant", "content": "last"}]]
     packed = a_pack(tmp_path, 1, assistant_outputs=turns)
@@ -237,6 +247,8 @@ def test_parity_judges_the_first_turn_and_strict_all(tmp_path: Path) -> None:
         (0, None, "--judge-votes must be 1 or more"),
         (2, None, "leave --judge-votes"),
         (1, "http://h/v1", "leave --judge-votes"),
+        (1, "/chat/completions", "--judge-url '/chat/completions' names no host"),
+        (1, "  ", "--judge-url '  ' names no host"),
     ],
 )
 def test_what_the_rules_cannot_do(votes: int, url: str | None, says: str) -> None:
