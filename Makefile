@@ -48,16 +48,16 @@ bench: $(BUNDLED)
 	@start=$$(date +%s); $(BIN)/pytest -n 2; status=$$?; echo "make bench took $$(($$(date +%s) - start)) s"; exit $$status
 
 check: lint
-	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not slow and not heavy"; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); $(BIN)/pytest tests -n 2 -q -W error -m "not slow and not heavy and not long"; status=$$?; echo "the tests of make check took $$(($$(date +%s) - start)) s"; exit $$status
 
 # PROFILE: how many examples Hypothesis tries; ci has four times as many, the same ones each time
 PROFILE ?= dev
 TESTS := -n 2 --dist worksteal -W error --hypothesis-profile=$(PROFILE)
 test: $(CHECK)
-	@start=$$(date +%s); $(BIN)/pytest tests $(TESTS) -m "not heavy"; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); $(BIN)/pytest tests $(TESTS) -m "not heavy and not long"; status=$$?; echo "make test took $$(($$(date +%s) - start)) s"; exit $$status
 
 test-heavy: $(DEV) $(NPM) $(APART)
-	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests $(TESTS) -m heavy; status=$$?; echo "make test-heavy took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); PATH="$(CURDIR)/$(VENV)/node_modules/.bin:$$PATH" $(BIN)/pytest tests $(TESTS) -m "heavy and not long"; status=$$?; echo "make test-heavy took $$(($$(date +%s) - start)) s"; exit $$status
 
 # For the tests of dashboards and of accessibility, where npm is there; without it they are skipped.
 $(NPM):
@@ -79,7 +79,7 @@ $(VENV)/%/.tried: pyproject.toml
 # A part of the tests: those that start runs and stop them, but for two that a slower program fails.
 COVERING := core store data $(addprefix plugin/test_,$(addsuffix .py,run faults usage services gates prefetcher ci shards))
 coverage: $(CHECK)
-	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
+	@start=$$(date +%s); $(BIN)/pytest $(addprefix tests/,$(COVERING)) -m "not long" -k "not take_a_moment and not further_signals" -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered; status=$$?; echo "make coverage took $$(($$(date +%s) - start)) s"; exit $$status
 
 lint: $(CHECK)
 	$(BIN)/ruff check .

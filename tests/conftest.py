@@ -18,6 +18,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 MARKERS = {
     "slow": "starts processes or takes more than a tenth of a second; `make check` leaves it out",
     "heavy": "needs torch, Ray, a browser or an environment of its own, or starts many whole runs: `make test-heavy`",
+    "long": "the long form of a test, in no target of make: `pytest tests -m long`",
     "vector(file, place)": "the test holds one case of a file of golden vectors, which is counted",
 }
 # Folders and files whose tests all have a marker; in the others, files and tests name it themselves.

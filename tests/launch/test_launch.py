@@ -97,7 +97,7 @@ def records_so_far(folder: Path) -> list[str]:
     return [line for file in (folder / "records").glob("*.jsonl") for line in file.read_text().splitlines()]
 
 
-@pytest.mark.heavy  # it takes long: deployments start for all tools
+@pytest.mark.long  # it takes long: deployments start for all tools
 def test_a_launch_starts_tools_on_the_cluster_and_ends_them(launcher):
     query = (*GTA, "--limit=2", "-k", "end_to_end", "--model=oracle", "--run-dir=run")
     process = launcher.start(*query, own=("--tools",))

@@ -19,7 +19,7 @@ from tests.model import fault_server as faults
 from tests.plugin.conftest import slow, undisturbed
 from tests.plugin.project import Project, Result, records, summary, without_times
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.long
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
 SAMPLES = 24

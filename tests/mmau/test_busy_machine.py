@@ -53,7 +53,7 @@ def busy_from(file: Path, count: int) -> Iterator[list[subprocess.Popen[bytes]]]
             burner.wait()
 
 
-@pytest.mark.parametrize(("workers", "burning"), [("2", 2), pytest.param("4", 3, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize(("workers", "burning"), [("2", 2), pytest.param("4", 3, marks=pytest.mark.long)])
 def test_verdicts_do_not_depend_on_workers_or_load(workers: str, burning: int, tmp_path: Path) -> None:
     tests = [made.contest(int(name[3:]), private_tests=made.EMPTY) for name in PROGRAMS]
     made.write(tmp_path / "data", code_contests_solve=tests)

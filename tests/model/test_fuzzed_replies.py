@@ -233,7 +233,7 @@ def test_no_answer_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: 
         check(seed, tmp_path, monkeypatch)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(1, 41))
 def test_no_answer_of_many_is_an_internal_error(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(part * 1000, part * 1000 + 200):

@@ -135,7 +135,7 @@ def test_run(case: dict[str, Any]) -> None:
     met(case, lambda: _run(case["args"], _where(case)), *REFUSED, within=EXACT)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_endless_programs_under_the_limits_of_the_reference() -> None:
     for name in ("code_contests.json", "code_contests_run.json"):
         for case in listed("mmau", name):

@@ -29,8 +29,8 @@ from tests.plugin.toy import Toy
 
 
 SAMPLES = 24
-MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 22))]
-"""Seeds of random moments; most are for ``make test-heavy``."""
+MOMENTS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 22))]
+"""Seeds of random moments; most are for ``-m long``."""
 
 
 @pytest.fixture(scope="module")

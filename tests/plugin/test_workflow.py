@@ -53,7 +53,7 @@ def values(folder: Path) -> dict[str, float | None]:
 
 @pytest.mark.parametrize(
     "selection",
-    [("-k", "not [0] and not [1] and not [3] and not [14]"), pytest.param(("-n", "2"), marks=pytest.mark.heavy)],
+    [("-k", "not [0] and not [1] and not [3] and not [14]"), pytest.param(("-n", "2"), marks=pytest.mark.long)],
     ids=["most", "all"],
 )
 def test_the_oracle_solves_every_task_with_real_tools(tmp_path, selection):

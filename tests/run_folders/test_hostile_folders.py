@@ -377,7 +377,7 @@ def test_no_change_of_a_run_folder_ends_a_reader_with_a_traceback(whole, tmp_pat
         _read_changed(seed, whole, tmp_path, capsys, every=False)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_no_change_at_all_does(whole, tmp_path, capsys):
     for seed in range(1_000, 2_500):
         _read_changed(seed, whole, tmp_path, capsys, every=True)

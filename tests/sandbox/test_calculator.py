@@ -170,7 +170,7 @@ BUSY = [
         "[" * 90 + "1" + "]" * 90 + "[0]" * 900,
         "1" * 10_001,
         "1" * 9_999,
-        *(pytest.param(text, marks=pytest.mark.heavy) for text in BUSY),
+        *(pytest.param(text, marks=pytest.mark.long) for text in BUSY),
     ],
 )
 def test_bounds(expression: str) -> None:

@@ -165,7 +165,7 @@ def cut_off() -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("network", [False, pytest.param(True, marks=pytest.mark.heavy)], ids=["cut off", "there"])
+@pytest.mark.parametrize("network", [False, pytest.param(True, marks=pytest.mark.long)], ids=["cut off", "there"])
 def test_no_host_is_looked_for_and_no_program_started(network: bool, folders: dict[str, Path], tmp_path: Path) -> None:
     """Where it is permitted, the process has no network at all: then all of this works without any."""
     prefix = [] if network else cut_off()

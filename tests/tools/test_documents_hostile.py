@@ -339,7 +339,7 @@ def test_bytes_that_are_no_text_are_refused(data: bytes, tmp_path: Path) -> None
 
 
 ROUNDS = {"docx": 80, "pptx": 80, "xlsx": 20}  # openpyxl is slow
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 41))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 41))]
 TOOLS = {"docx": ReadDOCX, "pptx": ReadPPTX, "xlsx": ReadXLSX}
 KINDS = {"docx": "Word document", "pptx": "presentation", "xlsx": "workbook"}
 ODD = (

@@ -393,7 +393,7 @@ def test_files_folder_serves_clients_that_send_only_paths(tmp_path: Path) -> Non
     ("text_tool", "rounds"),
     [
         ("Echo", (2, 2)),
-        pytest.param("Calculator", (13, 12), marks=pytest.mark.heavy),  # each of its calls starts a sandbox
+        pytest.param("Calculator", (13, 12), marks=pytest.mark.long),  # each of its calls starts a sandbox
     ],
 )
 def test_32_workers_get_their_own_answers_and_memory_stays(

@@ -209,7 +209,7 @@ def gone(*pids: int, within: float) -> bool:
     return False
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_tools_of_a_server_that_was_killed_are_taken_off_the_cluster(ray_cluster: Cluster, tmp_path: Path) -> None:
     server = Running("--ray", ray_cluster.address, "--tools", "Where", **ray_cluster.environment)
     (worker,) = server.calls(tmp_path, ("Where", {}))
@@ -218,7 +218,7 @@ def test_tools_of_a_server_that_was_killed_are_taken_off_the_cluster(ray_cluster
     assert gone(int(worker), replica, within=30)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_cluster_of_a_server_ends_with_it(number: signal.Signals, tmp_path: Path) -> None:
     server = Running("--ray", "local", "--tools", "Where")
@@ -229,7 +229,7 @@ def test_a_cluster_of_a_server_ends_with_it(number: signal.Signals, tmp_path: Pa
     assert gone(int(worker), replica, node, within=20)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_calls_survive_replicas_that_are_killed_again_and_again(server: Running, tmp_path: Path) -> None:
     for _ in range(5):
         (worker,) = server.calls(tmp_path, ("Where", {}))

@@ -516,10 +516,10 @@ PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "wild_tools"
     [
         ("en", 2, "published"),
         ("en", 3, "bundled"),
-        pytest.param("en", 4, "bundled", marks=pytest.mark.heavy),
+        pytest.param("en", 4, "bundled", marks=pytest.mark.long),
         ("zh", 2, "bundled"),
         ("zh", 3, "published"),
-        *(pytest.param(language, 4, "published", marks=pytest.mark.heavy) for language in LANGUAGES),
+        *(pytest.param(language, 4, "published", marks=pytest.mark.long) for language in LANGUAGES),
     ],
 )
 def test_every_sequence_is_covered_by_one_dialogue_each(
