@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Json = Any
 """A value that ``json.dumps`` accepts."""
 
 Status = Literal["passed", "wrong", "broken", "missing"]
-STATUSES: tuple[Status, ...] = get_args(Status)
 Scoring = Literal["parity", "strict"]
 
 MOST = 10**15

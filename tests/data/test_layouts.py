@@ -52,10 +52,6 @@ def put(path: str, value: Any) -> Change:
     return change
 
 
-def same(record: Any) -> Any:
-    return record
-
-
 # -- GTA-Atomic
 
 CALL = {"type": "function", "function": {"name": "OCR", "arguments": {"image": "image/a.png"}}}

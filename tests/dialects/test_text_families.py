@@ -466,12 +466,12 @@ def test_arguments_are_written_in_one_form() -> None:
 
 
 WORDS = st.text(st.sampled_from("ab 9,.:-äß火"), max_size=8)
-VALUES = st.recursive(
+ARGUMENT_VALUES = st.recursive(
     st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
     max_leaves=5,
 )
-ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "trainNo"]), VALUES, max_size=3)
+ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b_1", "trainNo"]), ARGUMENT_VALUES, max_size=3)
 CALLS = st.builds(
     ParsedCall,
     st.sampled_from(["f", "find_trains", "delayInfo"]),

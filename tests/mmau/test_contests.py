@@ -33,7 +33,6 @@ from bench_mmau.replies import NotScorable
 
 pytestmark = pytest.mark.slow
 
-SQUARE = "n = int(input())\nprint(n * n)"
 PROBLEM: dict[str, Any] = {
     "id": "sq",
     "description": "Square.",

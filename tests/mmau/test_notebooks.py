@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.estimate import totals
 from bench_mmau.fixes import PARITY, STRICT, Fixes
-from bench_mmau.metrics import NOTEBOOKS, RECORDS, formula
+from bench_mmau.metrics import NOTEBOOKS, RECORDS, RecordVerdict, formula
 from bench_mmau.notebooks import cells, execute, score
 from bench_mmau.notebooks.execute import ExecutionLimits, ExecutionSettings, run_cells
 from bench_mmau.replies import NotScorable, StopsOnReply
@@ -651,7 +651,7 @@ def test_strict_retries_what_could_not_be_read() -> None:
 # -- scores
 
 
-def judged(truth: list[Any], *answers: Any, fixes: Fixes = PARITY, image: bool = False) -> score.Verdict:
+def judged(truth: list[Any], *answers: Any, fixes: Fixes = PARITY, image: bool = False) -> RecordVerdict:
     made = record(gt_answers=truth, image_expected=image)
     return score.judge(made, [score.AnsweredSolution(True, one) for one in answers], fixes=fixes)
 

@@ -11,6 +11,7 @@ import pytest
 
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault
+from agentgauge.model import outage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, outage_notes, outages, shows_outage
@@ -43,6 +44,7 @@ def _texts(results: list[ChatReply | ModelFault]) -> list[str]:
     return [result.text if isinstance(result, ChatReply) else str(result) for result in results]
 
 
+HEADERS = (("Retry-After", "0"), ("retry-after-ms", "0"), ("Retry-After", "-1"))
 FORMS: dict[str, Act] = {
     "502": serve.body(b"<html>502 Bad Gateway</html>", code=502, kind="text/html"),
     "503 of llama.cpp": serve.data(
@@ -78,6 +80,29 @@ def test_an_endpoint_that_has_never_answered_is_not_waited_for(act: Act) -> None
     with FaultServer([act]) as server:
         results = asyncio.run(_all(_worker(server), count=1))
     assert len(server.requests) == 3 and "no answer for" not in _texts(results)[0]
+
+
+THERE = {f"{name}: {value}": serve.status(503, headers={name: value}) for name, value in HEADERS} | {
+    "loading": FORMS["503 of llama.cpp"]
+}
+
+
+@pytest.mark.parametrize("act", THERE.values(), ids=list(THERE))
+def test_an_endpoint_that_says_that_it_will_be_back_is_there(act: Act) -> None:
+    """It has not answered yet, and has more failures than tries."""
+    with FaultServer([*[act] * 9, serve.answer("back")]) as server:
+        assert _texts(asyncio.run(_all(_worker(server), count=3))) == ["back"] * 3
+
+
+@pytest.mark.parametrize("seconds", [0.1, 60.0])
+def test_an_endpoint_that_broke_off_while_it_worked_on_its_first_request_is_there(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Small machines work on the first prompt for minutes. One that breaks off earlier has not shown that it works."""
+    monkeypatch.setattr(outage, "WORKED_SECONDS", seconds)
+    with FaultServer([serve.silence(0.2), *[serve.reset()] * 9, serve.answer("back")]) as server:
+        (text,) = _texts(asyncio.run(_all(_worker(server), count=1)))
+    assert (text == "back") == (seconds < 0.2), text
 
 
 def test_a_refused_connection_is_waited_for() -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgauge.core.chat import ChatReply, ChatRequest, ToolCall
@@ -17,6 +18,7 @@ from agentgauge.model.presets import resolve
 from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import request_body
+from tests.costly import COSTLY
 from tests.model.fault_server import FaultServer, completion, data
 from tests.model.files_server import response, said
 from tests.model.talking import spec_at, talk_to
@@ -249,6 +251,17 @@ _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | _WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5),
 )
+
+
+@COSTLY
+@given(st.dictionaries(st.sampled_from(_KEYS), _JSON) | _JSON)
+def test_no_answer_makes_the_reader_fall(answer: Any) -> None:
+    outcome = responses.read_reply(answer, SPEC)
+    if isinstance(outcome, Failure):
+        (outcome.cause + outcome.message).encode()
+    else:
+        assert isinstance(outcome, ChatReply)
+        (outcome.text + (outcome.refusal or "") + outcome.finish_reason).encode()
 
 
 # -- content filters

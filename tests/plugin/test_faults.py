@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from glob import escape
@@ -241,29 +240,6 @@ class Stop:
 def pytest_configure(config):
     config.pluginmanager.register(Stop())
 """
-
-
-class Counted:
-    """An endpoint that counts the requests in the air."""
-
-    def __init__(self, air: list[int]) -> None:
-        self._lock = threading.Lock()
-        self._now = 0
-        self._air = air
-
-    def choose(self, seen):
-        act = say(seen)
-
-        def counted(connection, seen, stopped):
-            with self._lock:
-                self._now += 1
-                self._air.append(self._now)
-            stopped.wait(0.1)
-            with self._lock:
-                self._now -= 1
-            return act(connection, seen, stopped)
-
-        return counted
 
 
 def worker_pid(controller: int, which: int) -> int:

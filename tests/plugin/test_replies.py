@@ -181,22 +181,6 @@ def test_a_limit_that_cannot_be_is_refused_in_one_sentence(
     assert done.status == 4 and words in done.output, done.output
 
 
-PLANNED = """
-from agentgauge import benchmark
-
-@benchmark("plans", data="plans.jsonl")
-class Plans:
-    roles = ["planner"]
-
-    async def run(self, case):
-        await case.ask("plan", role="--planner-model")
-        return await case.ask("answer")
-
-    def score(self, sample, answer):
-        return answer.text == "b"
-"""
-
-
 # -- Every benchmark's explanations name the true reason, whatever the reply is and whatever the dialect.
 
 

@@ -21,8 +21,8 @@ F1 = MetricFormula(
 )
 
 Pair = tuple[Sequence[Values], Sequence[Values]]
-Kind = Callable[[Any, int, float], Pair]
-"""Random source, number of pairs, and how much better the second model is (0 to 1) → what both contribute."""
+"""What both models contribute. Made from a random source, the number of pairs, and how much better the second model is
+(0 to 1)."""
 
 
 def chances(source: Any, n: int, better: float) -> tuple[Any, Any]:

@@ -31,7 +31,6 @@ EARLIER = HERE.parent / "run_folders" / "2026-11"
 
 ASKED = {"role": "user", "content": "What is on it? \u2028"}
 GIVEN = {"role": "assistant", "content": "gold", "tool_calls": []}
-CALL = {"name": "OCR", "arguments": "[1]"}
 TALK = (
     Event(
         "model", "m", 1.0, 0.5, {"messages": [ASKED], "reply": "", "tool_calls": [{"name": "OCR", "arguments": "[1]"}]}

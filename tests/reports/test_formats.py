@@ -22,7 +22,6 @@ from tests.packages import absent
 from tests.plugin.toy import Toy
 from tests.reports.runs import mostly_broken_run, page_data, record, write_run
 
-EARLIER = Path(__file__).parents[1] / "run_folders" / "2026-11"
 HOSTILE = Event("tool", "OCR", 1.0, 0.5, {"arguments": {"a": 1}, "result": [{"type": "text", "content": "=1+\ud800"}]})
 
 

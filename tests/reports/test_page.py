@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from agentgauge_reports.conversation import conversation, side_by_side
@@ -18,8 +17,6 @@ from agentgauge.core.task_registry import known_tasks
 from agentgauge.core.types import Event, Record, Transcript
 from tests.plugin.toy import Toy
 from tests.reports.runs import PNG, chunks, combined_run, page_data, record, write_run
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -223,28 +220,6 @@ def test_a_case_from_before_the_start_says_that_the_run_was_resumed(toy, tmp_pat
 
 
 # -- published rows
-
-ATOMIC = {name: name for name in ("Inst", "Tool", "Arg", "Summ", "P", "C", "Ans", "Ans+I")}
-WORKFLOW = {
-    "tool_sr": "Tool SR",
-    "p_sr": "P-SR",
-    "root_score": "Root Score",
-    "leaf_sr": "Leaf SR",
-    "root_sr": "Root SR",
-}
-
-
-def published(title):
-    """Title of the table → model → column → figure, straight from the reference files."""
-    name, columns = ("gta_atomic", ATOMIC) if title == "GTA-Atomic" else ("gta_workflow", WORKFLOW)
-    read = json.loads(
-        (ROOT / "bench_gta" / name.removeprefix("gta_") / "reference" / f"{name}.json").read_text(encoding="utf-8")
-    )
-    lists = read.get("leaderboards") or [{"title": "GTA-Workflow (GTA-2), main results", "rows": read["main_results"]}]
-    return {
-        one["title"]: {row["model"]: {columns[key]: row.get(key) for key in columns} for row in one["rows"]}
-        for one in lists
-    }
 
 
 def all_boards(value=None, only="", **counts):

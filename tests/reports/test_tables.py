@@ -17,8 +17,6 @@ from agentgauge.core.task_registry import known_tasks
 from tests.plugin.toy import Toy
 from tests.reports.runs import combined_run
 
-ROOT = Path(__file__).resolve().parents[2]
-
 OURS = {
     title: [task for task in known_tasks().values() if presentation_of(task).benchmark == title]
     for title in ("GTA-Atomic", "GTA-Workflow", "WildToolBench", "Apple MMAU")
@@ -53,9 +51,6 @@ SUMMARY = {
     },
     "capabilities": {},
 }
-
-
-PART = SUMMARY["tasks"]["gta_atomic.step"] | {"metrics": {}}
 
 
 @pytest.fixture

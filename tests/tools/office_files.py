@@ -119,11 +119,3 @@ def strict(path: Path, target: Path) -> Path:
                 text = text.replace(usual, other)
             made.writestr(name, text)
     return target
-
-
-def renamed(path: Path, target: Path, names: Mapping[str, str]) -> Path:
-    """The file with parts under other names in the archive, where its relations have not changed."""
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(target, "w") as made:
-        for name in archive.namelist():
-            made.writestr(names.get(name, name), archive.read(name))
-    return target

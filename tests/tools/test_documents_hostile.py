@@ -166,6 +166,19 @@ def test_a_part_that_is_larger_than_it_claims_is_refused(suffix: str, sound: dic
     assert "more than the 100 bytes" in refusal(OFFICE[suffix], data, tmp_path)
 
 
+def test_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(sound["docx"])) as archive:
+        count = len(archive.namelist())
+    (tmp_path / "a").write_bytes(sound["docx"])
+    monkeypatch.setattr(package, "MAX_PARTS", count)
+    assert "hello" in read(ReadDOCX, tmp_path / "a")
+    more = changed(sound["docx"], {"extra.bin": b"x"})
+    assert f"claims {count + 1} parts" in refusal(ReadDOCX, more, tmp_path)
+    understated = bytearray(more)
+    struct.pack_into("<H", understated, more.rindex(b"PK\x05\x06") + 10, 1)
+    assert f"holds {count + 1} parts; at most {count} are read" in refusal(ReadDOCX, bytes(understated), tmp_path)
+
+
 def test_a_password_and_foreign_packing_are_named(sound: dict[str, bytes], tmp_path: Path) -> None:
     assert "password" in refusal(ReadDOCX, patched(sound["docx"], MAIN["docx"], flags=1), tmp_path)
     assert "method 14" in refusal(ReadDOCX, patched(sound["docx"], MAIN["docx"], method=14), tmp_path)
@@ -199,6 +212,16 @@ def test_document_types_and_entities_are_refused(
 ) -> None:
     data = changed(sound[suffix], {MAIN[suffix]: EVIL[evil].encode(encoding)})
     assert "declares a document type" in refusal(OFFICE[suffix], data, tmp_path)
+
+
+def test_the_number_of_tags_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, sound: dict[str, bytes], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(package, "MAX_TAGS", 50_000)
+    (tmp_path / "a").write_bytes(sound["docx"])
+    assert "hello" in read(ReadDOCX, tmp_path / "a")
+    more = changed(sound["docx"], {"word/more.xml": b"<a>" + b"<b/>" * 50_000 + b"</a>"})
+    assert "more than 50,000 XML tags" in refusal(ReadDOCX, more, tmp_path)
 
 
 SHEET = "xl/worksheets/sheet1.xml"

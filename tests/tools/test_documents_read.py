@@ -30,6 +30,8 @@ pytest.importorskip("openpyxl")
 pytest.importorskip("pypdf")
 pytest.importorskip("cryptography")
 
+DATA = Path(__file__).parent / "data"
+
 
 def read(kind: type[Any], path: Path, released: bool = False, **options: Any) -> str:
     settings = ToolSettings(released=released, tables={kind.meta.name: options})
@@ -476,6 +478,15 @@ def test_a_password_is_named_as_the_reason(algorithm: str, tmp_path: Path) -> No
         pdf_text(tmp_path / "a.pdf")
     (judge,) = facts([tmp_path / "a.pdf"], folder=tmp_path)
     assert judge.broken == "the PDF is protected by a password; save it without one"
+
+
+@pytest.mark.parametrize("name", ["enc-aes128.pdf", "enc-aes256.pdf"])
+def test_encrypted_files_of_other_programs(name: str) -> None:
+    assert pdf_text(DATA / name) == "Plain text page one\nPage three"
+
+
+def test_a_note_on_a_turned_page() -> None:
+    assert pdf_text(DATA / "rotated-annot.pdf") == "Plain text page one\nNote: Approved by Kim\nPage three"
 
 
 def test_notes_are_read_with_their_page(tmp_path: Path) -> None:
