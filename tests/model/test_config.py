@@ -77,6 +77,9 @@ def test_without_a_file_the_configuration_is_empty(tmp_path: Path) -> None:
         ("[models.a]\nprices = { input = 1 }\n", "prices is an object and must be a table with prompt and completion"),
         ("[models.a]\nprices = { prompt = 1, input = 1 }\n", "prices has no 'input'; accepted are prompt, completion"),
         ("[models.a]\nprices = { prompt = -1 }\n", "prices.prompt is -1"),
+        ("[models.a]\nprices = 0\n", "prices is 0 and must be an object"),
+        ('[models.a]\nprices = ""\n', 'prices is "" and must be an object'),
+        ('models = "sk-abcdefghij"\n', "models holds a secret"),
         (
             "[models.a]\nprices = { batch_discount = 0.3 }\n",
             "prices is an object and must be a table with prompt and completion",

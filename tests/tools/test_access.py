@@ -15,9 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import StreamReader
+from multidict import CIMultiDict
 
 from agentgauge.core.errors import ToolFault, UsageProblem
 from agentgauge.core.processes import TOOL_TOKEN, without_token
@@ -25,7 +28,7 @@ from tests.tools.servers import threaded, web_server
 from tests.tools.test_server import make
 from tool_impls.server.client import ToolServerBox, server_fingerprints
 from tool_impls.server.command import main
-from tool_impls.server.requests import Access
+from tool_impls.server.requests import Access, TooLarge, Uploads
 
 NASTY = Path(__file__).with_name("nasty_tools.py")
 HERE = ("127.0.0.1", 8000)
@@ -407,6 +410,32 @@ def endless(served: Served, head: str, first: bytes, *, chunked: bool, most: int
             return sent, connection.recv(100)
         except OSError:
             return sent, b""
+
+
+def test_a_form_of_short_lines_is_refused_and_other_calls_are_served_meanwhile(tmp_path: Path) -> None:
+    """The parser reads lines that have arrived without a pause of its own."""
+
+    async def fields() -> int:
+        other = 0
+
+        async def count() -> None:
+            nonlocal other
+            while True:
+                other += 1
+                await asyncio.sleep(0)
+
+        body = StreamReader(Mock(_reading_paused=False), 2**16, loop=asyncio.get_running_loop())
+        body.feed_data(b"\n" * 2**20)
+        body.feed_eof()
+        headers = CIMultiDict({"Content-Type": "multipart/form-data; boundary=b"})
+        request = Mock(content_length=None, content_type="multipart/form-data", content=body, headers=headers)
+        counting = asyncio.create_task(count())
+        with pytest.raises(TooLarge, match="lines beside its contents"):
+            await Uploads(tmp_path, 2**26, 60).fields(request)
+        counting.cancel()
+        return other
+
+    assert asyncio.run(fields()) > 5
 
 
 @pytest.mark.parametrize(
