@@ -63,6 +63,7 @@ def test_all_four_data_sets_come_verified_and_a_second_fetch_asks_nobody(site: S
     }  # fmt: skip
     assert (place.base / "mmau/code_kaggle_source/input").is_dir()
     assert (place.base / "wild/data/Wild-Tool-Bench.jsonl").read_bytes() == official.wild()
+    assert (place.base / "wild/data/Wild-Tool-Bench.jsonl").stat().st_mode & 0o044 == 0o044, "others can read it"
     first = json.loads((place.base / "checksums.json").read_text())
     assert sorted(url.rpartition("/")[2] for url in first) == ["Wild-Tool-Bench.jsonl", NAME], "the unpublished ones"
     assert all(url.startswith(("https://github.com/", "https://raw.githubusercontent.com/")) for url in first)
