@@ -13,13 +13,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentgauge.cli.data import overview
 from agentgauge.cli.main import main
+from agentgauge.core.errors import UsageProblem
 from agentgauge.core.task_registry import known_tasks
+from agentgauge.data.fetch import sources
 from agentgauge.data.fetch.dataset import known_data_sets
+from agentgauge.data.fetch.sources import Hub, RemoteFile
 from tests.fetch import official
 from tests.fetch.conftest import BLOB, FEW, NAME, REPO, WHOLE_BUT_FEW, Place, fetch, nothing_is_seen, one_sentence
 from tests.fetch.site import COMMIT, Answer, Site, always, cut, instead, stall, status
@@ -567,3 +571,23 @@ def test_a_task_without_a_data_set_is_refused_and_not_offered(capsys: pytest.Cap
             main([*command, "--help"])
         told = " ".join(capsys.readouterr().out.split())
         assert ", wild options:" in told and "tests" not in told
+
+
+def test_a_copy_from_the_cache_of_the_hub_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: Any) -> None:
+    def full(source: Path, target: Path) -> None:
+        Path(target).write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "cached").write_text("whole")
+    file = RemoteFile("a.json", "url", "address", 5, local=tmp_path / "cached")
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(OSError, match="No space"):
+        Hub("a/b", ("*",)).download(file, tmp_path / "folder", "main", None)
+    assert not (tmp_path / "folder" / "a.json").exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CAS Client Error: 403"), ImportError("'socksio' is not installed")])
+def test_what_the_library_of_the_hub_raises_becomes_a_sentence(error: Exception) -> None:
+    sentence = r"https://h/a cannot be reached \(.*(403|socksio).*\); check the network"
+    with pytest.raises(UsageProblem, match=sentence), sources._hub_problems("https://h/a"):
+        raise error
