@@ -153,7 +153,6 @@ class ModelTable:
     pdf: Annotated[Literal["pages", "file"] | None, Field(description="how chat completions are shown a PDF")] = None
     cache_control: Annotated[bool, Field(description="marks of Anthropic's prompt cache in chat completions")] = False
     vision: Annotated[bool | None, Field(description="does the model see pictures?")] = None
-    transport: Annotated[Literal["lean", "openai"] | None, Field(description="how requests travel")] = None
     quirks: QuirkTable = QuirkTable()
 
 

@@ -30,7 +30,6 @@ from agentgauge.model.rates import Rates
 from agentgauge.model.replay import Learned
 from agentgauge.model.retry import Failure, RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
-from agentgauge.model.transport.addressing import standing_headers, url_of
 from agentgauge.model.usage import unused_cost
 
 CASE_HEADER = "x-agentgauge-case"
@@ -40,10 +39,14 @@ HEAVY = 8
 """Concurrent requests with files: each may hold 20 MB."""
 
 
-def fingerprint_of(spec: ModelSpec, environ: Mapping[str, str]) -> str:
+def fingerprint_of(spec: ModelSpec) -> str:
     """The fingerprint of ``ChatModel``: two servers may have different models of one name. An embedded model is the
     same at every address."""
-    place = None if spec.embedded else [url_of(spec, ""), standing_headers(spec, None, environ)]
+    url = spec.url or ""
+    if spec.kind == "azure":
+        url += f"/openai?api-version={quote(spec.api_version or '', safe='')}"
+    # With what every request had when judgements were first kept, which are found by the fingerprint.
+    place = None if spec.embedded else [url, {"Accept": "application/json", "User-Agent": "AgentGauge", **spec.headers}]
     return hashlib.sha256(json.dumps([spec.fingerprint, place]).encode()).hexdigest()[:16]
 
 
@@ -80,7 +83,7 @@ class OpenAIModel:
     ) -> None:
         """``on_reply`` is called when a request of a case has been answered. ``requests``: those of the worker."""
         self.name = spec.name
-        self.fingerprint = fingerprint_of(spec, environ)
+        self.fingerprint = fingerprint_of(spec)
         self.reported = spec.reported
         self.spec = spec
         self.tokens = 0

@@ -1,4 +1,4 @@
-"""One endpoint: requests with retries, and a message without secrets for every error. A Transport sends them."""
+"""One endpoint: requests with retries, and a message without secrets for every error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from agentgauge.core.case import waiting_for_slot
 from agentgauge.core.chat import ChatReply
@@ -21,6 +21,7 @@ from agentgauge.core.redaction import register
 from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.core.text import parse_reply
 from agentgauge.core.types import Usage
+from agentgauge.model.exchange import Answer, Outgoing, Upload
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, shows_outage
 from agentgauge.model.providers import UNSUPPORTED, likely_base, names
@@ -38,8 +39,10 @@ from agentgauge.model.retry import (
 )
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.stream import streamed, wants_stream, whole
-from agentgauge.model.transport.base import MAX_DOWNLOAD, Answer, Outgoing, Transport, TransportError, Upload
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
+
+if TYPE_CHECKING:
+    from agentgauge.model.connection import Connection
 
 T = TypeVar("T")
 Read = Callable[[object], T | Failure]
@@ -47,8 +50,8 @@ Read = Callable[[object], T | Failure]
 
 
 class Endpoint:
-    """Sends requests to one endpoint, with retries. Belongs to one event loop. The first request opens the transport,
-    which imports libraries and reads the key."""
+    """Sends requests to one endpoint, with retries. Belongs to one event loop. The first request opens the
+    connection, which imports libraries and reads the key."""
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class Endpoint:
         self._outage = outage or Outage(spec, scale=backoff_scale(environ))
         self._health = EndpointHealth()
         self._environ = environ
-        self._transport: Transport | None = None
+        self._connection: Connection | None = None
         self._streams = spec.quirks.stream
 
     async def post(
@@ -92,17 +95,16 @@ class Endpoint:
             content = body if isinstance(body, bytes) else self.encoded(body)
             request = Outgoing("POST", path, content, headers or {}, sending=sending)
         else:
-            request = Outgoing("POST", path, headers=headers or {}, fields=dict(_fields(body)), file=file)
+            request = Outgoing("POST", path, headers=headers or {}, fields=body, file=file)
         return await self._persist(request, lambda answer: self._read(answer, read), policy)
 
     async def get(self, path: str, read: Read[T]) -> T | Failure:
         """Fetch a JSON value, which may be as long as a file, with retries. Raises as ``post``."""
-        request = Outgoing("GET", path, largest=MAX_DOWNLOAD)
-        return await self._persist(request, lambda answer: self._read(answer, read))
+        return await self._persist(Outgoing("GET", path), lambda answer: self._read(answer, read))
 
     async def download(self, path: str) -> bytes | Failure:
         """Fetch a file, with retries. Raises as ``post``."""
-        return await self._persist(Outgoing("GET", path, largest=MAX_DOWNLOAD), lambda answer: answer.content)
+        return await self._persist(Outgoing("GET", path), lambda answer: answer.content)
 
     def fault(self, failure: Failure, paid: Usage = Usage()) -> ModelFault:  # noqa: B008 - frozen
         """``paid``: the usage of failed attempts."""
@@ -112,23 +114,23 @@ class Endpoint:
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
         """Delete these within ``seconds``, with one attempt each. Failures are ignored."""
-        transport = self._transport
-        if transport is None or not paths:
+        connection = self._connection
+        if connection is None or not paths:
             return
         slots = asyncio.Semaphore(8)
 
         async def one(path: str) -> None:
             async with slots:
-                await transport.send(Outgoing("DELETE", path))
+                await connection.send(Outgoing("DELETE", path), seconds)
 
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await asyncio.gather(*(one(path) for path in paths))
 
     async def close(self) -> None:
-        if self._transport is not None:
-            await self._transport.close()
-            self._transport = None
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
 
     def encoded(self, body: Mapping[str, Any]) -> bytes:
         """The JSON of a body, once for all tries. Lone surrogates, which no JSON in UTF-8 can carry, become question
@@ -199,16 +201,16 @@ class Endpoint:
 
     async def _attempt(self, request: Outgoing, read: Callable[[Answer], T | Failure]) -> T | Failure:
         """One attempt. What goes wrong on the way comes back as a Failure."""
-        if self._transport is None:
-            self._transport = open_transport(self._spec, read_key(self._spec, self._environ), self._environ)
+        if self._connection is None:
+            self._connection = open_connection(self._spec, self._environ)
         seconds = self._health.patience(self._spec.timeout)
-        answer = await self._send(self._transport, streamed(request) if self._streams else request, seconds)
+        answer = await self._send(self._connection, streamed(request) if self._streams else request, seconds)
         if isinstance(answer, Answer) and not self._streams and wants_stream(answer, request):
-            second = await self._send(self._transport, streamed(request), seconds)
+            second = await self._send(self._connection, streamed(request), seconds)
             if isinstance(second, Answer) and 200 <= second.status < 300:
                 self._streams, answer = True, second
-        if isinstance(answer, TransportError):
-            return self._no_answer(answer, seconds, request.largest)
+        if isinstance(answer, Failure):
+            return answer
         if 200 <= answer.status < 300:
             return read(answer)
         failure = self.read_error(answer, request.path)
@@ -218,16 +220,11 @@ class Endpoint:
             return failure if isinstance(reply, Failure) else reply
         return failure
 
-    async def _send(self, transport: Transport, request: Outgoing, seconds: float) -> Answer | TransportError:
+    async def _send(self, connection: Connection, request: Outgoing, seconds: float) -> Answer | Failure:
         """The answer, in one piece even if it came as a stream."""
-        try:
-            # For the whole answer: an endpoint that trickles would never end.
-            async with asyncio.timeout(seconds):
-                with request.sending:
-                    answer = await transport.send(request)
-        except TimeoutError:
-            return TransportError("timeout")
-        return answer if isinstance(answer, TransportError) else whole(answer)
+        with request.sending:
+            answer = await connection.send(request, seconds)
+        return answer if isinstance(answer, Failure) else whole(answer)
 
     def _read(self, answer: Answer, read: Read[T]) -> T | Failure:
         try:
@@ -270,54 +267,17 @@ class Endpoint:
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
         return replace(_failure(f"http {status}", message, kind, wait), answer=answer.text())
 
-    def _no_answer(self, error: TransportError, seconds: float, largest: int) -> Failure:
-        message, kind = _MESSAGES[error.cause]
-        place = urlsplit(self._spec.url or "").netloc
-        message = message.format(place=place, detail=error.detail, seconds=f"{seconds:g}", size=largest >> 20)
-        return _failure(error.cause, message, kind)
-
-
-_MESSAGES: Mapping[str, tuple[str, FailureKind]] = {
-    "timeout": ("no answer from {place} within {seconds} s", "unreachable"),
-    "connection": ("no connection to {place}: {detail}", "unreachable"),
-    "disconnected": ("{place} closed the connection before its answer: {detail}", "unreachable"),
-    "certificate": (
-        "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its authority"
-        " in SSL_CERT_FILE",
-        "final",
-    ),
-    "proxy": ("the proxy refuses the connection to {place}: {detail}", "again"),
-    "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
-    "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
-    "not http": ("the answer from {place} is not HTTP: {detail}", "again"),
-    "redirects": ("the redirects from {place} cannot be followed: {detail}", "final"),
-    "answer too long": ("the endpoint's answer is longer than {size} MB", "again"),
-}
-"""By cause: the message of an attempt without an answer, and what it means for the next attempt."""
-
 
 def _failure(cause: str, message: str, kind: FailureKind = "again", retry_after: float | None = None) -> Failure:
     return Failure(cause, without_shapes(clean(message)), kind, retry_after)
 
 
-def open_transport(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
-    """The transport that a model's table names. Call it inside the event loop."""
-    if spec.transport == "openai":
-        from agentgauge.model.transport.openai_client import OpenAITransport
+def open_connection(spec: ModelSpec, environ: Mapping[str, str]) -> Connection:
+    """Call it inside the event loop. Raises UsageProblem for an unusable key, proxy or certificate file."""
+    key = read_key(spec, environ)
+    from agentgauge.model.connection import Connection
 
-        return OpenAITransport(spec, key, environ)
-    from agentgauge.model.transport.aiohttp_client import AiohttpTransport
-
-    return AiohttpTransport(spec, key, environ)
-
-
-def _fields(body: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """The fields of a form; what is nested is named ``outer[inner]``."""
-    fields: list[tuple[str, str]] = []
-    for key, value in body.items():
-        name = f"{prefix}[{key}]" if prefix else key
-        fields += _fields(value, name) if isinstance(value, Mapping) else [(name, str(value))]
-    return fields
+    return Connection(spec, key)
 
 
 def read_key(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str | None:

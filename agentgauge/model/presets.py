@@ -21,9 +21,8 @@ from agentgauge.core.files import expanded
 from agentgauge.core.redaction import looks_random, register
 from agentgauge.model.base_url import azure_address, checked_url
 from agentgauge.model.prices import ListedPrices
-from agentgauge.model.providers import Provider, is_openai_name, known_providers, quirks_of, url_of
+from agentgauge.model.providers import Provider, custom_headers, is_openai_name, known_providers, quirks_of, url_of
 from agentgauge.model.spec import DEFAULT_PATIENCE, DEFAULT_RETRIES, DEFAULT_TIMEOUT, ModelKind, ModelSpec
-from agentgauge.model.transport.addressing import custom_headers
 
 OWN_KEY = "AGENTGAUGE_API_KEY"
 """Key for an endpoint that is no provider's own host."""
@@ -173,7 +172,6 @@ def _spec(name: str, preset: Provider, model: str, table: ModelTable, environ: M
         pdf=table.pdf,
         vision=preset.vision if table.vision is None else table.vision,
         cache_control=table.cache_control,
-        transport=table.transport or "lean",
     )
 
 

@@ -113,6 +113,12 @@ PRESETS: Mapping[str, Provider] = {
 }
 
 
+def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers in OPENAI_CUSTOM_HEADERS, which the ``openai`` package sends: one ``name: value`` a line."""
+    lines = [line.partition(":") for line in environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n") if ":" in line]
+    return {name.strip(): value.strip() for name, _, value in lines}
+
+
 def url_of(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """The base URL: the one in the environment, completed if it lacks a part, else the provider's own; None if there is
     neither."""

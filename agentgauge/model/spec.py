@@ -18,7 +18,6 @@ ModelKind = Literal["openai", "azure", "anthropic", "oracle", "baseline", "scrip
 """``anthropic``: Anthropic's own interface, which only batches use; its models are else asked as ``openai``."""
 Api = Literal["chat", "responses"]
 PdfForm = Literal["pages", "file"]
-TransportName = Literal["lean", "openai"]
 EMBEDDED_KINDS: tuple[ModelKind, ...] = ("oracle", "baseline", "scripted")
 
 DEFAULT_TIMEOUT = 600.0  # seconds for one try, as the openai package has it: reasoning models need minutes
@@ -54,7 +53,6 @@ class ModelSpec:
     pdf: PdfForm | None = None  # how chat completions are shown a PDF; None: as pictures of its pages
     vision: bool | None = None  # whether it sees pictures, as its table or the provider declares it; None: not declared
     cache_control: bool = False  # chat completions get marks of Anthropic's prompt cache; answers are the same
-    transport: TransportName = "lean"  # how requests travel; answers are the same
     script: Path | None = None  # scripted:FILE
     script_digest: str = ""  # of the script's content
     reported: str | None = None  # its name as the endpoint reports it; None: it was not asked
@@ -78,7 +76,7 @@ class ModelSpec:
     def fingerprint(self) -> str:
         """Short digest of everything that may change an answer.
 
-        The address, the key, the transport, prices, marks of a cache, rates and patience are left out: a server that
+        The address, the key, prices, marks of a cache, rates and patience are left out: a server that
         moved to another machine between a run and its ``--resume`` is still the same model. Whether it sees pictures
         changes which cases are planned, and no answer.
         """

@@ -14,7 +14,8 @@ from typing import Any
 
 from agentgauge.core.text import parse_reply
 from agentgauge.model import responses, wire
-from agentgauge.model.transport.base import MAX_STREAM, Answer, Outgoing, TransportError, is_event_stream
+from agentgauge.model.exchange import Answer, Outgoing, is_event_stream, lost
+from agentgauge.model.retry import Failure
 
 _ASKING = {wire.PATH: b'"stream":true,"stream_options":{"include_usage":true}', responses.PATH: b'"stream":true'}
 """By path: the fields that ask for a stream. What ``extra_body`` sets comes behind them, and counts."""
@@ -25,7 +26,7 @@ _IDS = frozenset(("id", "call_id"))
 _STREAM = re.compile(rb"(?<!up)(?<!down)stream", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
-_TOO_DEEP = TransportError("garbled body", "an event of its stream is nested too deep")
+_TOO_DEEP = lost("garbled body", "an event of its stream is nested too deep")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -34,7 +35,7 @@ def streamed(request: Outgoing) -> Outgoing:
     fields = _ASKING.get(request.path)
     if fields is None or not request.content.startswith(b'{"'):
         return request
-    return replace(request, content=b"{" + fields + b"," + request.content[1:], largest=MAX_STREAM)
+    return replace(request, content=b"{" + fields + b"," + request.content[1:])
 
 
 def wants_stream(answer: Answer, request: Outgoing) -> bool:
@@ -42,7 +43,7 @@ def wants_stream(answer: Answer, request: Outgoing) -> bool:
     return answer.status in (400, 422) and request.path in _ASKING and bool(_STREAM.search(answer.content))
 
 
-def whole(answer: Answer) -> Answer | TransportError:
+def whole(answer: Answer) -> Answer | Failure:
     """An answer of events as one JSON body; any other answer unchanged."""
     if not is_event_stream(answer.headers) and not answer.content.lstrip().startswith((b"data:", b"event:")):
         return answer
@@ -59,8 +60,8 @@ def whole(answer: Answer) -> Answer | TransportError:
             if body.is_whole or not 200 <= answer.status < 300:
                 break
             if place == len(events) and not answer.content.endswith(_EVENT_ENDS):
-                return TransportError("truncated body")
-            return TransportError("garbled body", f"an event of its stream is not JSON: {wire.excerpt(text)!r}")
+                return lost("truncated body")
+            return lost("garbled body", f"an event of its stream is not JSON: {wire.excerpt(text)!r}")
         if data is None:
             body.is_done = True
         elif isinstance(data, Mapping):
@@ -71,7 +72,7 @@ def whole(answer: Answer) -> Answer | TransportError:
     if not 200 <= answer.status < 300 and not body.is_error:
         return answer
     if not body.is_whole:
-        return TransportError("truncated body")
+        return lost("truncated body")
     try:
         return replace(answer, content=json.dumps(_joined(body.content())).encode())
     except RecursionError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -342,7 +341,7 @@ def _fingerprint(judge: str, config: Config) -> str:
     if judge == RULES:
         return ""
     with _named_as_judge():
-        return fingerprint_of(resolve(judge, url=None, config=config, need_key=False), os.environ)
+        return fingerprint_of(resolve(judge, url=None, config=config, need_key=False))
 
 
 @contextlib.contextmanager

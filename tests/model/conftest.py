@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import cast
-
 import pytest
-
-from agentgauge.model import endpoint
-from agentgauge.model.spec import ModelSpec, TransportName
-from agentgauge.model.transport.base import Transport
-
-
-@pytest.fixture(params=["lean", "openai"])
-def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TransportName:
-    """Every request of the test goes this way, whatever the model's table says."""
-    name, unchanged = cast(TransportName, request.param), endpoint.open_transport
-
-    def opened(spec: ModelSpec, key: str | None, environ: Mapping[str, str]) -> Transport:
-        return unchanged(replace(spec, transport=name), key, environ)
-
-    monkeypatch.setattr(endpoint, "open_transport", opened)
-    return name
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from agentgauge.model.wire import request_body
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("transport")]
+pytestmark = pytest.mark.slow
 
 SECRET = "own-endpoint-key-0815"
 ENVIRON = {"AGENTGAUGE_API_KEY": SECRET}

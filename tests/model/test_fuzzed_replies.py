@@ -20,11 +20,11 @@ from agentgauge.core.tools import Tool, ToolOutput
 from agentgauge.core.types import Record, Scoring
 from agentgauge.model import endpoint
 from agentgauge.model.client import OpenAIModel
+from agentgauge.model.exchange import Answer, Outgoing
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api
-from agentgauge.model.transport.base import Answer, Outgoing
 from agentgauge.run.solve import Planned, Solver
 from agentgauge.store import RunFolder
 from tests.model.mutating import mutated, written
@@ -113,13 +113,13 @@ Choose = Callable[[str], Answer]
 
 @dataclass
 class Fuzz:
-    """A transport whose endpoint is not well."""
+    """A connection whose endpoint is not well."""
 
     chance: random.Random
     choose: Choose
     sent: list[Answer] = field(default_factory=list)
 
-    async def send(self, request: Outgoing) -> Answer:
+    async def send(self, request: Outgoing, seconds: float) -> Answer:
         asked = json.loads(request.content)  # what is sent is always JSON
         json.dumps(asked, allow_nan=False)
         tools = [tool.get("function", tool)["name"] for tool in asked.get("tools", ())]
@@ -159,7 +159,7 @@ class Setting:
 
 def solved(setting: Setting, fuzz: Fuzz, folder: Path, patch: pytest.MonkeyPatch) -> Record:
     case = setting.case
-    patch.setattr(endpoint, "open_transport", lambda *_: fuzz)
+    patch.setattr(endpoint, "open_connection", lambda *_: fuzz)
     spec = resolve("m", url="http://127.0.0.1:9/v1", environ={})
     spec = replace(spec, api=setting.api, prices=Prices(1.0, 1.0), max_retries=1)
 

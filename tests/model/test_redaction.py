@@ -200,7 +200,6 @@ def test_a_spec_shows_no_headers() -> None:
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-@pytest.mark.usefixtures("transport")
 def test_a_reply_holds_no_secret_and_its_cassette_is_found_by_the_same_requests(api: str, tmp_path: Path) -> None:
     message = {
         "type": "message",

@@ -19,7 +19,7 @@ from agentgauge.model.presets import resolve
 from tests.model import fault_server as serve
 from tests.model.files_server import SECRET, FilesServer, ask, client, own, part, pdf, png, request, response, said
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("transport")]
+pytestmark = pytest.mark.slow
 
 
 def test_files_are_uploaded_and_named_by_their_ids(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.endpoint import Endpoint
+from agentgauge.model.exchange import Answer
 from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
 from agentgauge.model.spec import ModelSpec
-from agentgauge.model.transport.base import Answer
 from agentgauge.model.wire import PATH, error_text
 
 PAGE = 100

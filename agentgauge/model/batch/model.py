@@ -56,11 +56,11 @@ class BatchModel:
         """``journal``: the file of the run's batches. ``most``: requests of a batch. ``requests``: those of the
         worker."""
         self.name = spec.name
-        self.fingerprint = fingerprint_of(spec, environ)
+        self.fingerprint = fingerprint_of(spec)
         self.reported = spec.reported
         self._form = form
         self._spec = form.endpoint_spec(spec)
-        patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), transport="lean", outage_patience=0)
+        patient = replace(self._spec, timeout=max(spec.timeout, DEFAULT_TIMEOUT), outage_patience=0)
         limiter = AdaptiveLimiter(CONNECTIONS, start=CONNECTIONS, timeout=patient.timeout)
         scale = backoff_scale(environ)
         self._policy = RetryPolicy(max_retries=spec.max_retries, scale=scale)
