@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agentgauge.core.case import waiting_for_slot
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import CaseKey, ChatReply, ChatRequest
 from agentgauge.core.reply_ends import FILTERED
 from agentgauge.core.types import Usage
@@ -28,7 +29,7 @@ from agentgauge.model.outage import Outage
 from agentgauge.model.prices import look_up_early
 from agentgauge.model.rates import Rates
 from agentgauge.model.replay import Learned
-from agentgauge.model.retry import Failure, RetryPolicy
+from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import Api, ModelSpec
 from agentgauge.model.usage import unused_cost
 

@@ -20,11 +20,11 @@ import aiohttp
 import httpx2
 import openai
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.errors import UsageProblem
 from agentgauge.core.redaction import register_login
 from agentgauge.model.exchange import Answer, Outgoing, is_event_stream, lost
 from agentgauge.model.providers import custom_headers
-from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelKind, ModelSpec
 from agentgauge.model.wire import excerpt
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from agentgauge.core.case import waiting_for_slot
+from agentgauge.core.causes import OF_MODEL, Failure, failed_with
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.core.redaction import register
@@ -26,17 +27,7 @@ from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, shows_outage
 from agentgauge.model.providers import UNSUPPORTED, likely_base, names
 from agentgauge.model.rates import Rates
-from agentgauge.model.retry import (
-    UNANSWERED,
-    EndpointHealth,
-    Failure,
-    FailureKind,
-    RetryPolicy,
-    backoff_scale,
-    failure_kind,
-    persist,
-    retry_after_seconds,
-)
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, backoff_scale, persist, retry_after_seconds
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.stream import streamed, wants_stream, whole
 from agentgauge.model.wire import clean, error_text, excerpt, without_shapes
@@ -109,7 +100,7 @@ class Endpoint:
     def fault(self, failure: Failure, paid: Usage = Usage()) -> ModelFault:  # noqa: B008 - frozen
         """``paid``: the usage of failed attempts."""
         tries = "" if failure.tries == 1 else f", after {failure.tries} tries"
-        message = f"model {self._spec.name}: {failure.message}{tries}"
+        message = f"{OF_MODEL}{self._spec.name}: {failure.message}{tries}"
         return ModelFault(message, cause=failure.cause, usage=paid, traceback=failure.traceback)
 
     async def delete(self, paths: Sequence[str], *, seconds: float) -> None:
@@ -158,13 +149,14 @@ class Endpoint:
                 self._health.dead = True
                 return turn
             outcome = await self._limited(request, read, probes=turn)
-            if outcome is not None and not (turn and isinstance(outcome, Failure) and outcome.kind == "away"):
+            if outcome is not None:
                 return outcome
 
     async def _limited(
         self, request: Outgoing, read: Callable[[Answer], T | Failure], *, probes: bool
     ) -> T | Failure | None:
-        """One attempt, in a slot. None: it was not sent, because an outage began while it waited for the slot."""
+        """One attempt, in a slot. None: it does not count. It has probed an endpoint that is still away, or it was not
+        sent, because an outage began while it waited for the slot."""
         rates = self._rates if request.file is None else None
         async with self._limiter.slot() as ticket:
             if self._outage.is_on and not probes:
@@ -181,19 +173,21 @@ class Endpoint:
                 if self._health.answers != answers:
                     return outcome
                 seconds = asyncio.get_running_loop().time() - ticket.sent
-                return self._outage.noticed(outcome, probes=probes, seconds=seconds)
-            if not (isinstance(outcome, Failure) and outcome.kind in UNANSWERED):
+                if not self._outage.noticed(outcome, probes=probes, seconds=seconds):
+                    return outcome
+                return None if probes else replace(outcome, by_others=True)
+            if not (isinstance(outcome, Failure) and outcome.unanswered):
                 self._outage.answered()
             if not isinstance(outcome, Failure):
                 self._limiter.answered(ticket)
                 if rates and isinstance(outcome, ChatReply):
                     rates.used(assumed, outcome.usage.prompt_tokens + outcome.usage.completion_tokens)
-            elif outcome.kind == "limit":
+            elif outcome.limited:
                 self._limiter.refused(ticket)
             elif outcome.cause == "timeout":
                 self._limiter.timed_out(ticket)
                 if self._health.answers != answers:
-                    return replace(outcome, kind="crowded")
+                    return replace(outcome, by_others=True)
                 self._health.unanswered(ticket.sent, asyncio.get_running_loop().time(), self._spec.timeout)
                 if self._health.dead:
                     self._limiter.open()
@@ -256,20 +250,21 @@ class Endpoint:
         error = data.get("error") if isinstance(data, Mapping) else None
         code = error.get("code") if isinstance(error, Mapping) else None
         if is_filter_error(status, data):
-            return _failure(FILTERED, error_text(data), "final")
+            return replace(_failure(FILTERED, error_text(data)), final=True)
         if self._spec.embedded and isinstance(error, Mapping) and error.get("traceback"):
-            return replace(_failure("internal error", error_text(data), "final"), traceback=error["traceback"])
-        kind = failure_kind(status)
-        if code == "insufficient_quota":
-            kind = "final"  # OpenAI says 429 for an empty account too, which no patience fills
+            failure = _failure("internal error", error_text(data))
+            return replace(failure, final=True, traceback=error["traceback"])
         reason = error_text(data) or answer.reason
         message = f"the endpoint answered HTTP {status}: {reason}{_advice(status, path, reason, self._spec)}"
+        failure = failed_with(status, without_shapes(clean(message)), answer=answer.text())
+        if code == "insufficient_quota":  # OpenAI says 429 for an empty account too, which no patience fills
+            return replace(failure, final=True)
         wait = retry_after_seconds(answer.headers, time.time()) if status in (429, 503, 529) else None
-        return replace(_failure(f"http {status}", message, kind, wait), answer=answer.text())
+        return replace(failure, retry_after=wait)
 
 
-def _failure(cause: str, message: str, kind: FailureKind = "again", retry_after: float | None = None) -> Failure:
-    return Failure(cause, without_shapes(clean(message)), kind, retry_after)
+def _failure(cause: str, message: str) -> Failure:
+    return Failure(cause, without_shapes(clean(message)))
 
 
 def open_connection(spec: ModelSpec, environ: Mapping[str, str]) -> Connection:

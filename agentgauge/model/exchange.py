@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.redaction import redact
-from agentgauge.model.retry import Failure, FailureKind
 from agentgauge.model.wire import clean, without_shapes
 
 Upload = tuple[str, bytes, str]
@@ -50,26 +50,25 @@ def is_event_stream(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
-_LOST: Mapping[str, tuple[str, FailureKind]] = {
-    "timeout": ("no answer from {place} within {detail} s", "unreachable"),
-    "connection": ("no connection to {place}: {detail}", "unreachable"),
-    "disconnected": ("{place} closed the connection before its answer: {detail}", "unreachable"),
+_LOST: Mapping[str, str] = {
+    "timeout": "no answer from {place} within {detail} s",
+    "connection": "no connection to {place}: {detail}",
+    "disconnected": "{place} closed the connection before its answer: {detail}",
     "certificate": (
         "the certificate of {place} is not trusted: {detail}; if it is one of your own, name the file of its authority"
-        " in SSL_CERT_FILE",
-        "final",
+        " in SSL_CERT_FILE"
     ),
-    "proxy": ("the proxy refuses the connection to {place}: {detail}", "again"),
-    "truncated body": ("the endpoint closed the connection in the middle of its answer", "again"),
-    "garbled body": ("the endpoint's answer cannot be decoded: {detail}", "again"),
-    "not http": ("the answer from {place} is not HTTP: {detail}", "again"),
-    "redirects": ("the redirects from {place} cannot be followed: {detail}", "final"),
-    "answer too long": ("the endpoint's answer is longer than {detail} MB", "again"),
+    "proxy": "the proxy refuses the connection to {place}: {detail}",
+    "truncated body": "the endpoint closed the connection in the middle of its answer",
+    "garbled body": "the endpoint's answer cannot be decoded: {detail}",
+    "not http": "the answer from {place} is not HTTP: {detail}",
+    "redirects": "the redirects from {place} cannot be followed: {detail}",
+    "answer too long": "the endpoint's answer is longer than {detail} MB",
 }
 
 
 def lost(cause: str, detail: object = "", place: str = "the endpoint") -> Failure:
     """The failure of an attempt without a complete answer. ``cause``: of the table above. ``detail`` may quote the
     endpoint. ``place``: its host and port."""
-    message, kind = _LOST[cause]
-    return Failure(cause, without_shapes(clean(message.format(place=place, detail=detail))), kind)
+    message = _LOST[cause].format(place=place, detail=detail)
+    return Failure(cause, without_shapes(clean(message)), final=cause in ("certificate", "redirects"))

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import TypeVar
 
 from agentgauge.core.case import NOT_SENT
-from agentgauge.model.retry import Failure
+from agentgauge.core.causes import Failure
 
 T = TypeVar("T")
 
-UNSENT = Failure(NOT_SENT, "a request was not sent, because the run stops", "final")
+UNSENT = Failure(NOT_SENT, "a request was not sent, because the run stops", final=True)
 
 _SOON = 0.05  # seconds in which an attempt that has just ended may become the request's reply
 

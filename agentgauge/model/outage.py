@@ -19,8 +19,9 @@ from typing import NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
 from agentgauge.core.case import NOT_SENT
+from agentgauge.core.causes import Failure
 from agentgauge.core.text import parse_json
-from agentgauge.model.retry import Failure, RetryPolicy
+from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.shared_json import shared_json
 from agentgauge.model.spec import ModelSpec
 
@@ -54,7 +55,7 @@ _WORDS = re.compile(
 
 def shows_outage(failure: Failure) -> bool:
     """Whether a failure may be that of a server that is away."""
-    if failure.kind == "final":
+    if failure.final:
         return False
     words = failure.cause.startswith(("http 5", "http 429", "failed", "proxy"))
     return failure.cause in _CAUSES or (words and _WORDS.search(failure.message) is not None)
@@ -120,16 +121,16 @@ class Outage:
                 entry["waited"] += self._now() - entry["since"]
             entry["answered"], entry["since"] = True, 0.0
 
-    def noticed(self, failure: Failure, *, probes: bool, seconds: float) -> Failure:
+    def noticed(self, failure: Failure, *, probes: bool, seconds: float) -> bool:
         """A request failed in a way that shows an outage, ``seconds`` after it was sent, and no other was answered
-        meanwhile. ``probes``: it had the turn to. Returns the failure: ``away`` if the endpoint has answered before."""
+        meanwhile. ``probes``: it had the turn to. Whether the endpoint is away: it has answered before."""
         if not self._patience:
-            return failure
+            return False
         self._signs += 1
         with self._shared() as entry:
             entry["answered"] |= _is_there(failure, seconds)
             if not entry["answered"]:
-                return failure
+                return False
             is_known = bool(entry["since"]) and not entry["open"]
             if (self._signs >= SIGNS or is_known) and not self._given_up:
                 now, self.is_on = self._now(), True
@@ -139,7 +140,7 @@ class Outage:
                 if probes or not is_known:
                     entry["next"] = now + self._pauses.wait(failure, entry["probes"] + 1)
         self._failure = failure
-        return replace(failure, kind="away")
+        return True
 
     async def turn(self) -> bool | Failure:
         """Wait while the endpoint is away. True: this request has the turn to probe it, and the others wait. A failure:
@@ -162,7 +163,7 @@ class Outage:
     def _ended(self, why: str, cause: str = "") -> Failure:
         """The latest failure, with the reason why it is not waited for any more."""
         failure = self._failure or Failure("connection", "the endpoint is away")
-        return replace(failure, message=failure.message + why, cause=cause or failure.cause, kind="away")
+        return replace(failure, message=failure.message + why, cause=cause or failure.cause, by_others=True)
 
     @contextmanager
     def probe(self) -> Iterator[None]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.reply_ends import ENDED, is_filtered
 from agentgauge.model.providers import is_reasoning_name
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
-from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import usage_of
 from agentgauge.model.wire import (
@@ -114,7 +114,7 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         return Failure("no output", f"the endpoint answered with a JSON {type(data).__name__} instead of a response")
     status, output = data.get("status", "completed"), data.get("output")
     if status == "failed" or (data.get("error") and not isinstance(output, list)):
-        return reported({"error": data.get("error") or "the response failed"}, unknown="final", cause="failed")
+        return reported({"error": data.get("error") or "the response failed"}, final=True, cause="failed")
     if status not in ("completed", "incomplete"):
         return Failure(
             "no output", f"the endpoint's response has the status {excerpt(repr(status))} instead of being completed"

@@ -1,7 +1,4 @@
-"""When to retry, and after how long. Knows nothing of HTTP clients; sleep and randomness can be injected.
-
-A failed attempt is a value, not an exception: thousands of cases may fail, and tracebacks are expensive.
-"""
+"""When to retry, and after how long. Knows nothing of HTTP clients; sleep and randomness can be injected."""
 
 from __future__ import annotations
 
@@ -10,21 +7,15 @@ import email.utils
 import os
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
+
+from agentgauge.core.causes import Failure
 
 T = TypeVar("T")
-
-FailureKind = Literal["final", "again", "limit", "unreachable", "crowded", "away"]
-"""``final``: a retry cannot help. ``again``: it may. ``limit``: the endpoint limits the rate. ``unreachable``: no
-answer at all. ``crowded``: none in time, while other requests were answered. ``away``: in an outage of an endpoint that
-has answered before."""
-UNANSWERED: tuple[FailureKind, ...] = ("unreachable", "crowded", "away")
-_BY_OTHERS: tuple[FailureKind, ...] = ("crowded", "away")
-"""Kinds of failures that other requests may have caused."""
 
 RETRY_AFTER_CAP = 60.0
 """Seconds of the longest wait that an endpoint can request; a longer one is cut."""
@@ -36,26 +27,6 @@ LONG_SILENCE = 600.0
 """Seconds without any answer, or else five time-outs, after which an endpoint counts as dead."""
 DEAD_TIMEOUT = 120.0
 """Seconds that a request to a dead endpoint gets at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    cause: str  # short and stable: "http 500", "timeout"
-    message: str  # for a person, without secrets
-    kind: FailureKind = "again"
-    retry_after: float | None = None  # seconds, as the endpoint asked
-    tries: int = 1  # requests that were made in total
-    traceback: Sequence[Mapping[str, Any]] = ()  # of a mistake in a benchmark's code, which an embedded model ran
-    answer: str = field(default="", repr=False)  # the endpoint's whole answer, to be read by programs only
-
-
-def failure_kind(status: int) -> FailureKind:
-    """The kind of failure that an HTTP status means for a retry."""
-    if status in (429, 529):
-        return "limit"
-    if status in (408, 409, 425) or status >= 500:
-        return "again"
-    return "final"
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
@@ -111,7 +82,7 @@ def backoff_scale(environ: Mapping[str, str] = os.environ) -> float:
 class RetryPolicy:
     max_retries: int = 6  # tries after the first
     limit_patience: int = 3  # rate limits get this many times max_retries
-    identical: int = 3  # the same cause so many times in a row is final; not so ``limit``, ``crowded`` and ``away``
+    identical: int = 3  # the same cause so many times in a row is final, unless it is a limit or may be by others
     base: float = 1.0  # seconds, first wait
     cap: float = 30.0  # seconds, longest computed wait
     total: float = 600.0  # seconds of waiting, longest for one request
@@ -179,16 +150,17 @@ async def persist(
         if not isinstance(outcome, Failure):
             health.answered()
             return outcome
-        if outcome.kind not in UNANSWERED:
-            health.answered()  # an error is an answer too
+        is_answer = not (outcome.unanswered or outcome.by_others)  # an error is one, too
+        if is_answer:
+            health.answered()
         same = same + 1 if outcome.cause == previous else 1
-        previous = "" if outcome.kind in _BY_OTHERS else outcome.cause
+        previous = "" if outcome.by_others else outcome.cause
         wait = policy.wait(outcome, tries)
         if _hopeless(outcome, policy, tries, same) or waited + wait > policy.total:
-            if outcome.kind == "unreachable" and health.answers == answers:
+            if outcome.unanswered and not outcome.by_others and health.answers == answers:
                 health.dead = True
             break
-        if outcome.kind in UNANSWERED and health.dead:
+        if health.dead and not is_answer:
             break
         waited += wait
         with resting():
@@ -197,10 +169,10 @@ async def persist(
 
 
 def _hopeless(failure: Failure, policy: RetryPolicy, tries: int, same: int) -> bool:
-    if failure.kind == "final":
+    if failure.final:
         return True
-    if failure.kind in _BY_OTHERS:
+    if failure.by_others:
         return tries > policy.max_retries
-    if failure.kind == "limit":
+    if failure.limited:
         return tries > policy.max_retries * policy.limit_patience
     return tries > policy.max_retries or same >= policy.identical

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.text import parse_reply
 from agentgauge.model import responses, wire
 from agentgauge.model.exchange import Answer, Outgoing, is_event_stream, lost
-from agentgauge.model.retry import Failure
 
 _ASKING = {wire.PATH: b'"stream":true,"stream_options":{"include_usage":true}', responses.PATH: b'"stream":true'}
 """By path: the fields that ask for a stream. What ``extra_body`` sets comes behind them, and counts."""

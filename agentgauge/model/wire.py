@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeVar
 
+from agentgauge.core.causes import Failure, failed_with
 from agentgauge.core.chat import ChatReply, ChatRequest, Message, ToolCall
 from agentgauge.core.redaction import MARK, redact, without_logins
 from agentgauge.core.reply_ends import ENDED, FILTERED, is_blocked_prompt, is_filter_error, is_filtered
 from agentgauge.model.prompt_cache import with_marks
 from agentgauge.model.replay import RESPONSE_ITEMS, Needs, fitted
-from agentgauge.model.retry import Failure, FailureKind, failure_kind
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.usage import usage_of
 
@@ -31,12 +31,8 @@ _PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
 _CALL_FIELDS = {"id": None, "type": None, "function": None}
 _FUNCTION_FIELDS = {"name": None, "arguments": None}
 _STATUS = re.compile("[45][0-9]{2}")
-_KINDS: dict[str, FailureKind] = {
-    "server_error": "again",
-    "rate_limit_exceeded": "limit",
-    "insufficient_quota": "final",
-}
-"""Kind of failure by error code, for codes that are words."""
+_LIMITED, _PASSING, _EMPTY = "rate_limit_exceeded", "server_error", "insufficient_quota"
+"""Codes of errors that are known."""
 _LARGEST = 10**300  # of the numbers that a server sends beside texts
 _DEEPEST = 100  # levels of lists and objects that are kept of what a server sends beside texts
 
@@ -111,12 +107,12 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
         error = error or data.get("error") or "its finish_reason is 'error'"
     if error and not is_blocked:
         # what gateways answer with status 200 when the server behind them fails in the middle of a reply
-        return reported({"error": error}, unknown="again", cause="failed")
+        return reported({"error": error}, final=False, cause="failed")
     if not isinstance(message, Mapping):
         if data.get("error"):
-            return reported(data, unknown="again", cause="no choices")
+            return reported(data, final=False, cause="no choices")
         if not is_blocked and is_filter_error(200, data):
-            return Failure(FILTERED, error_text(data), "final")
+            return Failure(FILTERED, error_text(data), final=True)
         if not is_blocked:
             return Failure("no choices", "the endpoint's answer holds no choices, so no message of the model")
         message = {}
@@ -148,28 +144,27 @@ def read_reply(data: object, spec: ModelSpec, stop: Sequence[str] = ()) -> ChatR
     return replace(reply, extra=extra) if extra else reply
 
 
-def reported(data: Mapping[str, Any], *, unknown: FailureKind, cause: str) -> Failure:
+def reported(data: Mapping[str, Any], *, final: bool, cause: str) -> Failure:
     """The ``error`` that an endpoint reports in an answer of status 200. A code that is an HTTP status is treated as
     that status.
 
-    ``unknown``: what a code means that is neither a status nor known. ``cause``: of an error without a code.
+    ``final``: whether a code is that is neither a status nor known. ``cause``: of an error without a code.
     """
     error = data["error"]
     if is_filter_error(200, {"error": error}):
-        return Failure(FILTERED, error_text(data), "final")
+        return Failure(FILTERED, error_text(data), final=True)
     code = error.get("code") if isinstance(error, Mapping) else None
     if isinstance(code, str) and _STATUS.fullmatch(code):
         code = int(code)
     if isinstance(code, int) and 400 <= code < 600:
         message = f"the endpoint reported error {code}: {error_text(data)}"
-        return Failure(
-            f"http {code}", message, failure_kind(code), answer=redact(json.dumps(data, ensure_ascii=False))[:4000]
-        )
+        return failed_with(code, message, answer=redact(json.dumps(data, ensure_ascii=False))[:4000])
     if not isinstance(code, str) or not code:
         return Failure(cause, f"the endpoint reported an error: {error_text(data)}")
     code = excerpt(code)
     message = f"the endpoint reported an error ({code}): {error_text(data)}"
-    return Failure(f"failed: {code}"[:60], message, _KINDS.get(code, unknown))
+    is_final = code == _EMPTY or (final and code not in (_LIMITED, _PASSING))
+    return Failure(f"failed: {code}"[:60], message, is_final, limited=code == _LIMITED)
 
 
 def _text(content: object) -> str:

@@ -17,7 +17,7 @@ from agentgauge.core.task import Task
 from agentgauge.core.task_registry import find_task
 from agentgauge.core.tools import ToolBox
 from agentgauge.core.types import RUN_TOKEN
-from agentgauge.model.batch.counts import Counts
+from agentgauge.model.batch.batch import Counts
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.run.coordination.stopping import StopFile
 from agentgauge.run.preflight import reported_names

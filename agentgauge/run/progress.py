@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from agentgauge.model.batch.counts import NONE
+from agentgauge.model.batch.batch import NONE
 from agentgauge.run.coordination.stopping import FILE as STOP
 from agentgauge.run.coordination.waiting_requests import OLD, Waiting, waiting_requests
 

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgauge.core.capabilities import BREAKS, FAULTS, kinds, presentation_of
+from agentgauge.core.capabilities import BREAKS, FAULTS, presentation_of
+from agentgauge.core.causes import owner_of
 from agentgauge.core.estimate import Z, student, wilson
 from agentgauge.core.task_registry import known_tasks
 from agentgauge.store.jsonl import CaseOutline
@@ -184,17 +185,6 @@ def passed_by_keyword(cases: Iterable[CaseOutline], fewest: int = 1) -> Iterator
 TITLES: Mapping[str, str] = {**FAULTS, **BREAKS}
 """Name → words for a person, in the order of tables."""
 
-CAUSES = kinds(
-    endpoint="no choices, failed, files in a batch, user silent",
-    agent="agent failed",
-    tool="no services, memory, closed, ToolFault",
-    sandbox="no process, no room, no program, no folder, SandboxFault",
-    data="not scorable, ReplayMiss, Fault",
-    disk="disk full, run folder",
-    internal="internal error, worker died",
-)
-"""Kinds of the causes that belong to no benchmark."""
-
 
 def kind_of(case: CaseOutline) -> str:
     """The name of the kind of a wrong or broken case; empty for one that passed or is missing."""
@@ -211,13 +201,9 @@ def kind_of_labels(task: str, labels: tuple[str, ...]) -> str:
 
 
 def kind_of_cause(task: str, cause: str, error: str) -> str:
-    """The kind of a broken case. Endpoints and tool servers share causes such as ``http 500``: the text decides."""
+    """The kind of a broken case, as its task or else the table of causes has it."""
     kind = _kinds_of_task(task).get(cause, "")
-    if kind not in BREAKS:  # that of a label of the same name
-        kind = CAUSES.get(cause, cause)
-    if kind in BREAKS:
-        return kind
-    return "endpoint" if cause in ("ModelFault", "server parsed") or error.startswith("model ") else "tool"
+    return kind if kind in BREAKS else owner_of(cause, error)  # that of a label may have the same name
 
 
 def _kinds_of_task(task: str) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.errors import Fault
 from agentgauge.model.batch.journal import FILE
@@ -16,7 +17,7 @@ from agentgauge.model.batch.providers import FORMATS, with_batch_prices
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.open_requests import OpenRequests
-from agentgauge.model.retry import Failure, RetryPolicy
+from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import ModelSpec
 from tests.batch.asking import ENVIRON, ask, request, spec_of, words
 from tests.batch.stand_ins import STAND_INS, OpenAIStandIn

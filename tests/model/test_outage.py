@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import ModelFault
 from agentgauge.model import outage
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.outage import Outage, outage_notes, outages, shows_outage
-from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
+from agentgauge.model.retry import RetryPolicy
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer, Seen
 from tests.model.talking import ENVIRON, HELLO, spec_at
@@ -220,30 +221,29 @@ def test_a_request_that_always_fails_is_broken_while_others_are_answered() -> No
 
 
 @pytest.mark.parametrize(
-    ("cause", "message", "kind", "away"),
+    ("cause", "message", "final", "away"),
     [
-        ("connection", "no connection to h:1: Connect call failed", "unreachable", True),
-        ("truncated body", "closed in the middle", "again", True),
-        ("http 503", "not now", "again", True),
-        ("http 521", "web server is down", "again", True),
-        ("http 500", "dial tcp [::1]:11434: connect: connection refused", "again", True),
-        ("http 500", "litellm.APIConnectionError: OllamaException - Cannot connect to host", "again", True),
-        ("proxy", "the proxy refuses the connection to h: HTTP 503 Service Unavailable", "again", True),
-        ("failed: server_error", "Connection error.", "again", True),
-        ("http 520", "web server returned an unknown error", "again", True),
-        ("http 500", "llama runner process has terminated: signal: killed", "again", True),
-        ("http 500", "EngineCore encountered an issue. See stack trace (above) for the root cause.", "again", True),
-        ("http 500", "The model is still loading", "again", True),
-        ("http 500", "internal error", "again", False),
-        ("http 429", "rate limit", "limit", False),
-        ("http 529", "overloaded", "limit", False),
-        ("http 400", "connection refused", "final", False),
-        ("http 503", "no credit", "final", False),
-        ("timeout", "no answer within 600 s", "unreachable", False),
-        ("timeout", "no answer within 600 s", "crowded", False),
-        ("certificate", "not trusted", "final", False),
-        ("invalid json", "not valid JSON: 'no healthy upstream'", "again", False),
+        ("connection", "no connection to h:1: Connect call failed", False, True),
+        ("truncated body", "closed in the middle", False, True),
+        ("http 503", "not now", False, True),
+        ("http 521", "web server is down", False, True),
+        ("http 500", "dial tcp [::1]:11434: connect: connection refused", False, True),
+        ("http 500", "litellm.APIConnectionError: OllamaException - Cannot connect to host", False, True),
+        ("proxy", "the proxy refuses the connection to h: HTTP 503 Service Unavailable", False, True),
+        ("failed: server_error", "Connection error.", False, True),
+        ("http 520", "web server returned an unknown error", False, True),
+        ("http 500", "llama runner process has terminated: signal: killed", False, True),
+        ("http 500", "EngineCore encountered an issue. See stack trace (above) for the root cause.", False, True),
+        ("http 500", "The model is still loading", False, True),
+        ("http 500", "internal error", False, False),
+        ("http 429", "rate limit", False, False),
+        ("http 529", "overloaded", False, False),
+        ("http 400", "connection refused", True, False),
+        ("http 503", "no credit", True, False),
+        ("timeout", "no answer within 600 s", False, False),
+        ("certificate", "not trusted", True, False),
+        ("invalid json", "not valid JSON: 'no healthy upstream'", False, False),
     ],
 )
-def test_what_shows_an_outage(cause: str, message: str, kind: FailureKind, away: bool) -> None:
-    assert shows_outage(Failure(cause, message, kind)) is away
+def test_what_shows_an_outage(cause: str, message: str, final: bool, away: bool) -> None:
+    assert shows_outage(Failure(cause, message, final)) is away

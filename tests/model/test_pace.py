@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from agentgauge.core.causes import Failure
 from agentgauge.model.limits import AdaptiveLimiter
-from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, persist
 from tests.model.ideal import simulated
 
 TIMEOUT = 5.0  # seconds
@@ -120,9 +121,9 @@ class Run:
             if kind == "limit":
                 self.refused += 1
                 self.limiter.refused(ticket)
-                return Failure("http 429", "", "limit")
+                return Failure("http 429", "", limited=True)
             self.limiter.timed_out(ticket)
-            return Failure("timeout", "", "crowded")
+            return Failure("timeout", "", by_others=True)
 
 
 @pytest.mark.parametrize("seed", range(2))

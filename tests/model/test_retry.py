@@ -8,16 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agentgauge.model.retry import (
-    EndpointHealth,
-    Failure,
-    FailureKind,
-    RetryPolicy,
-    backoff_scale,
-    failure_kind,
-    persist,
-    retry_after_seconds,
-)
+from agentgauge.core.causes import Failure, failed_with
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, backoff_scale, persist, retry_after_seconds
 
 NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 
@@ -51,8 +43,11 @@ def _run(
     return asyncio.run(persist(attempt, policy, health or EndpointHealth())), tries
 
 
-def _fail(cause: str, kind: FailureKind = "again", wait: float | None = None) -> Failure:
-    return Failure(cause, f"it was {cause}", kind, wait)
+def _fail(cause: str, wait: float | None = None, **facts: bool) -> Failure:
+    return Failure(cause, f"it was {cause}", retry_after=wait, **facts)
+
+
+LIMIT = _fail("http 429", limited=True)
 
 
 @pytest.mark.parametrize(
@@ -63,14 +58,14 @@ def _fail(cause: str, kind: FailureKind = "again", wait: float | None = None) ->
         ([_fail("http 500"), _fail("http 500"), "ok"], 3, "ok"),
         ([_fail("http 500")], 3, "http 500"),  # the same three times
         (
-            [_fail("http 500"), _fail("timeout", "unreachable")] * 3 + ["ok"],
+            [_fail("http 500"), _fail("timeout")] * 3 + ["ok"],
             7,
             "ok",
         ),  # changing errors: up to max_retries
         ([_fail("a"), _fail("b"), _fail("c"), _fail("d"), _fail("e"), _fail("f"), _fail("g"), "ok"], 7, "g"),
-        ([_fail("http 401", "final"), "ok"], 1, "http 401"),
-        ([_fail("http 429", "limit")] * 18 + ["ok"], 19, "ok"),  # limits get three times the retries
-        ([_fail("http 429", "limit")], 19, "http 429"),
+        ([_fail("http 401", final=True), "ok"], 1, "http 401"),
+        ([LIMIT] * 18 + ["ok"], 19, "ok"),  # limits get three times the retries
+        ([LIMIT], 19, "http 429"),
     ],
 )
 def test_how_often_it_asks(outcomes: list[str | Failure], tries: int, end: str) -> None:
@@ -93,13 +88,13 @@ def test_waits_double_up_to_a_cap() -> None:
 )
 def test_an_endpoint_only_lengthens_a_wait(asked: float | None, slept: list[float]) -> None:
     clock = Clock()
-    _run([_fail("http 429", "limit", asked)] * 4 + ["ok"], clock.policy())
+    _run([_fail("http 429", asked, limited=True)] * 4 + ["ok"], clock.policy())
     assert clock.slept == pytest.approx(slept)
 
 
 def test_the_total_wait_is_bounded() -> None:
     clock = Clock()
-    outcome, _ = _run([_fail("http 429", "limit", 60.0)], clock.policy(max_retries=100))
+    outcome, _ = _run([_fail("http 429", 60.0, limited=True)], clock.policy(max_retries=100))
     assert isinstance(outcome, Failure) and sum(clock.slept) <= 600
 
 
@@ -110,10 +105,10 @@ def test_no_retries_means_one_try() -> None:
 def test_a_time_out_while_others_are_answered_is_tried_again_more_often() -> None:
     """A queue may be the cause. The number of tries is bounded, since the request itself may be the cause all the
     same."""
-    late = _fail("timeout", "crowded")
+    late = _fail("timeout", by_others=True)
     assert _run([late] * 6 + ["ok"], Clock().policy()) == ("ok", 7)
     assert _run([late], Clock().policy())[1] == 7
-    lost = _fail("timeout", "unreachable")
+    lost = _fail("timeout")
     assert _run([late, late, lost, lost, "ok"], Clock().policy()) == ("ok", 5)
     assert _run([late, late, lost], Clock().policy())[1] == 5
 
@@ -190,24 +185,17 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"),
+    ("statuses", "final", "limited"),
     [
-        (400, "final"),
-        (401, "final"),
-        (403, "final"),
-        (404, "final"),
-        (307, "final"),
-        (422, "final"),
-        (408, "again"),
-        (409, "again"),
-        (500, "again"),
-        (503, "again"),
-        (429, "limit"),
-        (529, "limit"),
+        ((400, 401, 403, 404, 307, 422), True, False),
+        ((408, 409, 425, 500, 503), False, False),
+        ((429, 529), False, True),
     ],
 )
-def test_what_a_status_means(status: int, kind: str) -> None:
-    assert failure_kind(status) == kind
+def test_what_a_status_means(statuses: tuple[int, ...], final: bool, limited: bool) -> None:
+    for status in statuses:
+        failure = failed_with(status, "no")
+        assert (failure.cause, failure.final, failure.limited) == (f"http {status}", final, limited)
 
 
 @pytest.mark.parametrize(("value", "scale"), [(None, 1.0), ("0.01", 0.01), ("0", 0.0), ("-1", 1.0), ("x", 1.0)])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply
 from agentgauge.core.config import load_config
 from agentgauge.core.errors import ModelFault
@@ -17,7 +18,6 @@ from agentgauge.core.types import Usage
 from agentgauge.model import connection, responses, wire
 from agentgauge.model.exchange import Answer
 from agentgauge.model.presets import resolve
-from agentgauge.model.retry import Failure
 from agentgauge.model.stream import whole
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer, Seen

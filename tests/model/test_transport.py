@@ -17,13 +17,14 @@ from typing import Any
 
 import pytest
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatRequest
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import ModelFault, UsageProblem
 from agentgauge.model.client import OpenAIModel
 from agentgauge.model.open_requests import UNSENT, OpenRequests
 from agentgauge.model.presets import resolve
-from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, persist
 from tests.model import fault_server as serve
 from tests.model.fault_server import Act, FaultServer
 from tests.model.talking import ENVIRON, HELLO, SECRET, spec_at, talk_to
@@ -308,7 +309,7 @@ async def failing_without_a_wait(sending: AbstractContextManager[None]) -> str |
     async def attempt() -> str | Failure:
         with sending:
             await asyncio.sleep(0.2)
-            return Failure("http 429", "", "limit")
+            return Failure("http 429", "", limited=True)
 
     return await persist(attempt, RetryPolicy(scale=0.0), EndpointHealth())
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 import pytest
 
 from agentgauge.model import outage
-from agentgauge.model.batch.counts import Counts
+from agentgauge.model.batch.batch import Counts
 from agentgauge.run.coordination import waiting_requests as waiting
 from agentgauge.run.coordination.waiting_requests import FILE, Waiting, WaitingRequests, waiting_requests
 from agentgauge.run.progress import late_requests

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from agentgauge_reports.grouping import (
     CAPABILITIES,
-    CAUSES,
     TITLES,
     CapabilityPart,
     _averaged,
@@ -23,6 +22,7 @@ from agentgauge_reports.grouping import (
 from agentgauge_reports.load import load_run
 
 from agentgauge.core.capabilities import presentation_of
+from agentgauge.core.causes import CAUSES
 from agentgauge.core.task_registry import known_tasks
 from tests.reports.runs import made
 
@@ -155,11 +155,12 @@ def test_only_wrong_and_broken_cases_have_a_kind(tmp_path):
 
 def test_every_cause_that_the_code_names_has_a_kind_of_its_own_or_is_shared_by_servers():
     """Causes of endpoints and tool servers are told apart by the error's text; all others must be listed."""
-    shared = {"timeout", "connection", "protocol", "server parsed", "budget"}
+    shared = {"timeout", "connection", "budget"}
+    calls = re.compile(r'\b(?:cause=|CAUSE = |Failure\(\s*|_failure\(|lost\()"([^"]+)"')
     named = set()
     for folder in ("agentgauge", "bench_gta", "bench_wild", "bench_mmau", "tool_impls"):
         for file in (ROOT / folder).rglob("*.py"):
-            named |= set(re.findall(r'\b(?:cause=|CAUSE = )"([^"]+)"', file.read_text(encoding="utf-8")))
+            named |= set(calls.findall(file.read_text(encoding="utf-8")))
     known = {cause for task in known_tasks().values() for cause in presentation_of(task).kinds} | {*CAUSES, *TITLES}
     assert {cause for cause in named - known if not cause.startswith("http ")} <= shared
-    assert "worker died" in named
+    assert {"worker died", "batch expired", "invalid json", "truncated body"} <= named

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.batch.formats import (
     ONCE,
@@ -23,19 +24,14 @@ from agentgauge.model.batch.formats import (
 )
 from agentgauge.model.batch.messages import chat_completion, messages_body
 from agentgauge.model.endpoint import Endpoint
-from agentgauge.model.retry import Failure, FailureKind
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import error_text
 
 _PATH = "/messages/batches"
 
-_KINDS: Mapping[str, FailureKind] = {
-    "rate_limit_error": "limit",
-    "overloaded_error": "limit",
-    "api_error": "again",
-    "timeout_error": "again",
-}
-"""Failure kind by type of error; all other types are final."""
+_LIMITED = ("rate_limit_error", "overloaded_error")
+_PASSING = (*_LIMITED, "api_error", "timeout_error")
+"""Types of errors; all others are final."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +84,11 @@ def _errored(answer: object) -> Failure:
     error = answer.get("error", answer) if isinstance(answer, Mapping) else None
     kind = error.get("type") if isinstance(error, Mapping) else None
     if is_filter_error(400, {"error": error}):
-        return Failure(FILTERED, error_text({"error": error}), "final")
+        return Failure(FILTERED, error_text({"error": error}), final=True)
     text = f"the request failed in its batch: {error_text({'error': error})}"
-    return Failure(f"failed: {kind}"[:60] if isinstance(kind, str) else "failed in batch", text, _kind(kind))
-
-
-def _kind(kind: object) -> FailureKind:
-    return _KINDS.get(kind, "final") if isinstance(kind, str) else "again"
+    if not isinstance(kind, str):
+        return Failure("failed in batch", text)
+    return Failure(f"failed: {kind}"[:60], text, final=kind not in _PASSING, limited=kind in _LIMITED)
 
 
 def _total(batch: Mapping[str, Any]) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.causes import Failure
 from agentgauge.model.batch.formats import (
     ENDINGS,
     ONCE,
@@ -24,7 +25,6 @@ from agentgauge.model.batch.formats import (
     read_object,
 )
 from agentgauge.model.endpoint import Endpoint, file_path
-from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 
 _UNREADY = ("pending", "running", "notrunning")
@@ -66,7 +66,7 @@ class FileBatches(BatchFormat):
             if str(about.get("status")).lower() not in _UNREADY:
                 return identity
             await pause(polls)
-        return Failure("unread file", f"the endpoint has not read the file of a batch after {_LOOKS} polls", "final")
+        return Failure("unread file", f"the endpoint has not read the file of a batch after {_LOOKS} polls", final=True)
 
     async def create(self, endpoint: Endpoint, upload: str, items: Sequence[BatchItem]) -> str | Failure:
         body = {"input_file_id": upload, "endpoint": self.request_path, "completion_window": "24h"}

@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.reply_ends import FILTERED, is_filter_error
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.exchange import Answer
-from agentgauge.model.retry import Failure, FailureKind, RetryPolicy
+from agentgauge.model.retry import RetryPolicy
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import PATH, error_text
 
@@ -196,24 +197,23 @@ GOING_ON = frozenset(
 CANCELLED = "batch cancelled"
 """The cause of a request that a cancelled batch left without an answer."""
 
-_WITHOUT_RESULT: Mapping[Ending, tuple[str, FailureKind, str]] = {
-    "completed": ("no result", "again", "the batch is completed and has no result of this request"),
-    "expired": ("batch expired", "again", "the batch expired before this request was answered"),
-    "cancelled": (CANCELLED, "final", "the batch was cancelled before this request was answered"),
-    "failed": ("batch failed", "again", "the batch failed"),
+_WITHOUT_RESULT: Mapping[Ending, Failure] = {
+    "completed": Failure("no result", "the batch is completed and has no result of this request"),
+    "expired": Failure("batch expired", "the batch expired before this request was answered"),
+    "cancelled": Failure(CANCELLED, "the batch was cancelled before this request was answered", final=True),
+    "failed": Failure("batch failed", "the batch failed"),
 }
 
 
 def without_result(ending: Ending) -> Failure:
     """The failure of a request that is missing from the results of an ended batch."""
-    cause, kind, message = _WITHOUT_RESULT[ending]
-    return Failure(cause, message, kind)
+    return _WITHOUT_RESULT[ending]
 
 
 def failed(message: object, *, crowded: bool = False) -> Failure:
     """The failure of a whole batch. ``crowded``: too many requests wait at the provider, so a later batch may work."""
     text = f"the batch failed: {error_text(message)}" if message else "the batch failed, and no reason was given"
-    return Failure("batch failed", text, "limit" if crowded else "again")
+    return Failure("batch failed", text, limited=crowded)
 
 
 def chat_result(endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
@@ -231,10 +231,10 @@ def chat_result(endpoint: Endpoint, line: Mapping[str, Any]) -> Result:
     if code == "batch_cancelled":
         return without_result("cancelled")
     if is_filter_error(400, {"error": error}):
-        return Failure(FILTERED, error_text({"error": error}), "final")
+        return Failure(FILTERED, error_text({"error": error}), final=True)
     if error:
-        kind: FailureKind = "limit" if _says_limit(error) else "again"
-        return Failure("failed in batch", f"the request failed in its batch: {error_text({'error': error})}", kind)
+        text = f"the request failed in its batch: {error_text({'error': error})}"
+        return Failure("failed in batch", text, limited=_says_limit(error))
     return without_result("completed")
 
 

@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatReply, ChatRequest
 from agentgauge.core.errors import Fault, ModelFault
 from agentgauge.core.files import DISK_FULL, RUN_FOLDER, is_disk_full, refusal
 from agentgauge.core.reply_ends import FILTERED
 from agentgauge.core.types import Usage
 from agentgauge.model import wire
-from agentgauge.model.batch.batch import Batch, Line
-from agentgauge.model.batch.counts import Counts
+from agentgauge.model.batch.batch import Batch, Counts, Line
 from agentgauge.model.batch.formats import BatchFormat
 from agentgauge.model.batch.journal import FILE, Journal
 from agentgauge.model.batch.providers import FORMATS
@@ -31,7 +31,7 @@ from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.observed import observed
 from agentgauge.model.open_requests import OpenRequests
 from agentgauge.model.replay import Learned, Needs
-from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, backoff_scale, persist
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, backoff_scale, persist
 from agentgauge.model.spec import DEFAULT_TIMEOUT, ModelSpec
 from agentgauge.model.usage import unused_cost
 
@@ -133,7 +133,7 @@ class BatchModel:
             line = await batch.answer(number)
         outcome = self._read(line, request, paid)
         # what failed in a batch of an earlier session is asked again, unless that batch may be away
-        if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.kind == "final"):
+        if is_new or isinstance(outcome, ChatReply) or (isinstance(line, Failure) and line.final):
             return outcome
         batch, number, _ = await self._place(request, needs, renewed=True)
         with sending:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from agentgauge.core.causes import Failure
 from agentgauge.model.batch.formats import (
     ENDINGS,
     ONCE,
@@ -22,7 +23,6 @@ from agentgauge.model.batch.formats import (
     read_id,
 )
 from agentgauge.model.endpoint import Endpoint
-from agentgauge.model.retry import Failure
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agentgauge.model.batch.batch import Batch
-from agentgauge.model.batch.counts import Counts
+from agentgauge.core.causes import Failure
+from agentgauge.model.batch.batch import Batch, Counts
 from agentgauge.model.batch.formats import CANCELLED, GOING_ON, BatchFormat, Sought, Status, without_result
 from agentgauge.model.batch.journal import Journal, PlannedBatch
 from agentgauge.model.endpoint import Endpoint
 from agentgauge.model.open_requests import UNSENT
-from agentgauge.model.retry import EndpointHealth, Failure, RetryPolicy, persist
+from agentgauge.model.retry import EndpointHealth, RetryPolicy, persist
 
 MOST_BYTES = 64 << 20
 """Bytes of a batch. Up to twice as many may wait to be submitted."""
@@ -146,7 +146,7 @@ class BatchQueue:
             async with self._submitted:
                 self._submitted.notify_all()
         if isinstance(found, Failure):
-            batch.failure = replace(found, kind="final")  # it has been tried often enough
+            batch.failure = replace(found, final=True)  # it has been tried often enough
         else:
             await self._collect(batch, found)
 
@@ -182,7 +182,7 @@ class BatchQueue:
                 return found
             identity = await self._form.create(self._endpoint, upload, batch.items)
             if isinstance(identity, Failure):
-                lost = lost or identity.kind not in ("limit", "final")
+                lost = lost or not (identity.limited or identity.final)
                 return identity
             self._journal.submitted(batch.name, identity)
             return [identity]
@@ -201,14 +201,14 @@ class BatchQueue:
         if planned.identity:
             await self._collect(batch, [planned.identity])
         is_sure = planned.identity and planned.is_sure  # else the note is missing, or may be of another batch
-        if not (is_sure or batch.answers) and (batch.failure.kind != "final" or batch.failure.cause == CANCELLED):
+        if not (is_sure or batch.answers) and (not batch.failure.final or batch.failure.cause == CANCELLED):
             found = await self._find(planned)
             if isinstance(found, Failure):
-                batch.failure = replace(found, kind="final")  # it may be away, and would be paid twice
+                batch.failure = replace(found, final=True)  # it may be away, and would be paid twice
             elif found:
                 await self._collect(batch, found)
         if batch.failure.cause == CANCELLED:
-            batch.failure = replace(batch.failure, kind="again")
+            batch.failure = replace(batch.failure, final=False)
 
     async def _collect(self, batch: Batch, identities: list[str]) -> None:
         """Await the results, in the first of these batches that has some."""
@@ -216,7 +216,7 @@ class BatchQueue:
         try:
             for identity in identities:
                 failure = await self._await_results(batch, identity)
-                if batch.answers or len(identities) == 1 or failure.kind == "final":
+                if batch.answers or len(identities) == 1 or failure.final:
                     batch.failure = failure
                 if batch.answers:
                     break
@@ -238,12 +238,12 @@ class BatchQueue:
                     continue
                 outcome = _not_ended(identity, f"has the status {outcome.word!r:.60}, which AgentGauge does not know")
             if outcome.cause in UNKNOWN:
-                return replace(outcome, kind="again")
+                return replace(outcome, final=False)
             failures += 1
-            if outcome.kind == "final" or failures > PATIENCE:  # it may still be away: a resumed run asks for it
-                return replace(outcome, kind="final")
+            if outcome.final or failures > PATIENCE:  # it may still be away: a resumed run asks for it
+                return replace(outcome, final=True)
             await self._pace.pause(polls)
-        return replace(_not_ended(identity, f"has not ended after {LONGEST} polls"), kind="final")
+        return replace(_not_ended(identity, f"has not ended after {LONGEST} polls"), final=True)
 
     async def _look(self, batch: Batch, identity: str) -> Status | Failure:
         """Where a batch is; if it has ended, its results have been read."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgauge.core.causes import Failure
 from agentgauge.core.chat import LocalFile
 from agentgauge.model.endpoint import Endpoint, file_path
 from agentgauge.model.files.references import digest
 from agentgauge.model.files.rendering import MAX_PAGES, FileRenderer, RenderedPicture, SharedTasks
-from agentgauge.model.retry import Failure
 from agentgauge.model.spec import ModelSpec
 from agentgauge.model.wire import clean
 

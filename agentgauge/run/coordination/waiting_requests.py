@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from agentgauge.model.batch.counts import NONE, Counts
+from agentgauge.model.batch.batch import NONE, Counts
 from agentgauge.model.outage import outage_words, outages
 
 FILE = "waiting"
