@@ -12,8 +12,15 @@ from benchmarks.projects import synchronous_project, toy_project
 from benchmarks.test_throughput import IN_FLIGHT, LATENCY, ROUNDS, SAMPLES
 
 
-def peer(name: str, url: str, folder: Path, samples: int = SAMPLES, python: str = sys.executable) -> Cost:
-    words = [python, str(ROOT / "benchmarks" / "peers.py"), name, url, str(samples), str(IN_FLIGHT)]
+def peer(
+    name: str,
+    url: str,
+    folder: Path,
+    samples: int = SAMPLES,
+    python: str = sys.executable,
+    in_flight: int = IN_FLIGHT,
+) -> Cost:
+    words = [python, str(ROOT / "benchmarks" / "peers.py"), name, url, str(samples), str(in_flight)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)} if python == sys.executable else dict(os.environ)
     return command(words, cwd=folder, env=env, log=folder / f"{name}.txt")
 
@@ -87,3 +94,25 @@ def test_cpu_of_the_framework_beyond_the_client(tmp_path, benchmark, figure):
     figure("the client alone: CPU a request", client, "ms")
     figure("-n 0: CPU a sample beyond the client", alone - client, "ms", most=1.5)
     figure("-n 2: CPU a sample beyond the client, all processes", two - client, "ms", most=3)
+
+
+def test_cpu_of_the_client_at_any_width(tmp_path, benchmark, figure):
+    """The cost of a request must not grow with the number of concurrent ones. The first request, which imports the
+    package and opens the connection, is measured by itself and taken off."""
+    samples = {1: 256, 32: 2048, 128: 4096, 1024: 8192}
+    costs = {}
+    with endpoint(0.02) as (url, _):
+        contestants = {
+            (in_flight, number): lambda in_flight=in_flight, number=number: peer(
+                "client", url, tmp_path, number, in_flight=in_flight
+            )
+            for in_flight, many in samples.items()
+            for number in (1, many)
+        }
+        benchmark.pedantic(lambda: costs.update(alternate(contestants, ROUNDS)), rounds=1)
+    found = {
+        width: 1000 * (cpu(costs[width, many]) - cpu(costs[width, 1])) / (many - 1) for width, many in samples.items()
+    }
+    for width, milliseconds in found.items():
+        figure(f"the client alone, {width:,} concurrent: CPU a request", milliseconds, "ms")
+    figure("the client alone: CPU a request at 1,024 / 32 concurrent", found[1024] / found[32], most=1.5)
