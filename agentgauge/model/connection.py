@@ -124,8 +124,8 @@ class Connection:
         """Before a request or a redirect is sent: no secret goes to another place than the endpoint, and the login of a
         proxy to nothing but the proxy. aiohttp gives it to tunnels only."""
         url, home = request.url, self._home
-        upgraded = url.host == home.host and url.scheme == "https" and url.port is None and home.port is None
-        if url.origin != home.origin and not upgraded:
+        upgraded = url.scheme == "https" and url.port is None and home.port is None
+        if url.netloc != home.netloc or not (url.scheme == home.scheme or upgraded):
             for name in set(request.headers) - _PLAIN:
                 del request.headers[name]
         request.headers.pop("Proxy-Authorization", None)

@@ -25,16 +25,18 @@ def spec_at(url: str, **changes: Any) -> ModelSpec:
 
 
 def talk_to(
-    spec: ModelSpec, talk: Callable[[OpenAIModel], Awaitable[Any]] | None = None, environ: Mapping[str, str] = ENVIRON
+    spec: ModelSpec,
+    talk: Callable[[OpenAIModel], Awaitable[Any]] | None = None,
+    environ: Mapping[str, str] = ENVIRON,
+    limiter: AdaptiveLimiter | None = None,
 ) -> Any:
     """One request, or a whole talk. Nothing is slept between tries."""
 
     async def sleep(_seconds: float) -> None: ...
 
     async def main() -> Any:
-        model = OpenAIModel(
-            spec, AdaptiveLimiter(8), policy=RetryPolicy(max_retries=spec.max_retries, sleep=sleep), environ=environ
-        )
+        policy = RetryPolicy(max_retries=spec.max_retries, sleep=sleep)
+        model = OpenAIModel(spec, limiter or AdaptiveLimiter(8), policy=policy, environ=environ)
         try:
             return await (talk(model) if talk else model.complete(HELLO))
         finally:

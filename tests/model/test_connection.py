@@ -21,7 +21,9 @@ from agentgauge.core.causes import Failure
 from agentgauge.core.chat import ChatRequest
 from agentgauge.core.config import Config, ModelTable
 from agentgauge.core.errors import ModelFault, UsageProblem
+from agentgauge.model import connection
 from agentgauge.model.client import OpenAIModel
+from agentgauge.model.limits import AdaptiveLimiter
 from agentgauge.model.open_requests import UNSENT, OpenRequests
 from agentgauge.model.presets import resolve
 from agentgauge.model.retry import EndpointHealth, RetryPolicy, persist
@@ -81,6 +83,39 @@ def test_requests_share_a_kept_connection() -> None:
     with FaultServer([act]) as server:
         talk_to(spec_at(server.url), talk)
     assert len(ports) == 5 and len(set(ports)) == 1
+
+
+def test_every_concurrent_request_has_a_connection() -> None:
+    all_there = threading.Barrier(150)  # more than aiohttp has by default
+
+    def act(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+        all_there.wait(20)
+        return serve.answer()(connection, seen, stopped)
+
+    async def talk(model: OpenAIModel) -> None:
+        await asyncio.gather(*(model.complete(HELLO) for _ in range(150)))
+
+    with FaultServer([act]) as server:
+        talk_to(spec_at(server.url, timeout=30.0), talk, limiter=AdaptiveLimiter(150, start=150))
+
+
+def test_an_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_IDLE", 0.2)
+    gone = threading.Event()
+
+    def act(channel: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
+        serve.answer()(channel, seen, stopped)
+        channel.settimeout(5)
+        if channel.recv(1) == b"":
+            gone.set()
+        return False
+
+    async def talk(model: OpenAIModel) -> None:
+        await model.complete(HELLO)
+        assert await asyncio.to_thread(gone.wait, 5)
+
+    with FaultServer([act]) as server:
+        talk_to(spec_at(server.url), talk)
 
 
 def _answer_and_hang_up(connection: socket.socket, seen: serve.Seen, stopped: threading.Event) -> bool:
